@@ -1,0 +1,30 @@
+// Notes: the closed list of things a user should know about an answer, each with its way out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vramfit {
+
+enum class NoteKind {
+    sequence_beyond_model,   ///< longer than max_position_embeddings
+    version_out_of_range,    ///< a library version outside of what was read
+    version_unknown,         ///< "unknown" in a job file: nearest named stack taken
+    assumed_context,         ///< no measured CUDA context for this card
+    assumed_card,            ///< no card given: capability and multiprocessors of the default card
+    marketed_size,           ///< a size was given, not a card: what CUDA reports may be less
+    workspace_not_modelled,  ///< a library's scratch that is not in the table
+};
+
+struct Note {
+    NoteKind kind;
+    std::string text;  ///< what was assumed or noticed
+    std::string hint;  ///< how to remove the note
+};
+
+using Notes = std::vector<Note>;
+
+/// The identifier in JSON: "sequence_beyond_model".
+const char* name_of(NoteKind kind);
+
+}  // namespace vramfit

@@ -1,0 +1,37 @@
+// The card: how much it holds, what it can run, and the settings of the allocator on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/note.hpp"
+
+namespace vramfit {
+
+/// CUDA compute capability, 8.6 = {8, 6}.
+struct Capability {
+    int major = 8;
+    int minor = 0;
+    friend constexpr auto operator<=>(const Capability&, const Capability&) = default;
+};
+
+/// A card and what may be used of it. `usable` is what the caching allocator can take in all:
+/// total − context − reserve. Without a card (`capacity_known` false) nothing is ever too large.
+struct Device {
+    std::string name;
+    Capability capability;
+    int multiprocessors = 108;
+    bool capacity_known = false;
+    Bytes total;      ///< as CUDA reports it
+    Bytes context;    ///< CUDA context and loaded kernels
+    Bytes reserve;    ///< kept free for displays, other processes, headroom
+    Bytes usable;
+    std::string alloc_conf;                            ///< PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF
+    std::optional<std::string> cublas_workspace_config;
+    std::optional<std::string> cublaslt_workspace_size;
+    Notes notes;
+};
+
+}  // namespace vramfit

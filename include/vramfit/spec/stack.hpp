@@ -1,0 +1,22 @@
+// The versions of the libraries, and what follows from them: one named question for each behaviour that changed.
+// Each answer stands in src/spec/stack/<library>.cpp with its source; model code never compares versions.
+#pragma once
+
+#include <string>
+
+#include "vramfit/spec/version.hpp"
+
+namespace vramfit {
+
+struct Stack {
+    std::string name;
+    Version torch;
+    Version transformers;
+    Version peft;
+    Version bitsandbytes;
+    Version accelerate;
+    Version trl;
+    Version deepspeed;
+};
+
+}  // namespace vramfit

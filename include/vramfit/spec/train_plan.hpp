@@ -1,0 +1,131 @@
+// What is done with the network: load, adapters, training arguments, batch and loop of one run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/base/dtype.hpp"
+
+namespace vramfit {
+
+enum class AttentionImplementation : std::uint8_t { eager, sdpa, flash_attention_2 };
+enum class SdpaKernel : std::uint8_t { flash, efficient, cudnn, math };
+enum class QuantMethod : std::uint8_t { nf4, fp4, int8 };
+
+/// `transformers.BitsAndBytesConfig`.
+struct QuantizationPlan {
+    QuantMethod method = QuantMethod::nf4;
+    bool double_quant = false;                  ///< bnb_4bit_use_double_quant
+    std::optional<DType> compute_dtype;         ///< bnb_4bit_compute_dtype; absent: float32
+    std::vector<std::string> skip_modules;      ///< llm_int8_skip_modules
+    bool skip_modules_given = false;
+};
+
+/// `from_pretrained` and what is called right after it.
+struct LoadPlan {
+    DType dtype = DType::bfloat16;
+    AttentionImplementation attention = AttentionImplementation::sdpa;
+    std::optional<SdpaKernel> sdpa_kernel;      ///< absent: what PyTorch chooses on the card
+    bool sdpa_expand_kv = false;                ///< "repeat_interleave"
+    bool on_device = true;                      ///< device_map {"": 0}; false: loaded in host memory, moved afterwards
+    std::optional<QuantizationPlan> quantization;
+    std::optional<Bytes> shard_size;            ///< absent: 5 GB, tensors in order of modules
+    std::optional<std::int64_t> resize_token_embeddings;
+    bool gradient_checkpointing = false;
+    std::optional<DType> cast_after_adapter;
+};
+
+/// `peft.prepare_model_for_kbit_training`.
+struct PreparePlan {
+    bool use_gradient_checkpointing = true;
+    std::optional<bool> use_reentrant;
+};
+
+enum class LoraBias : std::uint8_t { none, all, lora_only };
+
+/// `target_modules`: names (suffixes), or one text: "all-linear" or a regular expression.
+using TargetModules = std::variant<std::vector<std::string>, std::string>;
+
+/// `peft.LoraConfig`.
+struct LoraPlan {
+    std::int64_t r = 8;
+    double lora_alpha = 8;
+    double lora_dropout = 0.0;
+    TargetModules target_modules;
+    bool use_rslora = false;
+    bool use_dora = false;
+    LoraBias bias = LoraBias::none;
+    std::vector<std::string> modules_to_save;
+};
+
+/// `transformers.TrainingArguments` (and trl's configs) as far as memory depends on them.
+struct TrainingPlan {
+    std::int64_t per_device_train_batch_size = 1;
+    std::int64_t gradient_accumulation_steps = 1;
+    bool gradient_checkpointing = false;
+    std::optional<bool> use_reentrant;          ///< gradient_checkpointing_kwargs.use_reentrant
+    bool bf16 = false;
+    bool fp16 = false;
+    std::string optim = "adamw_torch";          ///< "none" = no optimizer, no step
+    double max_grad_norm = 1.0;
+    bool use_liger_kernel = false;
+};
+
+enum class AttentionMask : std::uint8_t { absent, ones, left_padded, right_padded };
+enum class Labels : std::uint8_t { copy, same_tensor, absent };
+
+struct BatchPlan {
+    std::int64_t sequence_length = 128;
+    AttentionMask attention_mask = AttentionMask::ones;
+    Labels labels = Labels::copy;
+};
+
+enum class LoopKind : std::uint8_t { trainer, plain, sft, dpo };
+enum class LoopLoss : std::uint8_t { model, logits_mean };
+enum class OutputLife : std::uint8_t { until_next_forward, until_step_end };
+enum class ZeroGrad : std::uint8_t { after_step, before_forward };
+enum class BatchMove : std::uint8_t { every_step, once };
+
+/// A forward that runs before step 1.
+struct WarmForward {
+    bool grad = true;
+    std::int64_t sequence_length = 128;
+};
+
+/// What `*_peak` quantities cover.
+struct PeakWindow {
+    enum class Kind : std::uint8_t { process, train, steps } kind = Kind::process;
+    std::vector<std::int64_t> steps;            ///< counted from 1
+};
+
+struct LoopPlan {
+    LoopKind kind = LoopKind::trainer;
+    std::int64_t steps = 2;
+    LoopLoss loss = LoopLoss::model;
+    bool grad = true;
+    OutputLife output = OutputLife::until_next_forward;
+    ZeroGrad zero_grad = ZeroGrad::after_step;
+    BatchMove batch = BatchMove::every_step;
+    bool input_require_grads = false;
+    std::vector<WarmForward> before;
+    PeakWindow peak_window;
+    std::optional<std::int64_t> phase_step;     ///< default: the last step
+};
+
+/// One run: everything but the network, the library versions and the card.
+struct TrainPlan {
+    std::string name;
+    LoadPlan load;
+    std::optional<PreparePlan> prepare_kbit;
+    std::optional<LoraPlan> peft;
+    bool trl_casting_to_bf16 = false;           ///< trl.peft_module_casting_to_bf16
+    TrainingPlan training;
+    BatchPlan batch;
+    LoopPlan loop;
+};
+
+}  // namespace vramfit

@@ -1,0 +1,28 @@
+// What a tensor is to the person who asks where the memory went.
+#pragma once
+
+#include <cstdint>
+
+namespace vramfit {
+
+/// Labels of bytes; every allocation has exactly one.
+enum class Category : std::uint8_t {
+    unattributed,
+    weights,
+    quantization_state,
+    adapters,
+    gradients,
+    optimizer_states,
+    stored_activations,
+    recomputed_activations,
+    logits_and_loss,
+    temporaries,
+    workspaces,
+};
+
+inline constexpr int kCategoryCount = 11;
+
+/// The name in JSON: "stored_activations".
+const char* name_of(Category category);
+
+}  // namespace vramfit

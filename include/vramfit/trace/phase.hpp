@@ -1,0 +1,42 @@
+// The phases of a run; a window of the program is one phase.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vramfit {
+
+enum class PhaseKind : std::uint8_t {
+    start,
+    load,
+    prepare,
+    adapters,
+    trainer,
+    inputs,
+    embedding,
+    forward_layer,
+    head,
+    backward_loss,
+    backward_layer,
+    backward_embedding,
+    clip,
+    optimizer,
+    zero_grad,
+    train_end,
+};
+
+/// A phase with its place in the run. `step`, `micro` and `layer` are -1 where they do not apply;
+/// `micro` is -1 without gradient accumulation.
+struct Phase {
+    PhaseKind kind = PhaseKind::start;
+    std::int32_t step = -1;
+    std::int32_t micro = -1;
+    std::int32_t layer = -1;
+
+    friend bool operator==(const Phase&, const Phase&) = default;
+};
+
+/// "load", "step0.forward.3", "step1.micro0.backward.loss": the names of timelines.
+std::string name_of(const Phase& phase);
+
+}  // namespace vramfit

@@ -1,0 +1,70 @@
+// The recorded program of a run: allocations and frees in order, cut into windows. It knows no allocator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "vramfit/base/bytes.hpp"
+#include "vramfit/trace/category.hpp"
+#include "vramfit/trace/phase.hpp"
+
+namespace vramfit {
+
+enum class EventKind : std::uint8_t {
+    alloc,         ///< allocation `id` begins
+    free,          ///< allocation `id` ends
+    empty_cache,   ///< torch.cuda.empty_cache()
+    managed_alloc, ///< allocation `id` begins in CUDA managed memory, outside of the caching allocator
+    managed_free,  ///< and ends
+};
+
+struct Event {
+    EventKind kind = EventKind::alloc;
+    std::uint32_t id = 0;  ///< index into Program::allocations; 0 for empty_cache
+};
+
+/// One allocation. `op` names the operator (index into Program::ops).
+struct Allocation {
+    std::int64_t bytes = 0;
+    Category category = Category::unattributed;
+    std::uint16_t op = 0;
+    std::int16_t layer = -1;  ///< decoder layer that made it, or -1
+};
+
+/// Events from `first_event` up to the next window's `first_event` belong to this window.
+struct Window {
+    Phase phase;
+    std::size_t first_event = 0;
+};
+
+/// A named instant between two events ("after_load", "resident", "step1.after_forward", ...).
+struct Mark {
+    std::string name;
+    std::size_t before_event = 0;  ///< the instant just before this event
+};
+
+/// Every size-dependent decision, in order: equal signatures mean equal event sequences with other sizes.
+struct Signature {
+    std::uint64_t hash = 1469598103934665603ull;  ///< FNV-1a over the decisions
+    std::int64_t decisions = 0;
+
+    friend bool operator==(const Signature&, const Signature&) = default;
+};
+
+struct Program {
+    std::vector<Event> events;
+    std::vector<Allocation> allocations;  ///< by id, in order of their alloc events
+    std::vector<Window> windows;          ///< in order; the first is PhaseKind::start at event 0
+    std::vector<Mark> marks;
+    std::vector<std::string> ops;         ///< names of operators
+    Signature signature;
+    std::int64_t trainable_parameters = 0;
+    std::int64_t total_parameters = 0;
+};
+
+/// Throws std::logic_error if a free has no live alloc, an id is allocated twice, a size is negative,
+/// or windows and marks are out of order. Used by tests and debug builds.
+void check(const Program& program);
+
+}  // namespace vramfit
