@@ -1,0 +1,19 @@
+// The identifiers of notes in JSON.
+#include "vramfit/base/note.hpp"
+
+namespace vramfit {
+
+const char* name_of(NoteKind kind) {
+    switch (kind) {
+        case NoteKind::sequence_beyond_model: return "sequence_beyond_model";
+        case NoteKind::version_out_of_range: return "version_out_of_range";
+        case NoteKind::version_unknown: return "version_unknown";
+        case NoteKind::assumed_context: return "assumed_context";
+        case NoteKind::assumed_card: return "assumed_card";
+        case NoteKind::marketed_size: return "marketed_size";
+        case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
+    }
+    return "unknown";
+}
+
+}  // namespace vramfit

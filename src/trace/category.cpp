@@ -1,0 +1,23 @@
+// The names of categories in JSON.
+#include "vramfit/trace/category.hpp"
+
+namespace vramfit {
+
+const char* name_of(Category category) {
+    switch (category) {
+        case Category::unattributed: return "unattributed";
+        case Category::weights: return "weights";
+        case Category::quantization_state: return "quantization_state";
+        case Category::adapters: return "adapters";
+        case Category::gradients: return "gradients";
+        case Category::optimizer_states: return "optimizer_states";
+        case Category::stored_activations: return "stored_activations";
+        case Category::recomputed_activations: return "recomputed_activations";
+        case Category::logits_and_loss: return "logits_and_loss";
+        case Category::temporaries: return "temporaries";
+        case Category::workspaces: return "workspaces";
+    }
+    return "unknown";
+}
+
+}  // namespace vramfit

@@ -1,0 +1,48 @@
+// The names of windows in timelines.
+#include "vramfit/trace/phase.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace vramfit {
+
+namespace {
+
+const char* base_name(PhaseKind kind) {
+    switch (kind) {
+        case PhaseKind::start: return "start";
+        case PhaseKind::load: return "load";
+        case PhaseKind::prepare: return "prepare";
+        case PhaseKind::adapters: return "adapters";
+        case PhaseKind::trainer: return "trainer";
+        case PhaseKind::inputs: return "inputs";
+        case PhaseKind::embedding: return "embedding";
+        case PhaseKind::forward_layer: return "forward";
+        case PhaseKind::head: return "head";
+        case PhaseKind::backward_loss: return "backward.loss";
+        case PhaseKind::backward_layer: return "backward";
+        case PhaseKind::backward_embedding: return "backward.embedding";
+        case PhaseKind::clip: return "clip";
+        case PhaseKind::optimizer: return "optimizer";
+        case PhaseKind::zero_grad: return "zero_grad";
+        case PhaseKind::train_end: return "train_end";
+    }
+    return "unknown";
+}
+
+bool has_layer(PhaseKind kind) { return kind == PhaseKind::forward_layer || kind == PhaseKind::backward_layer; }
+
+}  // namespace
+
+std::string name_of(const Phase& phase) {
+    std::string name;
+    const auto out = std::back_inserter(name);
+    if (phase.step >= 0) fmt::format_to(out, "step{}.", phase.step);
+    if (phase.micro >= 0) fmt::format_to(out, "micro{}.", phase.micro);
+    fmt::format_to(out, "{}", base_name(phase.kind));
+    if (has_layer(phase.kind)) fmt::format_to(out, ".{}", phase.layer);
+    return name;
+}
+
+}  // namespace vramfit
