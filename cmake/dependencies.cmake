@@ -1,0 +1,40 @@
+# What the project needs from the system, found and never downloaded, with a summary of what was taken.
+option(VRAMFIT_STATIC "Link a program that needs no shared library" OFF)
+
+set(VRAMFIT_DEPENDENCIES "")
+macro(vramfit_find name)
+  find_package(${name} ${ARGN} QUIET)
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR "${name} not found; README.md lists the packages to install")
+  endif()
+  list(APPEND VRAMFIT_DEPENDENCIES "${name} ${${name}_VERSION}")
+endmacro()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+vramfit_find(fmt 9)
+vramfit_find(nlohmann_json 3.11)
+vramfit_find(CLI11 2.1)
+vramfit_find(spdlog 1.10)
+vramfit_find(yaml-cpp 0.7)
+
+# Targets whose names differ between versions, or between shared and static builds.
+set(VRAMFIT_FMT fmt::fmt)
+set(VRAMFIT_SPDLOG spdlog::spdlog)
+set(VRAMFIT_YAML yaml-cpp)
+if(TARGET yaml-cpp::yaml-cpp)
+  set(VRAMFIT_YAML yaml-cpp::yaml-cpp)
+endif()
+
+# Debian ships fmt and spdlog as shared libraries only; both also work as headers alone.
+if(VRAMFIT_STATIC)
+  set(VRAMFIT_FMT fmt::fmt-header-only)
+  set(VRAMFIT_SPDLOG vramfit_spdlog)
+  get_target_property(spdlog_include spdlog::spdlog_header_only INTERFACE_INCLUDE_DIRECTORIES)
+  add_library(vramfit_spdlog INTERFACE)
+  target_include_directories(vramfit_spdlog SYSTEM INTERFACE ${spdlog_include})
+  target_compile_definitions(vramfit_spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
+  target_link_libraries(vramfit_spdlog INTERFACE fmt::fmt-header-only Threads::Threads)
+  find_library(VRAMFIT_YAML_ARCHIVE libyaml-cpp.a REQUIRED)
+  set(VRAMFIT_YAML ${VRAMFIT_YAML_ARCHIVE})
+endif()

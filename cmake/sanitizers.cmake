@@ -1,0 +1,18 @@
+# Sanitizers and fuzzing: flags of a whole build, since every object of a program has to agree on them.
+set(VRAMFIT_SANITIZE "" CACHE STRING "Sanitizers for all code, a list: address;undefined")
+option(VRAMFIT_FUZZ "Build the fuzz targets (clang only)" OFF)
+
+set(VRAMFIT_SANITIZE_FLAGS "")
+if(VRAMFIT_SANITIZE)
+  list(JOIN VRAMFIT_SANITIZE "," sanitizers)
+  set(VRAMFIT_SANITIZE_FLAGS -fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_options(${VRAMFIT_SANITIZE_FLAGS})
+  add_link_options(${VRAMFIT_SANITIZE_FLAGS})
+endif()
+
+if(VRAMFIT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "VRAMFIT_FUZZ needs clang++ (libFuzzer); the preset `fuzz` chooses it")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
