@@ -1,0 +1,19 @@
+// How refusals end the program: lines on standard error and an exit status.
+#pragma once
+
+#include <exception>
+
+namespace vramfit::cli {
+
+/// Exit statuses, a contract with other people's scripts.
+enum ExitStatus : int {
+    kFits = 0,         ///< it fits, or the question was answered
+    kTooLarge = 1,     ///< it does not fit
+    kInvalid = 2,      ///< the question could not be understood, or its answer not be delivered
+    kUnsupported = 3,  ///< a known question about an unsupported thing
+};
+
+/// Prints "error: ..." and "hint: ..." lines on standard error; gives the exit status that belongs to them.
+ExitStatus report(const std::exception& error);
+
+}  // namespace vramfit::cli
