@@ -24,13 +24,12 @@ constexpr std::array<std::pair<std::string_view, DType>, 9> kNames{{
     {"bfloat16", DType::bfloat16},
 }};
 
-constexpr std::array<std::pair<std::string_view, DType>, 6> kShortNames{{
+constexpr std::array<std::pair<std::string_view, DType>, 5> kShortNames{{
     {"bf16", DType::bfloat16},
     {"fp16", DType::float16},
     {"fp32", DType::float32},
     {"half", DType::float16},
     {"float", DType::float32},
-    {"double", DType::float64},
 }};
 
 }  // namespace
