@@ -41,6 +41,8 @@ struct ModelSpec {
     std::optional<double> final_logit_softcapping;   ///< gemma2
     std::string rope_type = "default";               ///< "default", "linear", "dynamic", "llama3", "yarn", ...
     std::optional<DType> checkpoint_dtype;           ///< `dtype` or `torch_dtype`
+
+    friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
 }  // namespace vramfit

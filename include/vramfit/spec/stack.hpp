@@ -15,8 +15,11 @@ struct Stack {
     Version peft;
     Version bitsandbytes;
     Version accelerate;
-    Version trl;
-    Version deepspeed;
+    Version trl;          ///< zeros: none
+    Version deepspeed;    ///< zeros: none (no named stack holds it)
+    Version flash_attn;
+
+    friend bool operator==(const Stack&, const Stack&) = default;
 };
 
 }  // namespace vramfit

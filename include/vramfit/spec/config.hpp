@@ -1,0 +1,34 @@
+// Reading a Hugging Face config.json, and what follows from it alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/version.hpp"
+
+namespace vramfit {
+
+/// The network that a config.json describes. `file` names it in errors, `name` becomes ModelSpec::name (the file if
+/// empty). Absent keys have the defaults of transformers' configuration class; keys that say nothing about memory are
+/// not looked at. Throws Error with all problems: invalid, or unsupported for other model types.
+ModelSpec read_config(std::string_view text, std::string_view file, std::string_view name = {});
+
+/// The model as a config.json that reads back as the same ModelSpec (but for its name).
+std::string to_config_text(const ModelSpec& model);
+
+/// The model types that `read_config` knows: "gemma", "gemma2", ...
+std::vector<std::string_view> model_families();
+
+/// The first release of transformers that has this model type.
+Version family_since(std::string_view model_type);
+
+/// Weights of the network as it is loaded, a tied head counted once. Throws Error (invalid) beyond 63 bits.
+std::int64_t total_parameters(const ModelSpec& model);
+
+/// Weights of one decoder layer.
+std::int64_t layer_parameters(const ModelSpec& model);
+
+}  // namespace vramfit

@@ -1,0 +1,20 @@
+// "Did you mean": the known word nearest to a mistyped one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace vramfit {
+
+/// The known word with the fewest edits to `word` (case ignored), or empty text if none is near.
+std::string nearest(std::string_view word, std::span<const std::string_view> known);
+
+/// "did you mean 'hidden_size'?", or `otherwise` if no known word is near.
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known,
+                         std::string_view otherwise = {});
+
+/// ASCII lower case.
+std::string lower_case(std::string_view text);
+
+}  // namespace vramfit

@@ -1,0 +1,97 @@
+// What the config.json of several model families have in common.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/config_family.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit {
+
+const ConfigFamily* config_family(std::string_view model_type) {
+    const auto families = all_configs();
+    const auto found = std::find_if(families.begin(), families.end(),
+                                    [&](const ConfigFamily* f) { return f->model_type == model_type; });
+    return found == families.end() ? nullptr : *found;
+}
+
+void read_attention_bias(ObjectReader& config, ModelSpec& model) {
+    ObjectReader::set(model.attention_bias, config.boolean("attention_bias"));
+    model.output_bias = model.attention_bias;
+}
+
+void read_activation(ObjectReader& config, ModelSpec& model, std::string_view key) {
+    // transformers 5.17.0, activations.py, ACT2CLS; the second list has functions made of several operators or not
+    // seen in a decoder of these families.
+    static constexpr Named<Activation> known[] = {{"silu", Activation::silu},
+                                                  {"swish", Activation::silu},
+                                                  {"gelu", Activation::gelu},
+                                                  {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                  {"relu", Activation::relu}};
+    static constexpr std::string_view others[] = {
+        "gelu_10", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_python", "gelu_python_tanh",
+        "laplace", "leaky_relu",    "linear",    "mish",     "quick_gelu",  "relu2",
+        "relu6",   "sigmoid",       "tanh",      "prelu",    "xielu"};
+    const auto word = config.text(key);
+    if (!word) return;
+    std::vector<std::string_view> names;
+    for (const auto& activation : known) {
+        if (activation.name == *word) {
+            model.hidden_act = activation.value;
+            return;
+        }
+        names.push_back(activation.name);
+    }
+    if (std::find(std::begin(others), std::end(others), *word) != std::end(others)) {
+        config.problems().unsupported(config.path(key), fmt::format("the activation '{}' is not supported", *word),
+                                      fmt::format("supported: {}", fmt::join(names, ", ")));
+    } else {
+        config.problems().invalid(config.path(key), fmt::format("unknown activation '{}'", *word),
+                                  did_you_mean(*word, names, fmt::format("supported: {}", fmt::join(names, ", "))));
+    }
+}
+
+std::optional<std::vector<LayerAttention>> read_layer_types(ObjectReader& config, const ModelSpec& model) {
+    const auto words = config.texts("layer_types", Null::absent);
+    if (!words) return std::nullopt;
+    const std::string path = config.path("layer_types");
+    if (static_cast<std::int64_t>(words->size()) != model.num_hidden_layers) {
+        config.problems().invalid(path, fmt::format("{} entries for {} layers", words->size(), model.num_hidden_layers),
+                                  "one for each layer");
+        return std::nullopt;
+    }
+    std::vector<LayerAttention> types;
+    for (std::size_t i = 0; i < words->size(); ++i) {
+        const std::string& word = (*words)[i];
+        if (word != "full_attention" && word != "sliding_attention") {
+            config.problems().unsupported(fmt::format("{}/{}", path, i),
+                                          fmt::format("the layer type '{}' is not supported", word),
+                                          "supported: full_attention, sliding_attention");
+        }
+        types.push_back(word == "sliding_attention" ? LayerAttention::sliding : LayerAttention::full);
+    }
+    return types;
+}
+
+// Qwen2Config.__post_init__ (Qwen3Config's is the same): the window counts only with use_sliding_window, and without
+// layer_types the layers from max_window_layers on slide.
+void read_qwen_window(ObjectReader& config, ModelSpec& model) {
+    std::optional<std::int64_t> window = 4096;
+    std::int64_t first = 28;
+    bool use = false;
+    if (config.has("sliding_window")) window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    ObjectReader::set(first, config.integer("max_window_layers"));
+    ObjectReader::set(use, config.boolean("use_sliding_window"));
+    model.sliding_window = use ? window : std::nullopt;
+    if (auto types = read_layer_types(config, model)) {
+        model.layer_types = std::move(*types);
+        return;
+    }
+    model.layer_types.clear();
+    for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+        model.layer_types.push_back(model.sliding_window && i >= first ? LayerAttention::sliding
+                                                                       : LayerAttention::full);
+    }
+}
+
+}  // namespace vramfit

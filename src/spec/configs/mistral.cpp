@@ -1,0 +1,44 @@
+// The family mistral: MistralConfig.
+#include "spec/config_family.hpp"
+
+namespace vramfit::configs {
+
+namespace {
+
+ModelSpec defaults() {
+    ModelSpec m;
+    m.vocab_size = 32000;
+    m.hidden_size = 4096;
+    m.intermediate_size = 14336;
+    m.num_hidden_layers = 32;
+    m.num_attention_heads = 32;
+    m.num_key_value_heads = 8;
+    m.max_position_embeddings = 4096 * 32;
+    m.sliding_window = 4096;
+    return m;
+}
+
+// No biases anywhere (modeling_mistral.py). A window, if there is one, holds in every layer: MistralModel.forward
+// makes one mask for all.
+void read(ObjectReader& config, ModelSpec& model) {
+    read_activation(config, model, "hidden_act");
+    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
+    model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), attention);
+}
+
+}  // namespace
+
+extern const ConfigFamily mistral_entry;
+const ConfigFamily mistral_entry = {
+    .model_type = "mistral",
+    .since = {4, 34, 0},
+    .norms_per_layer = 2,
+    .qk_norm = false,
+    .heads_divide_hidden = false,
+    .null_head_dim = true,
+    .defaults = defaults,
+    .read = read,
+};
+
+}  // namespace vramfit::configs

@@ -1,0 +1,41 @@
+// The family qwen3: Qwen3Config.
+#include "spec/config_family.hpp"
+
+namespace vramfit::configs {
+
+namespace {
+
+ModelSpec defaults() {
+    ModelSpec m;
+    m.vocab_size = 151936;
+    m.hidden_size = 4096;
+    m.intermediate_size = 22016;
+    m.num_hidden_layers = 32;
+    m.num_attention_heads = 32;
+    m.num_key_value_heads = 32;
+    m.head_dim = 128;
+    m.max_position_embeddings = 32768;
+    return m;
+}
+
+void read(ObjectReader& config, ModelSpec& model) {
+    read_activation(config, model, "hidden_act");
+    read_attention_bias(config, model);
+    read_qwen_window(config, model);
+}
+
+}  // namespace
+
+extern const ConfigFamily qwen3_entry;
+const ConfigFamily qwen3_entry = {
+    .model_type = "qwen3",
+    .since = {4, 51, 0},
+    .norms_per_layer = 2,
+    .qk_norm = true,  // modeling_qwen3.py, Qwen3Attention: q_norm and k_norm of head_dim
+    .heads_divide_hidden = false,
+    .null_head_dim = false,
+    .defaults = defaults,
+    .read = read,
+};
+
+}  // namespace vramfit::configs

@@ -1,0 +1,62 @@
+// "Did you mean": edit distance with transpositions over a list of known words.
+#include "vramfit/spec/suggest.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace vramfit {
+
+namespace {
+
+constexpr std::size_t kLongestWord = 128;  // longer words are no typing mistakes, and the distance is quadratic
+
+// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = std::min(row[j], before[j - 2] + 1);
+        }
+        std::swap(before, last);
+        std::swap(last, row);
+    }
+    return last[b.size()];
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+    std::string lower(text);
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return lower;
+}
+
+std::string nearest(std::string_view word, std::span<const std::string_view> known) {
+    if (word.empty() || word.size() > kLongestWord) return {};
+    const std::string wanted = lower_case(word);
+    std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
+    std::string_view found;
+    for (const std::string_view candidate : known) {
+        const std::size_t distance = edit_distance(wanted, lower_case(candidate));
+        if (distance < least) {
+            least = distance;
+            found = candidate;
+        }
+    }
+    return std::string(found);
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known, std::string_view otherwise) {
+    const std::string found = nearest(word, known);
+    return found.empty() ? std::string(otherwise) : fmt::format("did you mean '{}'?", found);
+}
+
+}  // namespace vramfit
