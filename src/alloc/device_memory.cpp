@@ -75,9 +75,20 @@ void DeviceMemory::give_pieces(std::int64_t count, std::int64_t piece) { used_ -
 
 std::optional<std::int64_t> DeviceMemory::reserve_addresses(std::int64_t bytes) {
     const std::int64_t size = round_up(bytes, kPage);
+    const auto same =
+        std::find_if(returned_.begin(), returned_.end(), [size](const Extent& e) { return e.end - e.begin == size; });
+    if (same != returned_.end()) {
+        const std::int64_t address = same->begin;
+        returned_.erase(same);
+        return address;
+    }
     if (size > kLowestSegment - next_range_) return std::nullopt;
     next_range_ += size;
     return next_range_ - size;
+}
+
+void DeviceMemory::return_addresses(std::int64_t address, std::int64_t bytes) {
+    returned_.push_back({address, address + round_up(bytes, kPage)});
 }
 
 }  // namespace vramfit

@@ -22,12 +22,12 @@ namespace {
 // c10/core/AllocatorConfig.cpp. PyTorch reads numbers with std::stoi, which takes "64abc" for 64; refused here.
 class Parser {
   public:
-    Parser(std::string_view text, const AllocatorSettings& before, const SettingsDialect& dialect, std::string_view where);
+    Parser(std::string_view text, const AllocatorSettings& before, const SettingsDialect& dialect,
+           std::string_view where);
 
     AllocatorSettings parse();
 
   private:
-
     void read_pair();
     bool known_here(std::string_view key) const;
     void read_value(std::string_view key);
@@ -97,7 +97,8 @@ std::vector<std::string> tokens_of(std::string_view text) {
 }
 
 std::size_t slot_of(std::int64_t megabytes) {
-    return static_cast<std::size_t>(std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(megabytes))) - 1, 0, 15));
+    return static_cast<std::size_t>(
+        std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(megabytes))) - 1, 0, 15));
 }
 
 Parser::Parser(std::string_view text, const AllocatorSettings& before, const SettingsDialect& dialect,
@@ -109,7 +110,8 @@ AllocatorSettings Parser::parse() {
     settings_.roundup_divisions.fill(0);
     settings_.garbage_collection_threshold = 0.0;
     while (next_ < tokens_.size()) read_pair();
-    if (dialect_.large_segment_size && !rounding_given_) settings_.max_non_split_rounding = settings_.large_segment_size;
+    if (dialect_.large_segment_size && !rounding_given_)
+        settings_.max_non_split_rounding = settings_.large_segment_size;
     if (problems_.empty()) check_sizes();
     if (!problems_.empty()) throw Error(kind_, std::move(problems_));
     return settings_;
@@ -117,7 +119,8 @@ AllocatorSettings Parser::parse() {
 
 void Parser::read_pair() {
     const std::string key{token()};
-    if (is_mark(key)) return problem("", fmt::format("\"{}\" where a key should stand", key), "write key:value,key:value");
+    if (is_mark(key))
+        return problem("", fmt::format("\"{}\" where a key should stand", key), "write key:value,key:value");
     if (!accept(":")) {
         problem(key, "no value", fmt::format("write {}:VALUE", key));
         skip_value();
@@ -206,8 +209,7 @@ void Parser::read_division_list(std::string_view key) {
 // One item "MB:DIVISIONS" or ">:DIVISIONS"; `slot` is that of the item before.
 void Parser::read_division(std::string_view key, bool first, std::size_t& slot) {
     const std::string size{token()};
-    if (!accept(":"))
-        return problem(key, fmt::format("item \"{}\" has no divisions", size), "write [256:1,512:2,>:4]");
+    if (!accept(":")) return problem(key, fmt::format("item \"{}\" has no divisions", size), "write [256:1,512:2,>:4]");
     auto& slots = settings_.roundup_divisions;
     if (size == ">") {
         const std::optional<std::int64_t> value = divisions(key, token(), true);
@@ -231,7 +233,8 @@ void Parser::read_real(std::string_view key) {
     const bool number = error == std::errc{} && end == text.data() + text.size();
     const bool in_range = is_threshold ? value > 0.0 && value < 1.0 : value >= 0.0 && value <= 1.0;
     if (!number || !in_range)
-        return problem(key, fmt::format("\"{}\" is not a number {}", text, is_threshold ? "between 0 and 1" : "from 0 to 1"),
+        return problem(key,
+                       fmt::format("\"{}\" is not a number {}", text, is_threshold ? "between 0 and 1" : "from 0 to 1"),
                        is_threshold ? "leave the key out to switch it off" : "1.0 means no limit");
     (is_threshold ? settings_.garbage_collection_threshold : settings_.memory_fraction) = value;
 }
@@ -239,7 +242,8 @@ void Parser::read_real(std::string_view key) {
 void Parser::read_switch(std::string_view key) {
     const std::string text{token()};
     if (text != "True" && text != "False")
-        return problem(key, fmt::format("\"{}\" is neither True nor False", text), "PyTorch takes exactly these spellings");
+        return problem(key, fmt::format("\"{}\" is neither True nor False", text),
+                       "PyTorch takes exactly these spellings");
     if (key == "expandable_segments") settings_.expandable_segments = text == "True";
     if (key == "throw_on_cudamalloc_oom") settings_.throw_on_device_oom = text == "True";
     // the others choose locks and the capture of CUDA graphs: no effect on memory here
@@ -250,7 +254,8 @@ void Parser::read_backend(std::string_view key) {
     if (text == "native") return;
     if (text == "cudaMallocAsync")
         return problems_.push_back({fmt::format("{} {}", where_, key),
-                                    "cudaMallocAsync is another allocator, which is not modelled", "use backend:native"});
+                                    "cudaMallocAsync is another allocator, which is not modelled",
+                                    "use backend:native"});
     problem(key, fmt::format("\"{}\" is no backend", text), "use backend:native");
 }
 
@@ -265,7 +270,9 @@ void Parser::skip_value() {
     }
 }
 
-std::string_view Parser::token() { return next_ < tokens_.size() ? std::string_view{tokens_[next_++]} : std::string_view{}; }
+std::string_view Parser::token() {
+    return next_ < tokens_.size() ? std::string_view{tokens_[next_++]} : std::string_view{};
+}
 
 bool Parser::accept(std::string_view expected) {
     if (next_ >= tokens_.size() || tokens_[next_] != expected) return false;

@@ -9,7 +9,8 @@ namespace vramfit {
 
 /// Where new segments lie. Addresses break ties between free blocks of equal size, so they decide where tensors go.
 enum class AddressRule : std::uint8_t {
-    small_up_large_down,  ///< at most 2 MiB at rising, larger at falling addresses, none used twice: what CUDA was seen to do
+    small_up_large_down,  ///< at most 2 MiB at rising, larger at falling addresses, none used twice: what CUDA was seen
+                          ///< to do
     rising,               ///< every segment above all earlier ones
     first_fit,            ///< the lowest free address
 };
@@ -29,8 +30,9 @@ class DeviceMemory {
     bool take_pieces(std::int64_t count, std::int64_t piece);
     void give_pieces(std::int64_t count, std::int64_t piece);
 
-    /// cuMemAddressReserve: addresses without memory, below all segments. They are not handed out twice.
+    /// cuMemAddressReserve and cuMemAddressFree: addresses without memory, below all segments.
     std::optional<std::int64_t> reserve_addresses(std::int64_t bytes);
+    void return_addresses(std::int64_t address, std::int64_t bytes);
 
     std::int64_t used() const { return used_; }
 
@@ -49,7 +51,8 @@ class DeviceMemory {
     std::int64_t next_up_;
     std::int64_t next_down_;
     std::int64_t next_range_;
-    std::vector<Extent> taken_;  ///< first_fit only: by address
+    std::vector<Extent> taken_;     ///< first_fit only: by address
+    std::vector<Extent> returned_;  ///< reserved addresses that came back
 };
 
 }  // namespace vramfit

@@ -12,17 +12,17 @@ namespace vramfit {
 
 inline constexpr std::int64_t kNoSplitLimit = std::numeric_limits<std::int64_t>::max();
 
-/// What decides about memory; the defaults are PyTorch's (c10/cuda/CUDAAllocatorConfig.h, 2.6; c10/core/AllocatorConfig.h
-/// later).
+/// What decides about memory; the defaults are PyTorch's (c10/cuda/CUDAAllocatorConfig.h, 2.6;
+/// c10/core/AllocatorConfig.h later).
 struct AllocatorSettings {
-    std::int64_t max_split_size = kNoSplitLimit;            ///< blocks of this size and larger are never split
-    std::int64_t max_non_split_rounding = 20 * kMiB;        ///< how much larger such a block may be than its request
-    std::int64_t large_segment_size = 20 * kMiB;            ///< kLargeBuffer
-    std::array<std::int64_t, 16> roundup_divisions{};       ///< by floor(log2(size)) - 20, clamped; 0 and 1 mean off
-    double garbage_collection_threshold = 0.0;              ///< 0: off; acts only under a memory fraction
+    std::int64_t max_split_size = kNoSplitLimit;       ///< blocks of this size and larger are never split
+    std::int64_t max_non_split_rounding = 20 * kMiB;   ///< how much larger such a block may be than its request
+    std::int64_t large_segment_size = 20 * kMiB;       ///< kLargeBuffer
+    std::array<std::int64_t, 16> roundup_divisions{};  ///< by floor(log2(size)) - 20, clamped; 0 and 1 mean off
+    double garbage_collection_threshold = 0.0;         ///< 0: off; acts only under a memory fraction
     bool expandable_segments = false;
-    double memory_fraction = 1.0;                           ///< per_process_memory_fraction; 1: no limit
-    bool throw_on_device_oom = false;                       ///< throw_on_cudamalloc_oom
+    double memory_fraction = 1.0;      ///< per_process_memory_fraction; 1: no limit
+    bool throw_on_device_oom = false;  ///< throw_on_cudamalloc_oom
 
     friend bool operator==(const AllocatorSettings&, const AllocatorSettings&) = default;
 };

@@ -1,0 +1,115 @@
+// Searching, inserting and erasing in sorted runs.
+#include "free_list.hpp"
+
+#include <algorithm>
+
+namespace vramfit::allocator {
+
+namespace {
+
+bool before(const FreeEntry& a, const FreeEntry& b) {
+    if (a.size != b.size) return a.size < b.size;
+    if (a.tie != b.tie) return a.tie < b.tie;
+    return a.address < b.address;
+}
+
+// The first of `count` sorted items for which `less` is false, without branches on the data.
+template <class Item, class Less>
+std::uint32_t first_not(const Item* items, std::uint32_t count, Less less) {
+    std::uint32_t low = 0;
+    while (count > 0) {
+        const std::uint32_t half = count / 2;
+        const bool right = less(items[low + half]);
+        low = right ? low + half + 1 : low;
+        count = right ? count - half - 1 : half;
+    }
+    return low;
+}
+
+}  // namespace
+
+FreeList::Position FreeList::next(Position at) const {
+    if (at.index + 1 < runs_[order_[at.run].slot].count) return {at.run, at.index + 1};
+    return {at.run + 1, 0};
+}
+
+FreeList::Position FreeList::previous(Position at) const {
+    if (at.index > 0) return {at.run, at.index - 1};
+    return {at.run - 1, runs_[order_[at.run - 1].slot].count - 1};
+}
+
+FreeList::Position FreeList::at_least(std::int64_t size) const {
+    const std::uint32_t run = first_not(order_.data(), static_cast<std::uint32_t>(order_.size()),
+                                        [size](const Head& head) { return head.last.size < size; });
+    if (run == order_.size()) return end();
+    const Run& found = runs_[order_[run].slot];
+    return {run,
+            first_not(found.entries.data(), found.count, [size](const FreeEntry& entry) { return entry.size < size; })};
+}
+
+void FreeList::insert(const FreeEntry& entry) {
+    if (order_.empty()) order_.push_back({entry, new_run()});
+    std::uint32_t run = first_not(order_.data(), static_cast<std::uint32_t>(order_.size()),
+                                  [&](const Head& head) { return before(head.last, entry); });
+    if (run == order_.size()) --run;
+    if (runs_[order_[run].slot].count == kRunCapacity) {
+        split(run);
+        if (before(order_[run].last, entry)) ++run;
+    }
+    Run& target = runs_[order_[run].slot];
+    const std::uint32_t index =
+        first_not(target.entries.data(), target.count, [&](const FreeEntry& other) { return before(other, entry); });
+    FreeEntry* const place = target.entries.data() + index;
+    std::copy_backward(place, target.entries.data() + target.count, target.entries.data() + target.count + 1);
+    *place = entry;
+    ++target.count;
+    order_[run].last = target.entries[target.count - 1];
+}
+
+void FreeList::erase(Position at) {
+    Run& run = runs_[order_[at.run].slot];
+    FreeEntry* const place = run.entries.data() + at.index;
+    std::copy(place + 1, run.entries.data() + run.count, place);
+    if (--run.count == 0)
+        remove_run(at.run);
+    else
+        order_[at.run].last = run.entries[run.count - 1];
+}
+
+void FreeList::erase(const FreeEntry& entry) {
+    const std::uint32_t run = first_not(order_.data(), static_cast<std::uint32_t>(order_.size()),
+                                        [&](const Head& head) { return before(head.last, entry); });
+    const Run& found = runs_[order_[run].slot];
+    erase(Position{run, first_not(found.entries.data(), found.count,
+                                  [&](const FreeEntry& other) { return before(other, entry); })});
+}
+
+std::uint32_t FreeList::new_run() {
+    if (!unused_.empty()) {
+        const std::uint32_t slot = unused_.back();
+        unused_.pop_back();
+        return slot;
+    }
+    runs_.emplace_back();
+    return static_cast<std::uint32_t>(runs_.size() - 1);
+}
+
+// The upper half of a full run becomes the next run.
+void FreeList::split(std::uint32_t run) {
+    const std::uint32_t slot = new_run();
+    Run& low = runs_[order_[run].slot];
+    Run& high = runs_[slot];
+    constexpr std::uint32_t kHalf = kRunCapacity / 2;
+    std::copy(low.entries.begin() + kHalf, low.entries.end(), high.entries.begin());
+    high.count = kRunCapacity - kHalf;
+    low.count = kHalf;
+    order_.insert(order_.begin() + run + 1, Head{order_[run].last, slot});
+    order_[run].last = low.entries[kHalf - 1];
+}
+
+void FreeList::remove_run(std::uint32_t run) {
+    unused_.push_back(order_[run].slot);
+    order_.erase(order_.begin() + run);
+}
+
+}  // namespace vramfit::allocator
