@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include <fmt/format.h>
+
 namespace tree {
 namespace {
 
@@ -63,7 +65,7 @@ std::string code_only(std::string_view text) {
         } else if (cursor.at("R\"")) {
             const std::size_t start = cursor.out.size() + 2;
             const std::size_t open = text.find('(', start);
-            const std::string end = ")" + std::string(text.substr(start, open - start)) + "\"";
+            const std::string end = fmt::format("){}\"", text.substr(start, open - start));
             cursor.blank_until(end);
         } else if (cursor.at("\"")) {
             cursor.blank_literal('"');
