@@ -11,15 +11,9 @@
 
 #include "spec/json_value.hpp"
 #include "spec/problems.hpp"
+#include "vramfit/spec/named.hpp"
 
 namespace vramfit {
-
-/// A word of a file and what it means.
-template <class E>
-struct Named {
-    std::string_view name;
-    E value;
-};
 
 /// Whether null stands for an absent key or is a problem.
 enum class Null : std::uint8_t { refused, absent };

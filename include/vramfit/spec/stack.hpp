@@ -20,6 +20,13 @@ struct Stack {
     Version flash_attn;
 
     friend bool operator==(const Stack&, const Stack&) = default;
+
+    // torch
+    bool mean_saves_its_input() const;        ///< mean(dim) keeps its input for backward
+    bool cublaslt_workspace_stays() const;    ///< cublasLt's scratch is kept for each thread
+
+    // transformers
+    bool checkpointing_is_reentrant() const;  ///< without gradient_checkpointing_kwargs
 };
 
 }  // namespace vramfit

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,30 +20,38 @@ enum class QuantMethod : std::uint8_t { nf4, fp4, int8 };
 /// `transformers.BitsAndBytesConfig`.
 struct QuantizationPlan {
     QuantMethod method = QuantMethod::nf4;
-    bool double_quant = false;                  ///< bnb_4bit_use_double_quant
-    std::optional<DType> compute_dtype;         ///< bnb_4bit_compute_dtype; absent: float32
-    std::vector<std::string> skip_modules;      ///< llm_int8_skip_modules
+    bool double_quant = false;              ///< bnb_4bit_use_double_quant
+    std::optional<DType> compute_dtype;     ///< bnb_4bit_compute_dtype; absent: float32
+    std::vector<std::string> skip_modules;  ///< llm_int8_skip_modules
     bool skip_modules_given = false;
+    double int8_threshold = 6.0;  ///< llm_int8_threshold
+
+    friend bool operator==(const QuantizationPlan&, const QuantizationPlan&) = default;
 };
 
 /// `from_pretrained` and what is called right after it.
 struct LoadPlan {
     DType dtype = DType::bfloat16;
     AttentionImplementation attention = AttentionImplementation::sdpa;
-    std::optional<SdpaKernel> sdpa_kernel;      ///< absent: what PyTorch chooses on the card
-    bool sdpa_expand_kv = false;                ///< "repeat_interleave"
-    bool on_device = true;                      ///< device_map {"": 0}; false: loaded in host memory, moved afterwards
+    std::optional<SdpaKernel> sdpa_kernel;  ///< absent: what PyTorch chooses on the card
+    bool sdpa_expand_kv = false;            ///< "repeat_interleave"
+    bool on_device = true;                  ///< device_map {"": 0}; false: loaded in host memory, moved afterwards
     std::optional<QuantizationPlan> quantization;
-    std::optional<Bytes> shard_size;            ///< absent: 5 GB, tensors in order of modules
+    std::optional<Bytes> shard_size;  ///< absent: 5 GB, tensors in order of modules
     std::optional<std::int64_t> resize_token_embeddings;
     bool gradient_checkpointing = false;
     std::optional<DType> cast_after_adapter;
+
+    friend bool operator==(const LoadPlan&, const LoadPlan&) = default;
 };
 
 /// `peft.prepare_model_for_kbit_training`.
 struct PreparePlan {
     bool use_gradient_checkpointing = true;
     std::optional<bool> use_reentrant;
+    bool auto_clear_cache = true;  ///< peft 0.21: torch.cuda.empty_cache() after the upcast
+
+    friend bool operator==(const PreparePlan&, const PreparePlan&) = default;
 };
 
 enum class LoraBias : std::uint8_t { none, all, lora_only };
@@ -55,11 +64,21 @@ struct LoraPlan {
     std::int64_t r = 8;
     double lora_alpha = 8;
     double lora_dropout = 0.0;
-    TargetModules target_modules;
+    TargetModules target_modules = std::vector<std::string>{"q_proj", "v_proj"};  ///< peft's default for all families
     bool use_rslora = false;
     bool use_dora = false;
     LoraBias bias = LoraBias::none;
     std::vector<std::string> modules_to_save;
+    std::optional<TargetModules> exclude_modules;
+    std::optional<std::vector<std::int64_t>> layers_to_transform;
+    std::vector<std::string> layers_pattern;
+    std::vector<std::pair<std::string, std::int64_t>> rank_pattern;  ///< regular expression -> rank
+    std::vector<std::pair<std::string, double>> alpha_pattern;
+    bool fan_in_fan_out = false;
+    bool lora_bias = false;
+    std::string init_lora_weights = "true";  ///< "true", "false", "gaussian", "orthogonal"
+
+    friend bool operator==(const LoraPlan&, const LoraPlan&) = default;
 };
 
 /// `transformers.TrainingArguments` (and trl's configs) as far as memory depends on them.
@@ -67,12 +86,17 @@ struct TrainingPlan {
     std::int64_t per_device_train_batch_size = 1;
     std::int64_t gradient_accumulation_steps = 1;
     bool gradient_checkpointing = false;
-    std::optional<bool> use_reentrant;          ///< gradient_checkpointing_kwargs.use_reentrant
+    std::optional<bool> use_reentrant;  ///< gradient_checkpointing_kwargs.use_reentrant
     bool bf16 = false;
     bool fp16 = false;
-    std::string optim = "adamw_torch";          ///< "none" = no optimizer, no step
+    std::string optim = "adamw_torch";  ///< "none" = no optimizer, no step
     double max_grad_norm = 1.0;
     bool use_liger_kernel = false;
+    bool use_cache = false;  ///< transformers 5: Trainer writes it into the model's config
+    std::string optim_args;
+    std::optional<std::int64_t> max_length;  ///< trl's SFTConfig: longer rows are cut; absent: not cut
+
+    friend bool operator==(const TrainingPlan&, const TrainingPlan&) = default;
 };
 
 enum class AttentionMask : std::uint8_t { absent, ones, left_padded, right_padded };
@@ -82,6 +106,8 @@ struct BatchPlan {
     std::int64_t sequence_length = 128;
     AttentionMask attention_mask = AttentionMask::ones;
     Labels labels = Labels::copy;
+
+    friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };
 
 enum class LoopKind : std::uint8_t { trainer, plain, sft, dpo };
@@ -94,12 +120,16 @@ enum class BatchMove : std::uint8_t { every_step, once };
 struct WarmForward {
     bool grad = true;
     std::int64_t sequence_length = 128;
+
+    friend bool operator==(const WarmForward&, const WarmForward&) = default;
 };
 
 /// What `*_peak` quantities cover.
 struct PeakWindow {
     enum class Kind : std::uint8_t { process, train, steps } kind = Kind::process;
-    std::vector<std::int64_t> steps;            ///< counted from 1
+    std::vector<std::int64_t> steps;  ///< counted from 1
+
+    friend bool operator==(const PeakWindow&, const PeakWindow&) = default;
 };
 
 struct LoopPlan {
@@ -113,7 +143,9 @@ struct LoopPlan {
     bool input_require_grads = false;
     std::vector<WarmForward> before;
     PeakWindow peak_window;
-    std::optional<std::int64_t> phase_step;     ///< default: the last step
+    std::optional<std::int64_t> phase_step;  ///< default: the last step
+
+    friend bool operator==(const LoopPlan&, const LoopPlan&) = default;
 };
 
 /// One run: everything but the network, the library versions and the card.
@@ -122,10 +154,12 @@ struct TrainPlan {
     LoadPlan load;
     std::optional<PreparePlan> prepare_kbit;
     std::optional<LoraPlan> peft;
-    bool trl_casting_to_bf16 = false;           ///< trl.peft_module_casting_to_bf16
+    bool trl_casting_to_bf16 = false;  ///< trl.peft_module_casting_to_bf16
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
+
+    friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
 
 }  // namespace vramfit

@@ -1,0 +1,46 @@
+// The cards the program knows, and what a user may write instead of one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vramfit/spec/device.hpp"
+
+namespace vramfit {
+
+/// A row of the table of cards (src/spec/gpus.json); every number has its source.
+struct KnownDevice {
+    std::string name;
+    std::vector<std::string> aliases;
+    Capability capability;
+    int multiprocessors = 0;
+    std::string multiprocessors_source;
+    Bytes total;
+    bool total_is_cuda = false;  ///< as CUDA reports it; false: the driver's total, a little more
+    std::string total_source;
+    Bytes context;
+    std::string context_source;  ///< empty: not measured, the default for its kind
+};
+
+/// All known cards.
+const std::vector<KnownDevice>& known_devices();
+
+/// No card: nothing is too large, operators choose as on an A100.
+Device unlimited_device();
+
+/// A card by name or alias ("RTX 4090", "rtx4090"; case, spaces and hyphens do not count), a size ("8GiB": a card of
+/// unknown kind of that capacity), or "NAME,MAJOR,MINOR,SMS,TOTAL,FREE" in bytes. Throws Error (invalid) otherwise.
+Device device_from(std::string_view text, std::string_view where = "--gpu");
+
+/// A card by the reference tracer's words: a name of its table ("a100", "t4", "rtx4090", ...) or
+/// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE"; what is usable is exactly FREE.
+Device card_from(std::string_view text, std::string_view where);
+
+/// The same card with that much kept free. Throws Error (invalid) if nothing is left.
+Device with_reserve(Device device, Bytes reserve, std::string_view where = "--reserve");
+
+/// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE", from which card_from makes the same card; empty without a capacity.
+std::string card_text(const Device& device);
+
+}  // namespace vramfit

@@ -1,0 +1,36 @@
+// The built-in models, and finding a network by name, Hugging Face id, folder or file.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vramfit/spec/environment.hpp"
+#include "vramfit/spec/model_spec.hpp"
+
+namespace vramfit {
+
+/// A model that the program brings along (models/NAME.json).
+struct BuiltInModel {
+    std::string_view name;     ///< "gemma-2b"
+    std::string_view id;       ///< "google/gemma-2b"
+    std::string_view aliases;  ///< other names, separated by line ends; may be empty
+    std::string_view text;     ///< the file: a config.json with the keys name, id, aliases and source
+};
+
+/// All of them, in order of name.
+std::span<const BuiltInModel> built_in_models();
+
+/// The network of a built-in model.
+ModelSpec spec_of(const BuiltInModel& model);
+
+/// The built-in model of that name, id or alias, whatever the case of its letters; nullptr if there is none.
+const BuiltInModel* find_built_in(std::string_view name);
+
+/// A network by what a user writes after --model: a built-in name, id or alias; a folder with a config.json; a path of
+/// a config.json; an id in the local Hugging Face cache. Throws Error (invalid) with the nearest names if nothing is
+/// found, and the reader's errors if a file is wrong.
+ModelSpec load_model(std::string_view text, const Environment& environment);
+
+}  // namespace vramfit

@@ -1,0 +1,54 @@
+// The words that job files, flags and reports use for the choices of a plan.
+#pragma once
+
+#include "vramfit/spec/named.hpp"
+#include "vramfit/spec/train_plan.hpp"
+
+namespace vramfit {
+
+inline constexpr Named<DType> kLoadDTypes[] = {
+    {"bfloat16", DType::bfloat16}, {"float16", DType::float16}, {"float32", DType::float32}};
+inline constexpr Named<AttentionImplementation> kAttentionNames[] = {
+    {"eager", AttentionImplementation::eager},
+    {"sdpa", AttentionImplementation::sdpa},
+    {"flash_attention_2", AttentionImplementation::flash_attention_2}};
+inline constexpr Named<SdpaKernel> kSdpaKernelNames[] = {{"flash", SdpaKernel::flash},
+                                                         {"efficient", SdpaKernel::efficient},
+                                                         {"cudnn", SdpaKernel::cudnn},
+                                                         {"math", SdpaKernel::math}};
+inline constexpr Named<QuantMethod> kQuantNames[] = {
+    {"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}, {"int8", QuantMethod::int8}};
+inline constexpr Named<LoraBias> kLoraBiasNames[] = {
+    {"none", LoraBias::none}, {"all", LoraBias::all}, {"lora_only", LoraBias::lora_only}};
+inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::absent},
+                                                      {"ones", AttentionMask::ones},
+                                                      {"left_padded", AttentionMask::left_padded},
+                                                      {"right_padded", AttentionMask::right_padded}};
+inline constexpr Named<Labels> kLabelNames[] = {
+    {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
+inline constexpr Named<LoopKind> kLoopNames[] = {
+    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft}, {"dpo", LoopKind::dpo}};
+inline constexpr Named<LoopLoss> kLossNames[] = {{"model", LoopLoss::model}, {"logits_mean", LoopLoss::logits_mean}};
+inline constexpr Named<OutputLife> kOutputNames[] = {{"until_next_forward", OutputLife::until_next_forward},
+                                                     {"until_step_end", OutputLife::until_step_end}};
+inline constexpr Named<ZeroGrad> kZeroGradNames[] = {{"after_step", ZeroGrad::after_step},
+                                                     {"before_forward", ZeroGrad::before_forward}};
+inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove::every_step},
+                                                       {"once", BatchMove::once}};
+
+/// "eager", "nf4", ...: the word of a choice.
+constexpr std::string_view name_of(AttentionImplementation v) {
+    return name_in<AttentionImplementation>(kAttentionNames, v);
+}
+constexpr std::string_view name_of(SdpaKernel v) { return name_in<SdpaKernel>(kSdpaKernelNames, v); }
+constexpr std::string_view name_of(QuantMethod v) { return name_in<QuantMethod>(kQuantNames, v); }
+constexpr std::string_view name_of(LoraBias v) { return name_in<LoraBias>(kLoraBiasNames, v); }
+constexpr std::string_view name_of(AttentionMask v) { return name_in<AttentionMask>(kMaskNames, v); }
+constexpr std::string_view name_of(Labels v) { return name_in<Labels>(kLabelNames, v); }
+constexpr std::string_view name_of(LoopKind v) { return name_in<LoopKind>(kLoopNames, v); }
+constexpr std::string_view name_of(LoopLoss v) { return name_in<LoopLoss>(kLossNames, v); }
+constexpr std::string_view name_of(OutputLife v) { return name_in<OutputLife>(kOutputNames, v); }
+constexpr std::string_view name_of(ZeroGrad v) { return name_in<ZeroGrad>(kZeroGradNames, v); }
+constexpr std::string_view name_of(BatchMove v) { return name_in<BatchMove>(kBatchMoveNames, v); }
+
+}  // namespace vramfit

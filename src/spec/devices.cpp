@@ -1,0 +1,189 @@
+// The table of cards, and the lookup of one by name or size.
+#include "vramfit/spec/devices.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "spec/device_parts.hpp"
+#include "spec/embedded.hpp"
+#include "spec/json_parse.hpp"
+#include "spec/reader.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/sizes.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit {
+
+namespace {
+
+// Without a measurement (no public figure for most cards): the lower figure for consumer cards, about 300 MiB in
+// maintainers' comments (pytorch issues 107667, 109888); this one is used for a card of unknown kind.
+constexpr Bytes kDefaultContext{300 * kMiB};
+
+// Letters and digits only, in lower case: how names are compared.
+std::string plain(std::string_view name) {
+    std::string letters;
+    for (const char c : lower_case(name)) {
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) letters += c;
+    }
+    return letters;
+}
+
+Capability capability_from(const std::string& text) {
+    const std::size_t point = text.find('.');
+    return {std::stoi(text.substr(0, point)), std::stoi(text.substr(point + 1))};
+}
+
+KnownDevice read_known(ObjectReader row) {
+    KnownDevice known;
+    known.name = row.text("name").value_or("");
+    known.aliases = row.texts("aliases").value_or(std::vector<std::string>{});
+    known.capability = capability_from(row.text("compute_capability").value_or("0.0"));
+    known.multiprocessors = static_cast<int>(row.integer("multiprocessors", {.low = 1, .high = 10'000}).value_or(0));
+    known.multiprocessors_source = row.text("multiprocessors_source").value_or("");
+    known.total = Bytes{row.integer("total_bytes", {.low = 1}).value_or(0)};
+    known.total_is_cuda = row.text("total_kind") == "cuda";
+    known.total_source = row.text("total_source").value_or("");
+    known.context = Bytes{row.integer("context_bytes", {.low = 1}).value_or(0)};
+    row.skip("context_measured");
+    known.context_source = row.text("context_source").value_or("");
+    row.refuse_unknown();
+    return known;
+}
+
+std::vector<KnownDevice> read_table() {
+    Problems problems("gpus.json");
+    const JsonValue table = parse_json(embedded_gpus(), problems);
+    problems.throw_if_any();
+    std::vector<KnownDevice> devices;
+    const JsonValue* rows = table.find("gpus");
+    for (std::size_t i = 0; rows && i < rows->items.size(); ++i) {
+        devices.push_back(read_known(ObjectReader(rows->items[i], fmt::format("/gpus/{}", i), problems)));
+    }
+    problems.throw_if_any();
+    return devices;
+}
+
+void note_context(Device& device) {
+    device.notes.push_back(
+        {NoteKind::assumed_context,
+         fmt::format("the CUDA context of {} is not measured: {} MiB assumed", device.name,
+                     device.context.count / kMiB),
+         "measure it with nvidia-smi while an empty CUDA process runs, and keep the difference free with --reserve"});
+}
+
+}  // namespace
+
+const std::vector<KnownDevice>& known_devices() {
+    static const std::vector<KnownDevice> devices = read_table();
+    return devices;
+}
+
+Device unlimited_device() {
+    Device device;
+    device.name = "no card";
+    device.capability = {8, 0};
+    device.multiprocessors = 108;
+    device.notes.push_back({NoteKind::assumed_card,
+                            "no card given: operators choose as on an A100 (capability 8.0, 108 multiprocessors), and "
+                            "nothing is too large",
+                            "give --gpu"});
+    return device;
+}
+
+const KnownDevice* find_device(std::string_view name) {
+    const std::string wanted = plain(name);
+    if (wanted.empty()) return nullptr;
+    for (const KnownDevice& known : known_devices()) {
+        if (plain(known.name) == wanted) return &known;
+        for (const std::string& alias : known.aliases) {
+            if (plain(alias) == wanted) return &known;
+        }
+    }
+    return nullptr;
+}
+
+Device device_of(const KnownDevice& known) {
+    Device device;
+    device.name = known.name;
+    device.capability = known.capability;
+    device.multiprocessors = known.multiprocessors;
+    device.capacity_known = true;
+    device.total = known.total;
+    device.context = known.context;
+    device.usable = known.total - known.context;
+    if (known.context_source.empty()) note_context(device);
+    if (!known.total_is_cuda) {
+        device.notes.push_back(
+            {NoteKind::marketed_size,
+             fmt::format("the total of {} is the driver's ({}); CUDA reports 0.3 to 0.7 GiB less on Linux", known.name,
+                         text_of(known.total)),
+             "give the size that torch.cuda.mem_get_info() shows, or keep the difference free with --reserve"});
+    }
+    return device;
+}
+
+Device unknown_device(Bytes total) {
+    Device device;
+    device.name = text_of(total);
+    device.capability = {8, 6};
+    device.multiprocessors = 82;
+    device.capacity_known = true;
+    device.total = total;
+    device.context = kDefaultContext;
+    device.usable = total - device.context;
+    device.notes.push_back(
+        {NoteKind::assumed_card,
+         "a size, not a card: operators choose as on an RTX 3090 (capability 8.6, 82 multiprocessors)",
+         "give the card's name (vramfit gpus lists them)"});
+    device.notes.push_back(
+        {NoteKind::marketed_size,
+         fmt::format("{} are taken as what CUDA reports; a card sold with that size may report less", text_of(total)),
+         "give the card's name, or the total that torch.cuda.mem_get_info() shows"});
+    note_context(device);
+    return device;
+}
+
+void refuse_device(std::string_view name, std::string_view where) {
+    static constexpr std::string_view others[] = {"mi300x",  "mi325x",    "mi250",           "mi250x",
+                                                  "7900xtx", "rx7900xtx", "radeonrx7900xtx", "amdinstinctmi300x"};
+    if (std::find(std::begin(others), std::end(others), plain(name)) != std::end(others)) {
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    fmt::format("'{}' is no CUDA card; other makers' cards are not supported", name));
+    }
+    std::vector<std::string_view> names;
+    for (const KnownDevice& known : known_devices()) {
+        names.push_back(known.name);
+        names.insert(names.end(), known.aliases.begin(), known.aliases.end());
+    }
+    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown card '{}'", name),
+                did_you_mean(name, names, "vramfit gpus lists the known ones; or give a size: 24GiB"));
+}
+
+Device device_from(std::string_view text, std::string_view where) {
+    if (const KnownDevice* known = find_device(text)) return device_of(*known);
+    if (auto custom = custom_device(text, where)) return *custom;
+    if (!looks_like_size(text)) refuse_device(text, where);
+    const Bytes total = size_from(text, where);
+    if (total <= kDefaultContext)
+        throw Error(ErrorKind::invalid, std::string(where),
+                    fmt::format("'{}' is less than a CUDA context takes ({} MiB)", text, kDefaultContext.count / kMiB));
+    return unknown_device(total);
+}
+
+Device with_reserve(Device device, Bytes reserve, std::string_view where) {
+    if (reserve.count < 0) throw Error(ErrorKind::invalid, std::string(where), "an amount below zero");
+    device.reserve += reserve;
+    if (!device.capacity_known) return device;
+    if (device.usable <= reserve) {
+        throw Error(ErrorKind::invalid, std::string(where),
+                    fmt::format("nothing is left of the card: {} of {} are usable without the reserve",
+                                text_of(device.usable), text_of(device.total)));
+    }
+    device.usable -= reserve;
+    return device;
+}
+
+}  // namespace vramfit

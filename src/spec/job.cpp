@@ -1,0 +1,110 @@
+// Job files: the outermost keys.
+#include "vramfit/spec/job.hpp"
+
+#include <fmt/format.h>
+
+#include "spec/config_read.hpp"
+#include "spec/job_read.hpp"
+#include "spec/json_parse.hpp"
+#include "vramfit/spec/models.hpp"
+#include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit {
+
+namespace {
+
+void read_schema(ObjectReader& job) {
+    const std::string hint = fmt::format("write \"schema\": \"{}\"", kJobSchema);
+    if (!job.has("schema")) return job.problems().invalid(job.path("schema"), "the key is missing", hint);
+    const auto schema = job.text("schema");
+    if (schema && *schema != kJobSchema) {
+        job.problems().invalid(job.path("schema"), fmt::format("unknown schema '{}'", *schema), hint);
+    }
+}
+
+// A model by its name has problems of other files (its config.json); they keep their own places.
+void read_model_key(ObjectReader& job, const Environment& environment, ModelSpec& model) {
+    const JsonValue* value = job.value("model");
+    if (!value)
+        return job.problems().invalid(job.path("model"), "the key is missing",
+                                      "give the content of a config.json, or a model's name or path");
+    try {
+        if (value->kind == JsonValue::Kind::text) {
+            model = load_model(value->text, environment);
+        } else if (auto read = read_model(*value, job.path("model"), job.problems())) {
+            model = std::move(*read);
+        }
+    } catch (const Error& error) {
+        job.problems().add(error);
+    }
+}
+
+StackChoice read_stack(ObjectReader& job) {
+    const std::string where = job.problems().place(job.path("stack"));
+    const JsonValue* value = job.value("stack");
+    try {
+        if (!value) return stack_from("", where);
+        if (value->kind == JsonValue::Kind::text) return stack_from(value->text, where);
+        ObjectReader versions(*value, job.path("stack"), job.problems());
+        std::vector<LibraryVersion> list;
+        for (std::size_t i = 0; i < versions.whole().keys.size(); ++i) {
+            const JsonValue& version = versions.whole().items[i];
+            const std::string& library = versions.whole().keys[i];
+            if (version.kind == JsonValue::Kind::text)
+                list.emplace_back(library, version.text);
+            else
+                job.problems().invalid(versions.path(library),
+                                       fmt::format("a version is wanted, not {}", version.shown()),
+                                       "write it as a text: \"2.6.0\"");
+        }
+        return stack_from_versions(list, where);
+    } catch (const Error& error) {
+        job.problems().add(error);
+    }
+    return {named_stacks().back(), {}};
+}
+
+void read_plan(ObjectReader& job, TrainPlan& plan) {
+    ObjectReader::set(plan.name, job.text("name"));
+    if (auto load = job.object("load")) read_load(*load, plan.load);
+    if (auto prepare = job.object("prepare_kbit", Null::absent)) plan.prepare_kbit = read_prepare(std::move(*prepare));
+    if (auto peft = job.object("peft", Null::absent)) plan.peft = read_lora(std::move(*peft));
+    if (auto trl = job.object("trl")) {
+        ObjectReader::set(plan.trl_casting_to_bf16, trl->boolean("peft_module_casting_to_bf16"));
+        trl->refuse_unknown();
+    }
+    if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);
+    if (auto training = job.object("training")) read_training(std::move(*training), plan.loop.kind, plan.training);
+    if (auto batch = job.object("batch")) read_batch(std::move(*batch), plan.batch);
+    if (const JsonValue* distributed = job.value("distributed");
+        distributed && distributed->kind != JsonValue::Kind::null) {
+        job.problems().unsupported(job.path("distributed"), "runs on several cards are not supported",
+                                   "leave the key out for one card");
+    }
+}
+
+}  // namespace
+
+Job read_job(std::string_view text, std::string_view file, const Environment& environment) {
+    Problems problems(file);
+    const JsonValue value = parse_json(text, problems);
+    problems.throw_if_any();
+    ObjectReader reader(value, "", problems);
+    problems.throw_if_any();
+
+    Job job;
+    read_schema(reader);
+    read_model_key(reader, environment, job.model);
+    StackChoice stack = read_stack(reader);
+    job.stack = std::move(stack.stack);
+    job.notes = std::move(stack.notes);
+    read_plan(reader, job.plan);
+    job.device = read_device(reader);
+    reader.refuse_unknown();
+    problems.throw_if_any();
+    if (job.model.name.empty()) job.model.name = job.plan.name.empty() ? std::string(file) : job.plan.name;
+    return job;
+}
+
+}  // namespace vramfit

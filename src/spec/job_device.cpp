@@ -1,0 +1,98 @@
+// Job files: the card and the settings of the allocator, the keys `device`, `card` and `environment`.
+#include <fmt/format.h>
+
+#include "spec/device_parts.hpp"
+#include "spec/job_read.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/devices.hpp"
+
+namespace vramfit {
+
+namespace {
+
+struct DeviceKeys {
+    std::optional<std::string> name;
+    std::optional<std::int64_t> total;
+    std::optional<std::int64_t> free;
+};
+
+DeviceKeys read_keys(ObjectReader& device) {
+    DeviceKeys keys;
+    keys.name = device.text("name", Null::absent);
+    keys.total = device.integer("total_bytes", {.low = 1}, Null::absent);
+    const auto older = device.integer("vram_bytes", {.low = 1}, Null::absent);
+    if (keys.total && older && *keys.total != *older)
+        device.problems().invalid(device.path("vram_bytes"), "differs from total_bytes, which means the same",
+                                  "leave one of them out");
+    if (!keys.total) keys.total = older;
+    keys.free = device.integer("free_bytes", {.low = 1}, Null::absent);
+    device.refuse_unknown();
+    return keys;
+}
+
+// The named card, or one of unknown kind, with the total and free bytes that are given.
+Device device_with(const DeviceKeys& keys, const std::string& where) {
+    Device device;
+    if (keys.name) {
+        const KnownDevice* known = find_device(*keys.name);
+        if (!known && !keys.total && !keys.free) refuse_device(*keys.name, where);
+        device = known ? device_of(*known) : unknown_device(Bytes{keys.total.value_or(keys.free.value_or(0))});
+        if (!known) device.name = *keys.name;
+    } else {
+        device = unknown_device(Bytes{keys.total.value_or(keys.free.value_or(0))});
+    }
+    if (keys.total) device.total = Bytes{*keys.total};
+    if (keys.free) device.context = device.total - Bytes{*keys.free};
+    device.usable = device.total - device.context;
+    const auto drop = [&](NoteKind kind) {
+        std::erase_if(device.notes, [&](const Note& note) { return note.kind == kind; });
+    };
+    if (keys.total) drop(NoteKind::marketed_size);
+    if (keys.free) drop(NoteKind::assumed_context);
+    if (device.usable.count <= 0 || device.context.count < 0) {
+        throw Error(ErrorKind::invalid, where,
+                    fmt::format("of {} bytes {} are free: more than the total, or nothing", device.total.count,
+                                device.usable.count));
+    }
+    return device;
+}
+
+void read_environment(ObjectReader& environment, Device& device) {
+    const auto older = environment.text("PYTORCH_CUDA_ALLOC_CONF", Null::absent);
+    const auto newer = environment.text("PYTORCH_ALLOC_CONF", Null::absent);
+    if (older && newer && *older != *newer) {
+        environment.problems().invalid(environment.path("PYTORCH_ALLOC_CONF"),
+                                       "differs from PYTORCH_CUDA_ALLOC_CONF, which means the same",
+                                       "leave one of them out");
+    }
+    device.alloc_conf = newer ? *newer : older.value_or("");
+    device.cublas_workspace_config = environment.text("CUBLAS_WORKSPACE_CONFIG", Null::absent);
+    device.cublaslt_workspace_size = environment.text("CUBLASLT_WORKSPACE_SIZE", Null::absent);
+    environment.refuse_unknown();
+}
+
+}  // namespace
+
+Device read_device(ObjectReader& job) {
+    Device device = unlimited_device();
+    std::optional<Device> chosen;
+    const auto card = job.text("card", Null::absent);
+    auto object = job.object("device", Null::absent);
+    try {
+        DeviceKeys keys;
+        if (object) keys = read_keys(*object);
+        if (keys.name || keys.total || keys.free) chosen = device_with(keys, job.problems().place(job.path("device")));
+    } catch (const Error& error) {
+        job.problems().add(error);
+    }
+    try {
+        if (card && !chosen) chosen = card_from(*card, job.problems().place(job.path("card")));
+    } catch (const Error& error) {
+        job.problems().add(error);
+    }
+    if (chosen) device = std::move(*chosen);
+    if (auto environment = job.object("environment")) read_environment(*environment, device);
+    return device;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,139 @@
+// Job files: the adapters, the key `peft` with the arguments of peft.LoraConfig.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/job_read.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit {
+
+namespace {
+
+using Kind = JsonValue::Kind;
+
+constexpr IntegerRange kRank = {.low = 1, .high = std::int64_t{1} << 31};
+
+// One text (a regular expression or "all-linear") or a list of names.
+std::optional<TargetModules> read_targets(ObjectReader& config, std::string_view key) {
+    const JsonValue* value = config.value(key);
+    if (!value || value->kind == Kind::null) return std::nullopt;
+    if (value->kind == Kind::text) return TargetModules(value->text);
+    if (auto names = config.texts(key)) return TargetModules(std::move(*names));
+    return std::nullopt;
+}
+
+// An integer or a list of integers.
+std::optional<std::vector<std::int64_t>> read_layers(ObjectReader& config) {
+    const JsonValue* value = config.value("layers_to_transform");
+    if (!value || value->kind == Kind::null) return std::nullopt;
+    if (value->kind == Kind::list) return config.integers("layers_to_transform");
+    if (const auto layer = config.integer("layers_to_transform")) return std::vector{*layer};
+    return std::nullopt;
+}
+
+// A name or a list of names.
+std::vector<std::string> read_names(ObjectReader& config, std::string_view key) {
+    const JsonValue* value = config.value(key);
+    if (!value || value->kind == Kind::null) return {};
+    if (value->kind == Kind::text) return {value->text};
+    return config.texts(key).value_or(std::vector<std::string>{});
+}
+
+void read_patterns(ObjectReader& config, LoraPlan& plan) {
+    if (auto ranks = config.object("rank_pattern", Null::absent)) {
+        for (const std::string& key : ranks->whole().keys) {
+            if (const auto rank = ranks->integer(key, kRank)) plan.rank_pattern.emplace_back(key, *rank);
+        }
+    }
+    if (auto alphas = config.object("alpha_pattern", Null::absent)) {
+        for (const std::string& key : alphas->whole().keys) {
+            if (const auto alpha = alphas->real(key)) plan.alpha_pattern.emplace_back(key, *alpha);
+        }
+    }
+}
+
+// Initializations that only fill the matrices take no memory of their own; the others read the weights or data first.
+void read_initialization(ObjectReader& config, LoraPlan& plan) {
+    const JsonValue* value = config.value("init_lora_weights");
+    if (!value) return;
+    if (value->kind == Kind::boolean) {
+        plan.init_lora_weights = value->boolean ? "true" : "false";
+        return;
+    }
+    static constexpr std::string_view plain[] = {"gaussian", "orthogonal"};
+    static constexpr std::string_view others[] = {"eva", "olora", "pissa", "corda", "loftq", "lora_ga", "kasa"};
+    const std::string path = config.path("init_lora_weights");
+    if (value->kind == Kind::text && std::find(std::begin(plain), std::end(plain), value->text) != std::end(plain)) {
+        plan.init_lora_weights = value->text;
+    } else if (value->kind == Kind::text &&
+               (std::find(std::begin(others), std::end(others), value->text) != std::end(others) ||
+                value->text.starts_with("pissa_niter_"))) {
+        config.problems().unsupported(path, fmt::format("the initialization '{}' is not supported", value->text),
+                                      "supported: true, false, gaussian, orthogonal");
+    } else {
+        config.problems().invalid(path, fmt::format("unknown initialization {}", value->shown()),
+                                  "known: true, false, gaussian, orthogonal");
+    }
+}
+
+// Whether a value is what the library takes as "not used".
+bool is_unused(const JsonValue& value) {
+    return value.kind == Kind::null || (value.kind == Kind::boolean && !value.boolean) ||
+           ((value.kind == Kind::object || value.kind == Kind::list) && value.items.empty());
+}
+
+void refuse_variants(ObjectReader& config) {
+    for (const std::string_view key :
+         {"megatron_config", "trainable_token_indices", "loftq_config", "eva_config", "corda_config", "lora_ga_config",
+          "velora_config", "alora_invocation_tokens", "use_qalora", "monteclora_config", "layer_replication",
+          "target_parameters", "use_bdlora", "arrow_config", "kasa_config", "ensure_weight_tying"}) {
+        const JsonValue* value = config.value(key);
+        if (value && !is_unused(*value))
+            config.problems().unsupported(config.path(key), fmt::format("{} is not supported", key),
+                                          "leave the key out");
+    }
+    // Say nothing about memory, or are written by save_pretrained.
+    for (const std::string_view key : {"megatron_core", "qalora_group_size", "runtime_config", "auto_mapping",
+                                       "peft_version", "base_model_name_or_path", "revision", "inference_mode"})
+        config.skip(key);
+}
+
+void read_kind(ObjectReader& config) {
+    const auto type = config.text("peft_type", Null::absent);
+    if (type && *type != "LORA")
+        config.problems().unsupported(config.path("peft_type"),
+                                      fmt::format("adapters of type '{}' are not supported", *type), "supported: LORA");
+    const auto task = config.text("task_type", Null::absent);
+    if (task && *task != "CAUSAL_LM")
+        config.problems().unsupported(config.path("task_type"), fmt::format("the task '{}' is not supported", *task),
+                                      "supported: CAUSAL_LM");
+}
+
+}  // namespace
+
+// peft 0.21.2, tuners/lora/config.py, LoraConfig.
+LoraPlan read_lora(ObjectReader config) {
+    LoraPlan plan;
+    read_kind(config);
+    ObjectReader::set(plan.r, config.integer("r", kRank));
+    ObjectReader::set(plan.lora_alpha, config.real("lora_alpha"));
+    ObjectReader::set(plan.lora_dropout, config.real("lora_dropout", {.low = 0, .high = 1}));
+    ObjectReader::set(plan.target_modules, read_targets(config, "target_modules"));
+    plan.exclude_modules = read_targets(config, "exclude_modules");
+    ObjectReader::set(plan.use_rslora, config.boolean("use_rslora"));
+    ObjectReader::set(plan.use_dora, config.boolean("use_dora"));
+    ObjectReader::set(plan.bias, config.choice<LoraBias>("bias", kLoraBiasNames));
+    ObjectReader::set(plan.modules_to_save, config.texts("modules_to_save", Null::absent));
+    plan.layers_to_transform = read_layers(config);
+    plan.layers_pattern = read_names(config, "layers_pattern");
+    read_patterns(config, plan);
+    ObjectReader::set(plan.fan_in_fan_out, config.boolean("fan_in_fan_out"));
+    ObjectReader::set(plan.lora_bias, config.boolean("lora_bias"));
+    read_initialization(config, plan);
+    refuse_variants(config);
+    config.refuse_unknown();
+    return plan;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,24 @@
+// The parts of a job file, each read by one function.
+#pragma once
+
+#include "spec/json_value.hpp"
+#include "spec/reader.hpp"
+#include "vramfit/spec/device.hpp"
+#include "vramfit/spec/train_plan.hpp"
+
+namespace vramfit {
+
+void read_load(ObjectReader& load, LoadPlan& plan);
+QuantizationPlan read_quantization(ObjectReader config);
+PreparePlan read_prepare(ObjectReader arguments);
+LoraPlan read_lora(ObjectReader config);
+void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan);
+void read_batch(ObjectReader batch, BatchPlan& plan);
+void read_loop(ObjectReader loop, LoopPlan& plan);
+/// From the keys `device`, `card` and `environment` of the whole job.
+Device read_device(ObjectReader& job);
+
+/// {"use_reentrant": bool} as arguments of torch.utils.checkpoint; null is none.
+std::optional<bool> read_checkpointing_kwargs(ObjectReader& reader);
+
+}  // namespace vramfit

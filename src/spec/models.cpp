@@ -1,0 +1,93 @@
+// The built-in models, and finding a network by name, Hugging Face id, folder or file.
+#include "vramfit/spec/models.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "spec/hub_cache.hpp"
+#include "spec/json_parse.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Calls `visit` with the name, the id and every alias.
+template <class Visit>
+void for_each_name(const BuiltInModel& model, Visit visit) {
+    visit(model.name);
+    visit(model.id);
+    for (std::string_view rest = model.aliases; !rest.empty();) {
+        const std::string_view alias = rest.substr(0, rest.find('\n'));
+        visit(alias);
+        rest.remove_prefix(std::min(rest.size(), alias.size() + 1));
+    }
+}
+
+std::string read_file(const fs::path& path) {
+    std::error_code problem;
+    const auto size = fs::file_size(path, problem);
+    if (!problem && size > kLargestJsonFile)
+        throw Error(ErrorKind::invalid, path.string(), fmt::format("larger than {} MiB", kLargestJsonFile >> 20));
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) throw Error(ErrorKind::invalid, path.string(), "cannot be read");
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+ModelSpec read_config_file(const fs::path& path, std::string_view name) {
+    return read_config(read_file(path), path.string(), name);
+}
+
+[[noreturn]] void refuse_model(std::string_view text) {
+    std::vector<std::string_view> names;
+    for (const BuiltInModel& model : built_in_models())
+        for_each_name(model, [&](std::string_view name) { names.push_back(name); });
+    throw Error(
+        ErrorKind::invalid, "--model",
+        fmt::format(
+            "'{}' is no built-in model, no folder with a config.json, no file, and not in the Hugging Face cache",
+            text),
+        did_you_mean(text, names, "vramfit models lists the built-in ones; or give the path of a config.json"));
+}
+
+}  // namespace
+
+ModelSpec spec_of(const BuiltInModel& model) {
+    return read_config(model.text, fmt::format("built-in model {}", model.name), model.name);
+}
+
+const BuiltInModel* find_built_in(std::string_view name) {
+    const std::string wanted = lower_case(name);
+    for (const BuiltInModel& model : built_in_models()) {
+        bool found = false;
+        for_each_name(model, [&](std::string_view known) { found = found || lower_case(known) == wanted; });
+        if (found) return &model;
+    }
+    return nullptr;
+}
+
+ModelSpec load_model(std::string_view text, const Environment& environment) {
+    if (text.empty())
+        throw Error(ErrorKind::invalid, "--model", "no model is named", "vramfit models lists the built-in ones");
+    std::error_code ignored;  // a path that cannot be looked at is not there
+    const fs::path path(text);
+    if (fs::is_directory(path, ignored)) {
+        if (fs::exists(path / "config.json", ignored)) return read_config_file(path / "config.json", text);
+        if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
+        throw Error(ErrorKind::invalid, std::string(text), "the folder has no config.json",
+                    "give the folder of a model, as save_pretrained writes it");
+    }
+    if (fs::exists(path, ignored)) return read_config_file(path, text);
+    if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
+    if (const auto cached = cached_config(text, environment)) return read_config_file(*cached, text);
+    refuse_model(text);
+}
+
+}  // namespace vramfit

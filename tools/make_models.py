@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Writes models/*.json, the built-in models, from a table of model architectures.
+
+    tools/make_models.py TABLE.json models/ [COUNTS.jsonl]
+
+TABLE.json: {"models": [{"id", "aliases", "model_type", "config", "source", "params", "check"}, ...]} with config in the
+naming of config.json. Checkpoints of one network (a base model and its chat versions, mirrors) become one file; their
+names are aliases. COUNTS.jsonl gets the configurations of all rows with their parameter counts, for the tests.
+"""
+import json
+import os
+import re
+import sys
+
+FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2"}
+# Keys that reading a config.json looks at (src/spec/config.cpp and src/spec/configs/).
+KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+        "num_key_value_heads", "head_dim", "vocab_size", "max_position_embeddings", "hidden_act", "hidden_activation",
+        "attention_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
+        "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping", "rope_scaling",
+        "rope_theta", "rms_norm_eps", "torch_dtype"]
+# What describes a network; rotary and norm constants and a source's missing dtype say nothing about its shape.
+SHAPE = KEYS[:19]
+# Short names that the rule of short_name does not give.
+NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": "tinyllama-1.1b", "huggyllama/llama-7b": "llama-7b"}
+# Mistral checkpoints whose attention slides; every other one has "sliding_window": null in its config.json.
+SLIDING = {"mistralai/Mistral-7B-v0.1": 4096, "mistralai/Mistral-7B-Instruct-v0.1": 4096,
+           "HuggingFaceH4/zephyr-7b-beta": 4096, "mistralai/Ministral-8B-Instruct-2410": 32768}
+# Corrections of the table, each with its reason.
+FIXES = {
+    # Its config.json says 32768; the table shows the sliding window.
+    "mistralai/Mistral-7B-v0.1": {"max_position_embeddings": 32768},
+    "mistralai/Mistral-7B-Instruct-v0.1": {"max_position_embeddings": 32768},
+    "HuggingFaceH4/zephyr-7b-beta": {"max_position_embeddings": 32768},
+    # Its config.json says 8192; the table has a source's own default.
+    "google/gemma-7b": {"max_position_embeddings": 8192},
+    "google/gemma-7b-it": {"max_position_embeddings": 8192},
+    "google/codegemma-7b-it": {"max_position_embeddings": 8192},
+    # Tied in its config.json; the published total counts the head a second time.
+    "Qwen/Qwen1.5-0.5B": {"tie_word_embeddings": True},
+    "Qwen/Qwen1.5-0.5B-Chat": {"tie_word_embeddings": True},
+}
+MIRRORS = ("NousResearch/Llama", "NousResearch/Meta", "unsloth/")  # copies of other makers' models
+# Repositories that hold quantized weights, and aliases that are other networks than their row.
+NOT_ALIAS = re.compile(r"bnb|fp8|awq|gptq|nf4|4bit|v0\.2|starling|zephyr-7b-gemma|zephyr-sft", re.I)
+SUFFIX = re.compile(r"-(instruct|chat|it|base|preview)$")
+
+
+def short_name(model_id):
+    """"meta-llama/Meta-Llama-3-8B-Instruct" -> "llama-3-8b-instruct"."""
+    if model_id in NAMES:
+        return NAMES[model_id]
+    name = model_id.split("/")[-1].lower()
+    return re.sub(r"^meta-|-hf$", "", name)
+
+
+def stem(name):
+    """The name without the words that tell a chat version from its base model."""
+    return SUFFIX.sub("", re.sub(r"-(instruct|chat)-", "-", name))
+
+
+def config_of(row):
+    """The row's config with corrections, keys in a fixed order."""
+    config = {**row.get("defaults_applied", {}), **row["config"], **FIXES.get(row["id"], {})}
+    if config["model_type"] == "mistral":
+        config["sliding_window"] = SLIDING.get(row["id"], None)
+    return {key: config[key] for key in KEYS if key in config}
+
+
+def shape_of(config):
+    return json.dumps([config.get(key) for key in SHAPE if key not in ("hidden_act", "hidden_activation", "max_position_embeddings")])
+
+
+def full_shape(config):
+    """The shape with head_dim and switches filled in, so that a terse source equals a complete one."""
+    filled = {"attention_bias": False, "mlp_bias": False, "use_sliding_window": False, "max_window_layers": None, **config}
+    if not filled["use_sliding_window"]:
+        filled["max_window_layers"] = None
+        if config["model_type"] in ("qwen2", "qwen3"):
+            filled["sliding_window"] = None
+    if config["model_type"] == "qwen2":
+        filled.update(attention_bias=True, mlp_bias=False)
+    if filled.get("head_dim") is None:
+        filled["head_dim"] = 256 if config["model_type"].startswith("gemma") else config["hidden_size"] // config["num_attention_heads"]
+    if config["model_type"] == "gemma2":
+        filled.update(sliding_window=4096, attn_logit_softcapping=50.0, final_logit_softcapping=30.0)
+    if config["model_type"] in ("gemma", "gemma2"):
+        filled["tie_word_embeddings"] = True
+    return shape_of(filled)
+
+
+def aliases_of(row):
+    return [alias for alias in row.get("aliases", []) if not NOT_ALIAS.search(alias)]
+
+
+def main():
+    table, folder, *counts = sys.argv[1:]
+    with open(table) as file:
+        rows = [row for row in json.load(file)["models"] if row["model_type"] in FAMILIES]
+    groups = {}
+    for row in rows:
+        config = config_of(row)
+        key = (stem(short_name(row["id"])), full_shape(config))
+        groups.setdefault(key, []).append((row, config))
+
+    os.makedirs(folder, exist_ok=True)
+    taken = {}
+    models = []
+    for group in groups.values():
+        # The makers' base model first, then the source that says most.
+        group.sort(key=lambda item: (item[0]["id"].startswith(MIRRORS), short_name(item[0]["id"]) != stem(short_name(item[0]["id"])),
+                                     -len(item[1]), item[0]["id"]))
+        row, config = group[0]
+        name = short_name(row["id"])
+        assert name not in taken, (name, row["id"], taken[name], config)
+        taken[name] = row["id"]
+        names = []
+        for other, _ in group:
+            names += [other["id"], short_name(other["id"]), *aliases_of(other)]
+        models.append((name, row, config, names))
+    claimed = {name.lower() for name, *_ in models} | {row["id"].lower() for _, row, *_ in models}
+    for name, row, config, names in models:
+        aliases = []
+        for alias in names:
+            if alias.lower() not in claimed:
+                claimed.add(alias.lower())
+                aliases.append(alias)
+        source = row["source"]
+        text = {"name": name, "id": row["id"], "aliases": aliases,
+                "source": " ".join(str(source[key]) for key in ("repo", "path", "commit") if source.get(key)) or source.get("kind", ""),
+                **config}
+        with open(os.path.join(folder, f"{name}.json"), "w") as file:
+            json.dump(text, file, indent=1)
+            file.write("\n")
+    if counts:
+        with open(counts[0], "w") as file:
+            for row in rows:
+                config = config_of(row)
+                total = row["params"]["text_total"]
+                if row["id"].startswith("Qwen/Qwen1.5-0.5B"):
+                    total -= config["vocab_size"] * config["hidden_size"]
+                file.write(json.dumps({"id": row["id"], "parameters": total, "config": {k: v for k, v in config.items() if k in SHAPE}},
+                                      separators=(",", ":")) + "\n")
+    print(f"{len(models)} models from {len(rows)} rows")
+
+
+if __name__ == "__main__":
+    main()
