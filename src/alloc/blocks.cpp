@@ -42,17 +42,29 @@ void link(State& state, BlockId id, BlockId before, BlockId after) {
     if (after != kNoBlock) state.blocks[after].prev = id;
 }
 
-std::uint32_t tie_of_segment(State& state) { return state.ties == TieRule::address ? 0 : state.next_tie++; }
+std::int64_t order_of_segment(State& state, std::int64_t address, std::int64_t size) {
+    if (state.ties == TieRule::address) return address;
+    const std::int64_t order = state.next_order;
+    state.next_order += state.ties == TieRule::segment_creation ? size : 1;
+    return order;
+}
 
-// 2.12.0 numbers blocks: the low part of a split is the new one. Mid-2026 (pull request 183591) they share the
-// segment's.
-std::uint32_t tie_of_split(State& state, BlockId parent) {
-    return state.ties == TieRule::block_creation ? state.next_tie++ : state.blocks[parent].tie;
+// 2.12.0 numbers blocks: the low part of a split is a new one, and a block that absorbs another keeps its number.
+std::int64_t order_of_part(State& state, BlockId parent, std::int64_t offset) {
+    if (state.ties == TieRule::block_creation) return state.next_order++;
+    return state.blocks[parent].order + offset;
+}
+
+void move_begin(State& state, BlockId id, std::int64_t offset) {
+    Block& block = state.blocks[id];
+    block.address += offset;
+    block.size -= offset;
+    if (state.ties != TieRule::block_creation) block.order += offset;
 }
 
 namespace {
 
-FreeEntry entry_of(const Block& block, BlockId id) { return {block.size, block.address, block.tie, id}; }
+FreeEntry entry_of(const Block& block, BlockId id) { return {block.size, block.order, id}; }
 
 void erase_unmapped(State& state, BlockId id) {
     std::vector<BlockId>& unmapped = state.lanes[state.blocks[id].lane].unmapped;
@@ -93,6 +105,7 @@ std::int64_t absorb(State& state, BlockId id, BlockId neighbour) {
     block.size += won;
     if (block.prev == neighbour) {
         block.address = other.address;
+        if (state.ties != TieRule::block_creation) block.order = other.order;
         link(state, id, other.prev, block.next);
     } else {
         link(state, id, block.prev, other.next);

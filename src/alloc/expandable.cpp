@@ -50,7 +50,7 @@ BlockId new_range(State& state, std::uint32_t lane, std::int64_t size) {
     const auto range = static_cast<std::uint32_t>(state.ranges.size() - 1);
     const BlockId id = new_block(state, lane, *address, bytes, range);
     state.blocks[id].mapped = false;
-    state.blocks[id].tie = tie_of_segment(state);
+    state.blocks[id].order = order_of_segment(state, *address, bytes);
     insert_unmapped(state, id);
     return id;
 }
@@ -76,7 +76,7 @@ bool map(State& state, BlockId id, std::int64_t bytes) {
     if (mapped < before.size) {
         const BlockId rest = new_block(state, before.lane, before.address + mapped, before.size - mapped, before.range);
         state.blocks[rest].mapped = false;
-        state.blocks[rest].tie = tie_of_split(state, id);
+        state.blocks[rest].order = order_of_part(state, id, mapped);
         link(state, rest, id, before.next);
         insert_unmapped(state, rest);
     }
@@ -95,9 +95,9 @@ bool map(State& state, BlockId id, std::int64_t bytes) {
 // A mapped part of a block that is being unmapped in its middle.
 void keep_mapped(State& state, BlockId of, std::int64_t address, std::int64_t size, bool in_front) {
     const Block whole = state.blocks[of];
-    const std::uint32_t tie = tie_of_split(state, of);
+    const std::int64_t order = order_of_part(state, of, address - whole.address);
     const BlockId part = new_block(state, whole.lane, address, size, whole.range);
-    state.blocks[part].tie = tie;
+    state.blocks[part].order = order;
     if (in_front)
         link(state, part, whole.prev, of);
     else
@@ -140,8 +140,8 @@ void unmap(State& state, BlockId id) {
     erase_free(state, id);
     if (begin > block.address) keep_mapped(state, id, block.address, begin - block.address, true);
     if (end < block.address + block.size) keep_mapped(state, id, end, block.address + block.size - end, false);
+    move_begin(state, id, begin - block.address);
     Block& middle = state.blocks[id];
-    middle.address = begin;
     middle.size = bytes;
     middle.mapped = false;
     absorb(state, id, middle.prev);

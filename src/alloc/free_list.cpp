@@ -7,23 +7,25 @@ namespace vramfit::allocator {
 
 namespace {
 
+// Comparisons and searches have no branches on the data: which way they go cannot be foreseen.
 bool before(const FreeEntry& a, const FreeEntry& b) {
-    if (a.size != b.size) return a.size < b.size;
-    if (a.tie != b.tie) return a.tie < b.tie;
-    return a.address < b.address;
+    const bool smaller = a.size < b.size;
+    const bool equal = a.size == b.size;
+    const bool earlier = a.order < b.order;
+    return smaller | (equal & earlier);
 }
 
-// The first of `count` sorted items for which `less` is false, without branches on the data.
+// The first of `count` sorted items for which `less` is false.
 template <class Item, class Less>
 std::uint32_t first_not(const Item* items, std::uint32_t count, Less less) {
-    std::uint32_t low = 0;
-    while (count > 0) {
+    if (count == 0) return 0;
+    const Item* base = items;
+    while (count > 1) {
         const std::uint32_t half = count / 2;
-        const bool right = less(items[low + half]);
-        low = right ? low + half + 1 : low;
-        count = right ? count - half - 1 : half;
+        base += std::uint32_t{less(base[half - 1])} * half;
+        count -= half;
     }
-    return low;
+    return static_cast<std::uint32_t>(base - items) + std::uint32_t{less(*base)};
 }
 
 }  // namespace

@@ -9,11 +9,10 @@
 
 namespace vramfit::allocator {
 
-/// Free blocks are ordered by size, then by `tie`, then by address (BlockComparatorSize, CUDACachingAllocator.cpp).
+/// Free blocks are ordered by size, then by `order` (BlockComparatorSize, CUDACachingAllocator.cpp).
 struct FreeEntry {
     std::int64_t size = 0;
-    std::int64_t address = 0;
-    std::uint32_t tie = 0;
+    std::int64_t order = 0;  ///< by TieRule; different for all blocks
     BlockId block = kNoBlock;
 };
 

@@ -58,7 +58,7 @@ BlockId ordinary_segment(State& state, const Request& request) {
     if (!address) return kNoBlock;
     state.total += request.segment;
     const BlockId id = new_block(state, request.lane, *address, request.segment, kNone);
-    state.blocks[id].tie = tie_of_segment(state);
+    state.blocks[id].order = order_of_segment(state, *address, request.segment);
     count(state, request.small, [&](PoolStatistics& pool) {
         pool.segment_count.add(1);
         pool.reserved.add(request.segment);
@@ -108,12 +108,11 @@ bool should_split(const State& state, const Request& request, std::int64_t size)
 // The low part of `rest` becomes a block of its own; `rest` returns to the free list.
 BlockId split_off(State& state, BlockId rest, std::int64_t size) {
     const Block parent = state.blocks[rest];
-    const std::uint32_t tie = tie_of_split(state, rest);
+    const std::int64_t order = order_of_part(state, rest, 0);
     const BlockId id = new_block(state, parent.lane, parent.address, size, parent.range);
-    state.blocks[id].tie = tie;
+    state.blocks[id].order = order;
     link(state, id, parent.prev, rest);
-    state.blocks[rest].address += size;
-    state.blocks[rest].size -= size;
+    move_begin(state, rest, size);
     insert_free(state, rest);
     return id;
 }

@@ -19,11 +19,11 @@ struct alignas(64) Block {
     std::int64_t address = 0;
     std::int64_t size = 0;
     std::int64_t requested = 0;
+    std::int64_t order = 0;  ///< decides among free blocks of equal size, see order_of_segment
     BlockId prev = kNoBlock;
     BlockId next = kNoBlock;
     std::uint32_t lane = kNone;          ///< kNone: the slot is unused
     std::uint32_t range = kNone;         ///< expandable segment
-    std::uint32_t tie = 0;               ///< by TieRule
     std::uint32_t pending = 0;           ///< events it waits for
     std::uint32_t foreign = kNone;       ///< first of the foreign streams that use it
     std::uint32_t calls_when_freed = 0;  ///< gc_count_base
@@ -81,7 +81,7 @@ struct State {
     std::vector<StreamEvents> events;
     std::size_t events_waiting = 0;
     std::uint32_t calls[2] = {0, 0};  ///< get_free_blocks_call_count of the large and the small pool
-    std::uint32_t next_tie = 1;
+    std::int64_t next_order = 1;
     AllocatorStatistics statistics;
 };
 
@@ -91,9 +91,12 @@ BlockId new_block(State& state, std::uint32_t lane, std::int64_t address, std::i
 void drop_block(State& state, BlockId id);
 /// Puts `id` between its neighbours `before` and `after`, which may be missing.
 void link(State& state, BlockId id, BlockId before, BlockId after);
-/// A tie value for a new segment and for a block split off `parent`.
-std::uint32_t tie_of_segment(State& state);
-std::uint32_t tie_of_split(State& state, BlockId parent);
+/// The order of a new segment: its address, or by creation a place above all earlier ones with room for its parts.
+std::int64_t order_of_segment(State& state, std::int64_t address, std::int64_t size);
+/// The order of a new block that begins `offset` bytes behind the beginning of `parent`.
+std::int64_t order_of_part(State& state, BlockId parent, std::int64_t offset);
+/// Lets a block begin `offset` bytes later.
+void move_begin(State& state, BlockId id, std::int64_t offset);
 void insert_free(State& state, BlockId id);
 void erase_free(State& state, BlockId id);
 /// Absorbs `neighbour` into `id` if both are free and alike; returns the bytes won.
