@@ -34,6 +34,9 @@ void read_model_key(ObjectReader& job, const Environment& environment, ModelSpec
             model = load_model(value->text, environment);
         } else if (auto read = read_model(*value, job.path("model"), job.problems())) {
             model = std::move(*read);
+            if (const JsonValue* name = value->find("_name_or_path"); name && name->kind == JsonValue::Kind::text) {
+                model.name = name->text;
+            }
         }
     } catch (const Error& error) {
         job.problems().add(error);

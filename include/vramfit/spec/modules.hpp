@@ -1,0 +1,43 @@
+// The modules of a network by their names in transformers, and which of them adapters are put on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/train_plan.hpp"
+
+namespace vramfit {
+
+enum class ModuleKind : std::uint8_t { linear, embedding, other };
+
+/// One module as `named_modules()` gives it: "model.layers.3.self_attn.q_proj". A linear layer multiplies `in` by
+/// `out`; an embedding has `in` rows of `out`.
+struct NamedModule {
+    std::string name;
+    ModuleKind kind = ModuleKind::other;
+    int layer = -1;  ///< decoder layer, or -1
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+};
+
+/// All modules, in order of `named_modules()`.
+std::vector<NamedModule> modules_of(const ModelSpec& model);
+
+/// A module that gets an adapter, with its rank and alpha.
+struct LoraTarget {
+    NamedModule module;
+    std::int64_t r = 0;
+    double alpha = 0;
+};
+
+/// The modules that peft puts adapters on, in order of `named_modules()`; may be empty. Throws Error (invalid) for
+/// a pattern that is no regular expression.
+std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& plan);
+
+/// The last parts of the names of all linear layers and embeddings: "q_proj", ..., "lm_head", "embed_tokens".
+std::vector<std::string> targetable_names(const ModelSpec& model);
+
+}  // namespace vramfit

@@ -1,0 +1,72 @@
+// Writing a network as a config.json that reads back as the same network.
+#include "spec/config_read.hpp"
+#include "vramfit/spec/config.hpp"
+
+namespace vramfit {
+
+namespace {
+
+const char* word_of(Activation activation) {
+    switch (activation) {
+        case Activation::silu: return "silu";
+        case Activation::gelu: return "gelu";
+        case Activation::gelu_tanh: return "gelu_pytorch_tanh";
+        case Activation::relu: return "relu";
+    }
+    return "";
+}
+
+template <class T>
+JsonValue or_null(const std::optional<T>& value) {
+    return value ? JsonValue::of(*value) : JsonValue{};
+}
+
+// The keys that only some families have.
+void put_family(const ModelSpec& m, JsonValue& out) {
+    const bool qwen = m.model_type == "qwen2" || m.model_type == "qwen3";
+    if (m.model_type != "mistral" && m.model_type != "qwen2")
+        out.put("attention_bias", JsonValue::of(m.attention_bias));
+    if (m.model_type == "llama") out.put("mlp_bias", JsonValue::of(m.mlp_bias));
+    if (qwen) out.put("use_sliding_window", JsonValue::of(m.sliding_window.has_value()));
+    if (qwen || m.model_type == "mistral" || m.model_type == "gemma2")
+        out.put("sliding_window", or_null(m.sliding_window));
+    if (qwen || m.model_type == "gemma2") {
+        std::vector<JsonValue> types;
+        for (const LayerAttention type : m.layer_types)
+            types.push_back(JsonValue::of(type == LayerAttention::sliding ? "sliding_attention" : "full_attention"));
+        out.put("layer_types", JsonValue::list(std::move(types)));
+    }
+    if (m.model_type == "gemma2") {
+        out.put("attn_logit_softcapping", or_null(m.attn_logit_softcapping));
+        out.put("final_logit_softcapping", or_null(m.final_logit_softcapping));
+    }
+}
+
+}  // namespace
+
+JsonValue model_to_json(const ModelSpec& m) {
+    JsonValue out = JsonValue::object();
+    out.put("model_type", JsonValue::of(std::string_view(m.model_type)));
+    out.put("vocab_size", JsonValue::of(m.vocab_size));
+    out.put("hidden_size", JsonValue::of(m.hidden_size));
+    out.put("intermediate_size", JsonValue::of(m.intermediate_size));
+    out.put("num_hidden_layers", JsonValue::of(m.num_hidden_layers));
+    out.put("num_attention_heads", JsonValue::of(m.num_attention_heads));
+    out.put("num_key_value_heads", JsonValue::of(m.num_key_value_heads));
+    out.put("head_dim", JsonValue::of(m.head_dim));
+    out.put("max_position_embeddings", JsonValue::of(m.max_position_embeddings));
+    out.put(m.model_type == "gemma2" ? "hidden_activation" : "hidden_act", JsonValue::of(word_of(m.hidden_act)));
+    out.put("tie_word_embeddings", JsonValue::of(m.tie_word_embeddings));
+    put_family(m, out);
+    out.put("attention_dropout", JsonValue::of(m.attention_dropout));
+    out.put("use_cache", JsonValue::of(m.use_cache));
+    out.put("pad_token_id", or_null(m.pad_token_id));
+    if (m.rope_type != "default")
+        out.put("rope_scaling", JsonValue::object().put("rope_type", JsonValue::of(std::string_view(m.rope_type))));
+    if (m.checkpoint_dtype) out.put("dtype", JsonValue::of(name_of(*m.checkpoint_dtype)));
+    return out;
+}
+
+std::string to_config_text(const ModelSpec& model) { return to_text(model_to_json(model)); }
+
+}  // namespace vramfit

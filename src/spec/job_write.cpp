@@ -1,0 +1,234 @@
+// Writing job files that read back as the same job.
+#include <fmt/format.h>
+
+#include "spec/config_read.hpp"
+#include "spec/json_value.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/spec/models.hpp"
+#include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit {
+
+namespace {
+
+JsonValue texts(const std::vector<std::string>& list) {
+    std::vector<JsonValue> items;
+    for (const std::string& text : list) items.push_back(JsonValue::of(std::string_view(text)));
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue integers(const std::vector<std::int64_t>& list) {
+    std::vector<JsonValue> items;
+    for (const std::int64_t number : list) items.push_back(JsonValue::of(number));
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue targets(const TargetModules& modules) {
+    if (const auto* text = std::get_if<std::string>(&modules)) return JsonValue::of(std::string_view(*text));
+    return texts(std::get<std::vector<std::string>>(modules));
+}
+
+JsonValue kwargs(const std::optional<bool>& reentrant) {
+    if (!reentrant) return {};
+    return JsonValue::object().put("use_reentrant", JsonValue::of(*reentrant));
+}
+
+template <class T>
+JsonValue or_null(const std::optional<T>& value) {
+    if constexpr (std::is_same_v<T, Bytes>)
+        return value ? JsonValue::of(value->count) : JsonValue{};
+    else if constexpr (std::is_enum_v<T>)
+        return value ? JsonValue::of(name_of(*value)) : JsonValue{};
+    else
+        return value ? JsonValue::of(*value) : JsonValue{};
+}
+
+JsonValue quantization(const QuantizationPlan& plan) {
+    JsonValue out = JsonValue::object();
+    const bool eight = plan.method == QuantMethod::int8;
+    out.put(eight ? "load_in_8bit" : "load_in_4bit", JsonValue::of(true));
+    if (!eight) out.put("bnb_4bit_quant_type", JsonValue::of(name_of(plan.method)));
+    out.put("bnb_4bit_use_double_quant", JsonValue::of(plan.double_quant));
+    if (plan.compute_dtype) out.put("bnb_4bit_compute_dtype", or_null(plan.compute_dtype));
+    if (plan.skip_modules_given) out.put("llm_int8_skip_modules", texts(plan.skip_modules));
+    out.put("llm_int8_threshold", JsonValue::of(plan.int8_threshold));
+    return out;
+}
+
+JsonValue load(const LoadPlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("dtype", JsonValue::of(name_of(plan.dtype)));
+    out.put("attn_implementation", JsonValue::of(name_of(plan.attention)));
+    out.put("sdpa_kernel", or_null(plan.sdpa_kernel));
+    out.put("sdpa_expand_kv", plan.sdpa_expand_kv ? JsonValue::of("repeat_interleave") : JsonValue{});
+    out.put("device_map", plan.on_device ? JsonValue::object().put("", JsonValue::of(std::int64_t{0})) : JsonValue{});
+    out.put("quantization_config", plan.quantization ? quantization(*plan.quantization) : JsonValue{});
+    out.put("shard_size", or_null(plan.shard_size));
+    out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
+    out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
+    out.put("cast_after_adapter", or_null(plan.cast_after_adapter));
+    return out;
+}
+
+JsonValue prepare(const PreparePlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("use_gradient_checkpointing", JsonValue::of(plan.use_gradient_checkpointing));
+    out.put("gradient_checkpointing_kwargs", kwargs(plan.use_reentrant));
+    out.put("auto_clear_cache", JsonValue::of(plan.auto_clear_cache));
+    return out;
+}
+
+void put_patterns(const LoraPlan& plan, JsonValue& out) {
+    JsonValue ranks = JsonValue::object();
+    for (const auto& [key, r] : plan.rank_pattern) ranks.put(key, JsonValue::of(r));
+    JsonValue alphas = JsonValue::object();
+    for (const auto& [key, alpha] : plan.alpha_pattern) alphas.put(key, JsonValue::of(alpha));
+    if (!plan.rank_pattern.empty()) out.put("rank_pattern", std::move(ranks));
+    if (!plan.alpha_pattern.empty()) out.put("alpha_pattern", std::move(alphas));
+}
+
+JsonValue lora(const LoraPlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("r", JsonValue::of(plan.r));
+    out.put("lora_alpha", JsonValue::of(plan.lora_alpha));
+    out.put("lora_dropout", JsonValue::of(plan.lora_dropout));
+    out.put("target_modules", targets(plan.target_modules));
+    out.put("use_rslora", JsonValue::of(plan.use_rslora));
+    out.put("use_dora", JsonValue::of(plan.use_dora));
+    out.put("bias", JsonValue::of(name_of(plan.bias)));
+    if (!plan.modules_to_save.empty()) out.put("modules_to_save", texts(plan.modules_to_save));
+    if (plan.exclude_modules) out.put("exclude_modules", targets(*plan.exclude_modules));
+    if (plan.layers_to_transform) out.put("layers_to_transform", integers(*plan.layers_to_transform));
+    if (!plan.layers_pattern.empty()) out.put("layers_pattern", texts(plan.layers_pattern));
+    put_patterns(plan, out);
+    out.put("fan_in_fan_out", JsonValue::of(plan.fan_in_fan_out));
+    out.put("lora_bias", JsonValue::of(plan.lora_bias));
+    const std::string& init = plan.init_lora_weights;
+    out.put("init_lora_weights",
+            init == "true" || init == "false" ? JsonValue::of(init == "true") : JsonValue::of(std::string_view(init)));
+    return out;
+}
+
+JsonValue training(const TrainingPlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("per_device_train_batch_size", JsonValue::of(plan.per_device_train_batch_size));
+    out.put("gradient_accumulation_steps", JsonValue::of(plan.gradient_accumulation_steps));
+    out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
+    out.put("gradient_checkpointing_kwargs", kwargs(plan.use_reentrant));
+    out.put("bf16", JsonValue::of(plan.bf16));
+    out.put("fp16", JsonValue::of(plan.fp16));
+    out.put("optim", JsonValue::of(std::string_view(plan.optim)));
+    if (!plan.optim_args.empty()) out.put("optim_args", JsonValue::of(std::string_view(plan.optim_args)));
+    out.put("max_grad_norm", JsonValue::of(plan.max_grad_norm));
+    out.put("use_liger_kernel", JsonValue::of(plan.use_liger_kernel));
+    out.put("use_cache", JsonValue::of(plan.use_cache));
+    if (plan.max_length) out.put("max_length", JsonValue::of(*plan.max_length));
+    return out;
+}
+
+JsonValue batch(const BatchPlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("sequence_length", JsonValue::of(plan.sequence_length));
+    out.put("attention_mask", JsonValue::of(name_of(plan.attention_mask)));
+    out.put("labels", JsonValue::of(name_of(plan.labels)));
+    return out;
+}
+
+JsonValue peak_window(const PeakWindow& window) {
+    if (window.kind == PeakWindow::Kind::steps) return JsonValue::object().put("steps", integers(window.steps));
+    return JsonValue::of(window.kind == PeakWindow::Kind::train ? "train" : "process");
+}
+
+JsonValue loop(const LoopPlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("kind", JsonValue::of(name_of(plan.kind)));
+    out.put("steps", JsonValue::of(plan.steps));
+    out.put("loss", JsonValue::of(name_of(plan.loss)));
+    out.put("grad", JsonValue::of(plan.grad));
+    out.put("output", JsonValue::of(name_of(plan.output)));
+    out.put("zero_grad", JsonValue::of(name_of(plan.zero_grad)));
+    out.put("batch", JsonValue::of(name_of(plan.batch)));
+    out.put("input_require_grads", JsonValue::of(plan.input_require_grads));
+    std::vector<JsonValue> before;
+    for (const WarmForward& forward : plan.before) {
+        JsonValue one = JsonValue::object();
+        one.put("grad", JsonValue::of(forward.grad));
+        before.push_back(one.put("sequence_length", JsonValue::of(forward.sequence_length)));
+    }
+    out.put("before", JsonValue::list(std::move(before)));
+    out.put("peak_window", peak_window(plan.peak_window));
+    out.put("phase_step", or_null(plan.phase_step));
+    return out;
+}
+
+void put_plan(const TrainPlan& plan, JsonValue& out) {
+    out.put("load", load(plan.load));
+    out.put("prepare_kbit", plan.prepare_kbit ? prepare(*plan.prepare_kbit) : JsonValue{});
+    out.put("peft", plan.peft ? lora(*plan.peft) : JsonValue{});
+    out.put("trl", JsonValue::object().put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16)));
+    out.put("training", training(plan.training));
+    out.put("batch", batch(plan.batch));
+    out.put("loop", loop(plan.loop));
+}
+
+// By name where that gives the same network, else in full.
+JsonValue model(const ModelSpec& spec) {
+    const BuiltInModel* known = find_built_in(spec.name);
+    if (known && known->name == spec.name && spec_of(*known) == spec) return JsonValue::of(std::string_view(spec.name));
+    JsonValue out = model_to_json(spec);
+    if (!spec.name.empty()) out.put("_name_or_path", JsonValue::of(std::string_view(spec.name)));
+    return out;
+}
+
+// By name where that gives the same versions, else each of them.
+JsonValue stack(const Stack& versions) {
+    try {
+        if (stack_from(versions.name).stack == versions) return JsonValue::of(std::string_view(versions.name));
+    } catch (const Error&) {  // a name of the caller's own
+    }
+    JsonValue out = JsonValue::object();
+    for (const std::string_view library : stack_libraries()) {
+        const Version& version = version_of(versions, library);
+        if (version != Version{}) out.put(library, JsonValue::of(std::string_view(text_of(version))));
+    }
+    return out;
+}
+
+JsonValue environment(const Device& device) {
+    JsonValue out = JsonValue::object();
+    if (!device.alloc_conf.empty())
+        out.put("PYTORCH_CUDA_ALLOC_CONF", JsonValue::of(std::string_view(device.alloc_conf)));
+    if (device.cublas_workspace_config)
+        out.put("CUBLAS_WORKSPACE_CONFIG", JsonValue::of(std::string_view(*device.cublas_workspace_config)));
+    if (device.cublaslt_workspace_size)
+        out.put("CUBLASLT_WORKSPACE_SIZE", JsonValue::of(std::string_view(*device.cublaslt_workspace_size)));
+    return out;
+}
+
+}  // namespace
+
+std::string to_json_text(const TrainPlan& plan) {
+    JsonValue out = JsonValue::object();
+    if (!plan.name.empty()) out.put("name", JsonValue::of(std::string_view(plan.name)));
+    put_plan(plan, out);
+    return to_text(out);
+}
+
+std::string to_json_text(const Job& job) {
+    JsonValue out = JsonValue::object();
+    out.put("schema", JsonValue::of(kJobSchema));
+    if (!job.plan.name.empty()) out.put("name", JsonValue::of(std::string_view(job.plan.name)));
+    out.put("stack", stack(job.stack));
+    out.put("model", model(job.model));
+    put_plan(job.plan, out);
+    if (job.device.capacity_known) out.put("card", JsonValue::of(std::string_view(card_text(job.device))));
+    const JsonValue variables = environment(job.device);
+    if (!variables.keys.empty()) out.put("environment", variables);
+    return to_text(out);
+}
+
+}  // namespace vramfit

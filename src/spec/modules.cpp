@@ -1,0 +1,179 @@
+// The modules of a network by their names in transformers, and which of them adapters are put on.
+#include "vramfit/spec/modules.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+
+#include <fmt/format.h>
+
+#include "spec/config_family.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit {
+
+namespace {
+
+std::regex compiled(const std::string& pattern, std::string_view where) {
+    try {
+        return std::regex(pattern);
+    } catch (const std::regex_error&) {
+        throw Error(ErrorKind::invalid, std::string(where), fmt::format("'{}' is no regular expression", pattern),
+                    "named groups and other extensions of Python's expressions are not understood");
+    }
+}
+
+void add_layer(const ModelSpec& m, int layer, std::vector<NamedModule>& modules) {
+    const std::string at = fmt::format("model.layers.{}", layer);
+    const auto other = [&](std::string_view name) {
+        modules.push_back({fmt::format("{}{}", at, name), ModuleKind::other, layer, 0, 0});
+    };
+    const auto linear = [&](std::string_view name, std::int64_t in, std::int64_t out) {
+        modules.push_back({fmt::format("{}.{}", at, name), ModuleKind::linear, layer, in, out});
+    };
+    const ConfigFamily* family = config_family(m.model_type);
+    const std::int64_t queries = m.num_attention_heads * m.head_dim;
+    const std::int64_t keys = m.num_key_value_heads * m.head_dim;
+    other("");
+    other(".self_attn");
+    linear("self_attn.q_proj", m.hidden_size, queries);
+    linear("self_attn.k_proj", m.hidden_size, keys);
+    linear("self_attn.v_proj", m.hidden_size, keys);
+    linear("self_attn.o_proj", queries, m.hidden_size);
+    if (family && family->qk_norm) {
+        other(".self_attn.q_norm");
+        other(".self_attn.k_norm");
+    }
+    other(".mlp");
+    linear("mlp.gate_proj", m.hidden_size, m.intermediate_size);
+    linear("mlp.up_proj", m.hidden_size, m.intermediate_size);
+    linear("mlp.down_proj", m.intermediate_size, m.hidden_size);
+    other(".mlp.act_fn");
+    other(".input_layernorm");
+    other(".post_attention_layernorm");
+    if (family && family->norms_per_layer == 4) {
+        other(".pre_feedforward_layernorm");
+        other(".post_feedforward_layernorm");
+    }
+}
+
+bool is_or_ends_with(std::string_view name, std::string_view part) {
+    return name == part ||
+           (name.size() > part.size() && name.ends_with(part) && name[name.size() - part.size() - 1] == '.');
+}
+
+bool matches_any(std::string_view name, const std::vector<std::string>& parts) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const std::string& part) { return is_or_ends_with(name, part); });
+}
+
+// peft 0.21.2, tuners/tuners_utils.py, check_target_module_exists, for one plan.
+class Matcher {
+  public:
+    explicit Matcher(const LoraPlan& plan) : plan_(plan) {
+        if (const auto* pattern = std::get_if<std::string>(&plan.target_modules)) {
+            all_linear_ = lower_case(*pattern) == "all-linear";
+            if (!all_linear_) target_ = compiled(*pattern, "peft.target_modules");
+        }
+        if (plan.exclude_modules) {
+            if (const auto* pattern = std::get_if<std::string>(&*plan.exclude_modules))
+                exclude_ = compiled(*pattern, "peft.exclude_modules");
+        }
+        for (const std::string& name : plan.modules_to_save)
+            saved_.push_back(compiled(fmt::format("(^|.*\\.){}($|\\..*)", name), "peft.modules_to_save"));
+        for (const std::string& name : plan.layers_pattern)
+            layers_.push_back(compiled(fmt::format("(?:^|.*?\\.){}\\.[0-9]+\\..*", name), "peft.layers_pattern"));
+        for (const auto& [key, r] : plan.rank_pattern)
+            ranks_.emplace_back(compiled(fmt::format("(.*\\.)?({})", key), "peft.rank_pattern"), r);
+        for (const auto& [key, alpha] : plan.alpha_pattern)
+            alphas_.emplace_back(compiled(fmt::format("(.*\\.)?({})", key), "peft.alpha_pattern"), alpha);
+    }
+
+    bool targets(const NamedModule& module) const {
+        if (excluded(module.name)) return false;
+        // all-linear: every linear layer but the head (_maybe_include_all_linear_layers).
+        if (all_linear_) return module.kind == ModuleKind::linear && module.name != "lm_head";
+        if (target_) return std::regex_match(module.name, *target_);
+        const auto& names = std::get<std::vector<std::string>>(plan_.target_modules);
+        if (std::find(names.begin(), names.end(), module.name) != names.end())
+            return true;  // a full name: layers do not count
+        return matches_any(module.name, names) && layer_chosen(module);
+    }
+
+    LoraTarget target_of(NamedModule module) const {
+        LoraTarget target{std::move(module), plan_.r, plan_.lora_alpha};
+        const auto first = [&](const auto& patterns, auto& value) {
+            for (const auto& [pattern, own] : patterns) {
+                if (!std::regex_match(target.module.name, pattern)) continue;
+                value = own;
+                return;
+            }
+        };
+        first(ranks_, target.r);
+        first(alphas_, target.alpha);
+        return target;
+    }
+
+  private:
+    bool excluded(const std::string& name) const {
+        if (exclude_ && std::regex_match(name, *exclude_)) return true;
+        if (plan_.exclude_modules && !exclude_ &&
+            matches_any(name, std::get<std::vector<std::string>>(*plan_.exclude_modules)))
+            return true;
+        return std::any_of(saved_.begin(), saved_.end(),
+                           [&](const std::regex& saved) { return std::regex_match(name, saved); });
+    }
+    bool layer_chosen(const NamedModule& module) const {
+        if (!plan_.layers_to_transform || plan_.layers_to_transform->empty()) return true;
+        if (module.layer < 0) return false;
+        const bool named = layers_.empty() ||
+                           std::any_of(layers_.begin(), layers_.end(),
+                                       [&](const std::regex& layers) { return std::regex_match(module.name, layers); });
+        return named && std::find(plan_.layers_to_transform->begin(), plan_.layers_to_transform->end(), module.layer) !=
+                            plan_.layers_to_transform->end();
+    }
+
+    const LoraPlan& plan_;
+    bool all_linear_ = false;
+    std::optional<std::regex> target_, exclude_;
+    std::vector<std::regex> saved_, layers_;
+    std::vector<std::pair<std::regex, std::int64_t>> ranks_;
+    std::vector<std::pair<std::regex, double>> alphas_;
+};
+
+}  // namespace
+
+std::vector<NamedModule> modules_of(const ModelSpec& model) {
+    std::vector<NamedModule> modules;
+    modules.push_back({"model", ModuleKind::other, -1, 0, 0});
+    modules.push_back({"model.embed_tokens", ModuleKind::embedding, -1, model.vocab_size, model.hidden_size});
+    modules.push_back({"model.layers", ModuleKind::other, -1, 0, 0});
+    for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer)
+        add_layer(model, static_cast<int>(layer), modules);
+    modules.push_back({"model.norm", ModuleKind::other, -1, 0, 0});
+    modules.push_back({"model.rotary_emb", ModuleKind::other, -1, 0, 0});
+    modules.push_back({"lm_head", ModuleKind::linear, -1, model.hidden_size, model.vocab_size});
+    return modules;
+}
+
+std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& plan) {
+    const Matcher matcher(plan);
+    std::vector<LoraTarget> targets;
+    for (NamedModule& module : modules_of(model)) {
+        if (matcher.targets(module)) targets.push_back(matcher.target_of(std::move(module)));
+    }
+    return targets;
+}
+
+std::vector<std::string> targetable_names(const ModelSpec& model) {
+    std::vector<std::string> names;
+    for (const NamedModule& module : modules_of(model)) {
+        if (module.kind == ModuleKind::other) continue;
+        const std::string last = module.name.substr(module.name.rfind('.') + 1);
+        if (std::find(names.begin(), names.end(), last) == names.end()) names.push_back(last);
+    }
+    return names;
+}
+
+}  // namespace vramfit

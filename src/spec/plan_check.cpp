@@ -1,0 +1,213 @@
+// Whether a plan makes sense for a network and a stack, before anything is recorded.
+#include "vramfit/spec/plan_check.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/problems.hpp"
+#include "vramfit/base/checked.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit {
+
+namespace {
+
+bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::plain; }
+
+// What releases of transformers cannot do with a network.
+void check_release(const ModelSpec& model, const Stack& stack, Problems& problems) {
+    const Version since = family_since(model.model_type);
+    if (stack.transformers < since) {
+        problems.unsupported(
+            "model.model_type",
+            fmt::format("transformers {} does not know {}", text_of(stack.transformers), model.model_type),
+            fmt::format("choose a stack with transformers {} or later", text_of(since)));
+    }
+    // modeling_rope_utils.py came with "llama3" in 4.43; before, only linear and dynamic were known.
+    const bool old_rope = model.rope_type == "default" || model.rope_type == "linear" || model.rope_type == "dynamic";
+    if (!old_rope && stack.transformers < Version{4, 43, 0}) {
+        problems.unsupported("model.rope_scaling",
+                             fmt::format("transformers {} does not know rotary embeddings of type '{}'",
+                                         text_of(stack.transformers), model.rope_type),
+                             "choose a stack with transformers 4.43 or later");
+    }
+    // 4.40.2, LlamaAttention, MistralAttention and Qwen2Attention: head_dim = hidden_size // num_heads, whatever the
+    // config says.
+    const bool own_head_dim =
+        model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2";
+    if (own_head_dim && model.head_dim * model.num_attention_heads != model.hidden_size &&
+        stack.transformers < Version{4, 43, 0}) {
+        problems.unsupported("model.head_dim",
+                             fmt::format("transformers {} takes hidden_size / num_attention_heads, not {}",
+                                         text_of(stack.transformers), model.head_dim),
+                             "choose a stack with transformers 4.43 or later");
+    }
+}
+
+void refuse_no_target(const ModelSpec& model, const LoraPlan& lora, Problems& problems) {
+    const std::vector<std::string> names = targetable_names(model);
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    std::string given = "the pattern";
+    std::string hint;
+    if (const auto* list = std::get_if<std::vector<std::string>>(&lora.target_modules)) {
+        given = fmt::format("{}", fmt::join(*list, ", "));
+        if (!list->empty()) hint = nearest(list->front(), known);
+    } else {
+        given = std::get<std::string>(lora.target_modules);
+    }
+    const std::string all =
+        fmt::format("the network has {}; \"all-linear\" means all but the head", fmt::join(names, ", "));
+    problems.invalid("peft.target_modules",
+                     fmt::format("'{}' matches no module (peft: NoMatchingPeftModuleError)", given),
+                     hint.empty() ? all : fmt::format("did you mean '{}'? {}", hint, all));
+}
+
+// peft 0.21.2, tuners/lora/config.py, LoraConfig.__post_init__, and tuners/lora/model.py, _create_new_module.
+void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems) {
+    const bool pattern = std::holds_alternative<std::string>(lora.target_modules);
+    if (pattern && lora.layers_to_transform)
+        problems.invalid("peft.layers_to_transform", "cannot be used when target_modules is one text",
+                         "give target_modules as a list");
+    if (!lora.layers_pattern.empty() && !lora.layers_to_transform)
+        problems.invalid("peft.layers_pattern", "is used only with layers_to_transform");
+    const std::vector<LoraTarget> targets = lora_targets(model, lora);
+    if (targets.empty()) return refuse_no_target(model, lora, problems);
+    std::vector<std::string> reported;
+    for (const LoraTarget& target : targets) {
+        const std::string last = target.module.name.substr(target.module.name.rfind('.') + 1);
+        if (std::find(reported.begin(), reported.end(), last) != reported.end()) continue;
+        if (target.module.kind == ModuleKind::other) {
+            problems.invalid(
+                "peft.target_modules",
+                fmt::format("'{}' is no linear layer and no embedding (peft: target module is not supported)",
+                            target.module.name),
+                fmt::format("possible: {}", fmt::join(targetable_names(model), ", ")));
+        } else if (target.r > std::max(target.module.in, target.module.out)) {
+            problems.invalid("peft.r",
+                             fmt::format("rank {} is above both sides of {} ({} x {})", target.r, target.module.name,
+                                         target.module.in, target.module.out),
+                             "a smaller rank");
+        } else {
+            continue;
+        }
+        reported.push_back(last);
+    }
+}
+
+// Whether some trainable weight is kept in float16.
+bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
+    if (plan.load.cast_after_adapter) return *plan.load.cast_after_adapter == DType::float16;
+    // prepare_model_for_kbit_training turns every 16-bit weight that is not quantized into float32.
+    const bool kept = plan.load.dtype == DType::float16 && !plan.prepare_kbit;
+    if (!kept) return false;
+    if (!plan.peft) return true;
+    const bool biases = model.attention_bias || model.output_bias || model.mlp_bias;
+    if (plan.peft->bias != LoraBias::none && biases) return true;
+    if (!plan.peft->modules_to_save.empty()) return true;
+    // peft 0.12 casts 16-bit adapters to float32 (autocast_adapter_dtype); before, they took the weight's dtype,
+    // which a quantized weight does not hand on.
+    return stack.peft < Version{0, 12, 0} && !plan.load.quantization;
+}
+
+void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    const TrainingPlan& training = plan.training;
+    if (training.bf16 && training.fp16)
+        problems.invalid("training.fp16", "bf16 and fp16 exclude each other (TrainingArguments)", "choose one");
+    if (training.fp16 && !uses_trainer(plan))
+        problems.unsupported("training.fp16", "the plain loop has no loss scaling",
+                             "choose loop.kind trainer, or bf16");
+    // torch/amp/grad_scaler.py, _unscale_grads_.
+    if (training.fp16 && uses_trainer(plan) && training.optim != "none" && trains_float16(model, plan, stack)) {
+        problems.invalid("training.fp16",
+                         "weights trained in float16 cannot be used with fp16 mixed precision (torch: Attempting to "
+                         "unscale FP16 gradients)",
+                         plan.peft ? "load in float32 or bfloat16, or leave biases and whole modules out"
+                                   : "load in float32, or use bf16");
+    }
+    // transformers 5.17.0, trainer.py, validate_quantization_for_training.
+    if (plan.load.quantization && !plan.peft && uses_trainer(plan) && plan.loop.grad) {
+        problems.invalid("load.quantization_config",
+                         "a quantized network cannot be trained as a whole (transformers: you cannot perform "
+                         "fine-tuning on purely quantized models)",
+                         "give peft");
+    }
+}
+
+// trl 1.16.0, SFTTrainer's own collator; trl 0.8.6, SFTTrainer prepares the model itself.
+void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (plan.loop.kind != LoopKind::sft) return;
+    if (stack.trl == Version{}) {
+        problems.unsupported("loop.kind", fmt::format("the stack {} has no trl", stack.name),
+                             "give trl's version in the stack");
+    } else if (stack.trl < Version{0, 9, 0}) {
+        if (!plan.peft)
+            problems.unsupported("peft", "trl 0.8 without adapters is not supported", "choose loop.kind trainer");
+        if (plan.prepare_kbit)
+            problems.invalid("prepare_kbit", "trl 0.8 prepares the model itself", "leave prepare_kbit out");
+    } else if (plan.batch.attention_mask != AttentionMask::ones &&
+               plan.batch.attention_mask != AttentionMask::right_padded) {
+        problems.invalid("batch.attention_mask", "trl's collator makes the mask: ones or right_padded");
+    }
+    if (plan.training.max_length && *plan.training.max_length < plan.batch.sequence_length) {
+        problems.invalid(
+            "training.max_length",
+            fmt::format("rows of {} tokens would be cut to {}", plan.batch.sequence_length, *plan.training.max_length),
+            fmt::format("set batch.sequence_length to {}", *plan.training.max_length));
+    }
+}
+
+void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
+    const auto positive = [&](std::string_view where, std::int64_t value) {
+        if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value));
+    };
+    positive("training.per_device_train_batch_size", plan.training.per_device_train_batch_size);
+    positive("training.gradient_accumulation_steps", plan.training.gradient_accumulation_steps);
+    positive("batch.sequence_length", plan.batch.sequence_length);
+    positive("loop.steps", plan.loop.steps);
+    if (plan.peft) positive("peft.r", plan.peft->r);
+    if (!problems.none()) return;
+    try {
+        // The largest tensors: logits, attention scores, the MLP's inner values, all layers' worth of them.
+        const std::int64_t tokens = checked_mul(plan.training.per_device_train_batch_size, plan.batch.sequence_length);
+        const std::int64_t widest = std::max({model.vocab_size, model.intermediate_size,
+                                              checked_mul(model.num_attention_heads, plan.batch.sequence_length)});
+        checked_mul(checked_mul(checked_mul(tokens, widest), 64), model.num_hidden_layers);
+    } catch (const Error&) {
+        problems.invalid("batch.sequence_length",
+                         fmt::format("{} rows of {} tokens have more bytes than 63 bits can count",
+                                     plan.training.per_device_train_batch_size, plan.batch.sequence_length));
+    }
+    if (plan.batch.sequence_length > model.max_position_embeddings) {
+        notes.push_back({NoteKind::sequence_beyond_model,
+                         fmt::format("{} tokens are more than the model's {} positions", plan.batch.sequence_length,
+                                     model.max_position_embeddings),
+                         "a shorter sequence; memory is predicted all the same"});
+    }
+}
+
+}  // namespace
+
+Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
+    Problems problems("");
+    Notes notes;
+    check_sizes(model, plan, problems, notes);
+    check_release(model, stack, problems);
+    try {
+        if (plan.peft) check_lora(model, *plan.peft, problems);
+    } catch (const Error& error) {
+        problems.add(error);
+    }
+    check_precision(model, plan, stack, problems);
+    check_sft(plan, stack, problems);
+    if (plan.training.use_liger_kernel && !uses_trainer(plan))
+        problems.unsupported("training.use_liger_kernel",
+                             "Liger's kernels are put in by the Trainer, not by the plain loop",
+                             "choose loop.kind trainer");
+    problems.throw_if_any();
+    return notes;
+}
+
+}  // namespace vramfit
