@@ -23,13 +23,14 @@ bool is_suffix(std::string_view text) {
     if (text.empty()) return true;
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    const bool separated = text.front() == '.' || text.front() == '+' || text.front() == '-';
-    if (!separated && !letter(text.front())) return false;
-    if (separated && text.size() == 1) return false;
+    const auto separator = [](char c) { return c == '.' || c == '+' || c == '-' || c == '_'; };
+    if (!separator(text.front()) && !letter(text.front())) return false;
+    bool after_separator = false;  // a separator must have something behind it
     for (const char c : text) {
-        if (!letter(c) && !digit(c) && c != '.' && c != '+' && c != '-' && c != '_') return false;
+        if (separator(c) ? after_separator : !letter(c) && !digit(c)) return false;
+        after_separator = separator(c);
     }
-    return true;
+    return !after_separator;
 }
 
 }  // namespace

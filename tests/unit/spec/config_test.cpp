@@ -1,0 +1,200 @@
+// Reading config.json: defaults of each family, and everything that is refused.
+#include "vramfit/spec/config.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "expect.hpp"
+#include "support/catch.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+ModelSpec read(const std::string& text) { return read_config(text, "config.json"); }
+
+// A small llama with one more member.
+std::string llama(const std::string& member) {
+    return R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "vocab_size": 100)" +
+           (member.empty() ? "" : ", " + member) + "}";
+}
+
+std::optional<Error> refused(const std::string& member) {
+    return error_of([&] { read(llama(member)); });
+}
+
+}  // namespace
+
+TEST_CASE("a config of nothing but its type has the defaults of transformers' class") {
+    struct Row {
+        const char* type;
+        std::int64_t vocab, hidden, inner, layers, heads, kv, head_dim, positions;
+        bool tied;
+        Activation act;
+    };
+    // transformers 5.17.0, configuration_*.py
+    const Row rows[] = {
+        {"llama", 32000, 4096, 11008, 32, 32, 32, 128, 2048, false, Activation::silu},
+        {"mistral", 32000, 4096, 14336, 32, 32, 8, 128, 131072, false, Activation::silu},
+        {"qwen2", 151936, 4096, 22016, 32, 32, 32, 128, 32768, false, Activation::silu},
+        {"qwen3", 151936, 4096, 22016, 32, 32, 32, 128, 32768, false, Activation::silu},
+        {"gemma", 256000, 3072, 24576, 28, 16, 16, 256, 8192, true, Activation::gelu_tanh},
+        {"gemma2", 256000, 2304, 9216, 26, 8, 4, 256, 8192, true, Activation::gelu_tanh},
+    };
+    for (const Row& row : rows) {
+        INFO(row.type);
+        const ModelSpec m = read(fmt::format(R"({{"model_type": "{}"}})", row.type));
+        CHECK(m.model_type == row.type);
+        CHECK(m.name == "config.json");
+        CHECK(m.vocab_size == row.vocab);
+        CHECK(m.hidden_size == row.hidden);
+        CHECK(m.intermediate_size == row.inner);
+        CHECK(m.num_hidden_layers == row.layers);
+        CHECK(m.num_attention_heads == row.heads);
+        CHECK(m.num_key_value_heads == row.kv);
+        CHECK(m.head_dim == row.head_dim);
+        CHECK(m.max_position_embeddings == row.positions);
+        CHECK(m.tie_word_embeddings == row.tied);
+        CHECK(m.hidden_act == row.act);
+        CHECK(m.layer_types.size() == static_cast<std::size_t>(row.layers));
+        CHECK(m.use_cache);
+        CHECK(m.rope_type == "default");
+        CHECK_FALSE(m.checkpoint_dtype);
+        CHECK_FALSE(m.mlp_bias);
+        CHECK_FALSE(m.output_bias);
+        CHECK(m.attention_bias == (m.model_type == "qwen2"));
+        CHECK(m.pad_token_id.has_value() == m.model_type.starts_with("gemma"));
+    }
+    CHECK(model_families().size() == std::size(rows));
+}
+
+TEST_CASE("windows: who slides") {
+    const auto sliding = [](const ModelSpec& m) {
+        return std::count(m.layer_types.begin(), m.layer_types.end(), LayerAttention::sliding);
+    };
+    const auto with = [](const char* type, const char* rest) {
+        return read(fmt::format(R"({{"model_type": "{}", "num_hidden_layers": 8{}}})", type, rest));
+    };
+    CHECK(sliding(with("llama", R"(, "sliding_window": 64)")) == 0);
+    CHECK(with("mistral", "").sliding_window == 4096);
+    CHECK(sliding(with("mistral", "")) == 8);
+    CHECK(sliding(with("mistral", R"(, "sliding_window": null)")) == 0);
+    CHECK(sliding(with("qwen2", R"(, "sliding_window": 64)")) == 0);
+    CHECK(sliding(with("qwen2", R"(, "use_sliding_window": true, "sliding_window": 64)")) == 0);
+    CHECK(sliding(with("qwen2", R"(, "use_sliding_window": true, "sliding_window": 64, "max_window_layers": 5)")) == 3);
+    CHECK(sliding(with("qwen3", R"(, "use_sliding_window": true, "max_window_layers": 0)")) == 8);
+    CHECK(sliding(with("gemma2", "")) == 4);
+    CHECK(with("gemma2", "").layer_types[0] == LayerAttention::sliding);
+    CHECK(with("gemma2", "").layer_types[1] == LayerAttention::full);
+    CHECK(with("gemma2", "").attn_logit_softcapping == 50.0);
+    CHECK(with("gemma2", "").final_logit_softcapping == 30.0);
+    CHECK_FALSE(with("gemma2", R"(, "attn_logit_softcapping": null)").attn_logit_softcapping);
+    CHECK(error_of([&] { with("gemma2", R"(, "sliding_window": null)"); }));
+    CHECK(error_of([&] { with("qwen2", R"(, "layer_types": ["sliding_attention"])"); }));
+}
+
+TEST_CASE("keys that say nothing about memory are not looked at") {
+    CHECK_NOTHROW(
+        read(llama(R"("rms_norm_eps": "x", "bos_token_id": [1, 2], "architectures": null, "anything": {"a": 1})")));
+    CHECK(read(llama(R"("torch_dtype": "bfloat16")")).checkpoint_dtype == DType::bfloat16);
+    CHECK(read(llama(R"("dtype": "float32", "torch_dtype": "bfloat16")")).checkpoint_dtype == DType::float32);
+    CHECK(read(llama(R"("rope_scaling": {"type": "linear", "factor": 2.0})")).rope_type == "linear");
+    CHECK(read(llama(R"("rope_scaling": null, "rope_parameters": {"rope_type": "llama3"})")).rope_type == "llama3");
+    CHECK(read(llama(R"("num_key_value_heads": null, "head_dim": null)")).num_key_value_heads == 32);
+    CHECK(read(llama(R"("attention_bias": true)")).output_bias);
+    CHECK(read(R"({"model_type": "gemma", "hidden_act": "gelu", "hidden_activation": null})").hidden_act ==
+          Activation::gelu);
+}
+
+TEST_CASE("nothing is converted silently") {
+    const char* const wrong[] = {"4096.7", "true", "\"4096\"", "1e300", "4096.0",     "null",
+                                 "[4096]", "{}",   "0",        "-1",    "4294967296", "9223372036854775808",
+                                 "1e3"};
+    for (const char* value : wrong) {
+        for (const char* key : {"hidden_size", "vocab_size", "intermediate_size", "num_hidden_layers",
+                                "num_attention_heads", "max_position_embeddings"}) {
+            INFO(key << " " << value);
+            const auto error =
+                error_of([&] { read(fmt::format(R"({{"model_type": "llama", "{}": {}}})", key, value)); });
+            REQUIRE(error);
+            CHECK(error->kind() == ErrorKind::invalid);
+            CHECK(says(error, fmt::format("config.json /{}", key), ""));
+        }
+    }
+    CHECK(says(refused(R"("tie_word_embeddings": 1)"), "config.json /tie_word_embeddings",
+               "true or false is wanted, not 1"));
+    CHECK(says(refused(R"("tie_word_embeddings": "true")"), "config.json /tie_word_embeddings", "true or false"));
+    CHECK(says(refused(R"("attention_dropout": "0.1")"), "config.json /attention_dropout", "a number is wanted"));
+    CHECK(says(refused(R"("attention_dropout": 2)"), "config.json /attention_dropout", "not between 0 and 1"));
+}
+
+TEST_CASE("all problems of a file come at once") {
+    const auto error = error_of([] {
+        read(
+            R"({"model_type": "llama", "hidden_size": 4096.7, "vocab_size": "x", "hidden_act": "sulu", "use_cache": 1})");
+    });
+    REQUIRE(error);
+    CHECK(error->problems().size() == 4);
+    CHECK(says(error, "config.json /hidden_size", "an integer is wanted, not 4096.7"));
+    CHECK(says(error, "config.json /hidden_act", "did you mean 'silu'?"));
+}
+
+TEST_CASE("impossible networks are refused") {
+    CHECK(says(refused(R"("num_attention_heads": 7)"), "config.json /num_attention_heads",
+               "7 heads do not divide hidden_size 64"));
+    CHECK(says(refused(R"("num_attention_heads": 32, "num_key_value_heads": 7)"), "config.json /num_key_value_heads",
+               "7 does not divide 32 attention heads"));
+    CHECK(says(refused(R"("num_attention_heads": 4, "num_key_value_heads": 8)"), "config.json /num_key_value_heads",
+               "8 does not divide 4"));
+    CHECK(says(refused(R"("head_dim": 15)"), "config.json /head_dim", "odd"));
+    CHECK(says(error_of([] { read(R"({"model_type": "llama", "num_hidden_layers": 10001})"); }),
+               "config.json /num_hidden_layers", "not between 1 and 10000"));
+    CHECK(says(refused(R"("pad_token_id": 100)"), "config.json /pad_token_id", "not between -100 and 99"));
+    CHECK(
+        says(error_of([] { read(R"({"model_type": "llama", "vocab_size": 2147483648, "hidden_size": 2147483648})"); }),
+             "config.json", "more bytes than 63 bits"));
+    CHECK_NOTHROW(
+        read(R"({"model_type": "qwen3", "hidden_size": 1000, "num_attention_heads": 16, "num_key_value_heads": 8})"));
+    CHECK(error_of([] {
+        read(R"({"model_type": "qwen2", "hidden_size": 1000, "num_attention_heads": 16, "num_key_value_heads": 8})");
+    }));
+}
+
+TEST_CASE("other networks are unsupported, a missing type is not understood") {
+    const auto unknown = error_of([] { read(R"({"model_type": "mamba", "hidden_size": "x"})"); });
+    REQUIRE(unknown);
+    CHECK(unknown->kind() == ErrorKind::unsupported);
+    CHECK(says(unknown, "config.json /model_type", "supported: gemma, gemma2, llama, mistral, qwen2, qwen3"));
+    const auto missing = error_of([] { read("{}"); });
+    REQUIRE(missing);
+    CHECK(missing->kind() == ErrorKind::invalid);
+    for (const char* member : {R"("text_config": {"a": 1})", R"("quantization_config": {"quant_method": "gptq"})",
+                               R"("hidden_act": "gelu_new")", R"("rope_scaling": {"rope_type": "mrope"})",
+                               R"("dtype": "float8_e4m3fn")", R"("per_layer_config": {"0": {"hidden_size": 2}})"}) {
+        INFO(member);
+        REQUIRE(refused(member));
+        CHECK(refused(member)->kind() == ErrorKind::unsupported);
+    }
+    for (const char* text : {"[]", "1", "null", "\"llama\"", R"({"model_type": 1})", R"({"model_type": null})"}) {
+        INFO(text);
+        const auto error = error_of([&] { read(text); });
+        REQUIRE(error);
+        CHECK(error->kind() == ErrorKind::invalid);
+    }
+}
+
+TEST_CASE("a network written as config.json reads back as the same network") {
+    const char* const configs[] = {
+        R"({"model_type": "llama", "attention_bias": true, "mlp_bias": true, "dtype": "float16", "rope_scaling": {"rope_type": "yarn"}, "pad_token_id": 5})",
+        R"({"model_type": "mistral", "sliding_window": null, "use_cache": false})",
+        R"({"model_type": "qwen2", "use_sliding_window": true, "max_window_layers": 3, "attention_dropout": 0.1})",
+        R"({"model_type": "qwen3", "head_dim": 64, "hidden_act": "relu"})",
+        R"({"model_type": "gemma", "hidden_act": "gelu", "pad_token_id": null})",
+        R"({"model_type": "gemma2", "attn_logit_softcapping": null, "final_logit_softcapping": 12.5})",
+    };
+    for (const char* config : configs) {
+        const ModelSpec model = read(config);
+        CHECK(read(to_config_text(model)) == model);
+    }
+}

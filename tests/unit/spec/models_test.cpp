@@ -1,0 +1,129 @@
+// The built-in models, parameter counts, and models by path or from the Hugging Face cache.
+#include "vramfit/spec/models.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "expect.hpp"
+#include "spec/hub_cache.hpp"
+#include "spec/json_parse.hpp"
+#include "support/catch.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+using namespace vramfit;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder that is removed at the end of the test.
+struct Folder {
+    fs::path path = fs::temp_directory_path() / fmt::format("vramfit-models-{}", getpid());
+    Folder() { fs::create_directories(path); }
+    ~Folder() { fs::remove_all(path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    void write(const fs::path& name, const std::string& text) const {
+        fs::create_directories((path / name).parent_path());
+        std::ofstream(path / name) << text;
+    }
+};
+
+constexpr const char* kSmall = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 3})";
+
+}  // namespace
+
+TEST_CASE("every built-in model loads, is counted and is found by all its names") {
+    CHECK(built_in_models().size() >= 100);
+    std::set<std::string> names;
+    for (const BuiltInModel& model : built_in_models()) {
+        INFO(model.name);
+        const ModelSpec spec = spec_of(model);
+        CHECK(spec.name == model.name);
+        CHECK(total_parameters(spec) > 50'000'000);
+        CHECK(names.insert(lower_case(model.name)).second);
+        CHECK(find_built_in(model.name) == &model);
+        CHECK(find_built_in(model.id) == &model);
+        CHECK(load_model(model.id, {}).name == model.name);
+    }
+}
+
+TEST_CASE("parameters are counted as published") {
+    const auto lines = lines_of("model_counts.jsonl");
+    CHECK(lines.size() == 216);
+    for (const std::string& line : lines) {
+        Problems problems("counts");
+        const JsonValue row = parse_json(line, problems);
+        REQUIRE(problems.none());
+        INFO(row.find("id")->text);
+        const ModelSpec spec = read_config(to_text(*row.find("config")), "config.json");
+        CHECK(total_parameters(spec) == row.find("parameters")->integer);
+    }
+}
+
+TEST_CASE("models are found by names in any case, and typing mistakes are answered") {
+    for (const char* name :
+         {"gemma-2b", "GEMMA-2B", "google/gemma-2b", "llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "qwen2.5-0.5b",
+          "Qwen/Qwen2.5-0.5B-Instruct", "mistral-7b-v0.1", "qwen3-8b", "gemma-2-9b", "tinyllama-1.1b", "smollm2-135m",
+          "TinyLlama/TinyLlama-1.1B-Chat-v1.0", "meta-llama/Llama-2-7b-hf"}) {
+        INFO(name);
+        CHECK(find_built_in(name) != nullptr);
+        CHECK_NOTHROW(load_model(name, {}));
+    }
+    CHECK(says(error_of([] { load_model("gema-2b", {}); }), "--model", "did you mean 'gemma-2b'?"));
+    CHECK(says(error_of([] { load_model("nothing/like-this-at-all", {}); }), "--model", "vramfit models"));
+    CHECK(error_of([] { load_model("", {}); }));
+    CHECK(load_model("mistral-7b-v0.1", {}).sliding_window == 4096);
+    CHECK_FALSE(load_model("mistral-7b-v0.3", {}).sliding_window);
+    CHECK(load_model("qwen1.5-0.5b", {}).tie_word_embeddings);
+}
+
+TEST_CASE("models are read from folders and files") {
+    const Folder folder;
+    folder.write("config.json", kSmall);
+    folder.write("other.json", "{\"model_type\": \"llama\", \"hidden_size\": 0}");
+    fs::create_directories(folder.path / "empty");
+    CHECK(load_model(folder.path.string(), {}).num_hidden_layers == 3);
+    CHECK(load_model((folder.path / "config.json").string(), {}).hidden_size == 64);
+    const std::string other = (folder.path / "other.json").string();
+    CHECK(says(error_of([&] { load_model(other, {}); }), other + " /hidden_size", "0 is not between"));
+    CHECK(says(error_of([&] { load_model((folder.path / "empty").string(), {}); }), (folder.path / "empty").string(),
+               "no config.json"));
+}
+
+TEST_CASE("the Hugging Face cache is where huggingface_hub looks") {
+    Environment environment;
+    CHECK(hub_cache(environment).empty());
+    environment.home = "/home/x";
+    CHECK(hub_cache(environment) == "/home/x/.cache/huggingface/hub");
+    environment.xdg_cache_home = "/cache";
+    CHECK(hub_cache(environment) == "/cache/huggingface/hub");
+    environment.hf_home = "~/hf";
+    CHECK(hub_cache(environment) == "/home/x/hf/hub");
+    environment.huggingface_hub_cache = "/older";
+    CHECK(hub_cache(environment) == "/older");
+    environment.hf_hub_cache = "/newer";
+    CHECK(hub_cache(environment) == "/newer");
+}
+
+TEST_CASE("models are read from the Hugging Face cache") {
+    const Folder folder;
+    folder.write("models--org--tiny/refs/main", "abc123\n");
+    folder.write("models--org--tiny/snapshots/abc123/config.json", kSmall);
+    folder.write("models--org--tiny/snapshots/other/config.json", "{}");
+    folder.write("models--org--single/snapshots/one/config.json", kSmall);
+    folder.write("models--org--two/snapshots/one/config.json", kSmall);
+    folder.write("models--org--two/snapshots/two/config.json", kSmall);
+    Environment environment;
+    environment.hf_hub_cache = folder.path.string();
+    CHECK(load_model("org/tiny", environment).name == "org/tiny");
+    CHECK(load_model("org/single", environment).num_hidden_layers == 3);
+    CHECK(error_of([&] { load_model("org/two", environment); }));
+    CHECK(error_of([&] { load_model("org/../tiny", environment); }));
+    CHECK(error_of([&] { load_model("org/tiny", {}); }));
+}
