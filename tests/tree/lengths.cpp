@@ -10,6 +10,8 @@
 namespace tree {
 namespace {
 
+constexpr std::size_t kLongestSignature = 1500;  // std::regex recurses over what it reads
+
 enum class Brace { function, scope, data, member };
 
 /// Is there a constructor's list of members, that is a single ':' behind the parameters?
@@ -25,10 +27,21 @@ bool ends_as_function(const std::string& head) {
     return std::regex_search(head, pattern);
 }
 
+/// The text with each run of white space as one space.
+std::string squeezed(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const bool space = c == ' ' || c == '\n' || c == '\t';
+        if (!space || (!out.empty() && out.back() != ' ')) out.push_back(space ? ' ' : c);
+    }
+    return out;
+}
+
 Brace kind_of(const std::string& head) {
+    if (head.size() > kLongestSignature) return Brace::data;
     static const std::regex scope(
         R"(^\s*(inline\s+)?(template\s*<[^{]*>\s*)?(namespace|extern|class|struct|union|enum)\b)");
-    const std::size_t end = head.find_last_not_of(" \t\n");
+    const std::size_t end = head.find_last_not_of(' ');
     if (end == std::string::npos || head.find(')') == std::string::npos) {
         return std::regex_search(head, scope) ? Brace::scope : Brace::data;
     }
@@ -54,7 +67,7 @@ struct Counter {
     void opened(std::size_t at) {
         Brace kind = Brace::data;
         if (in_function == 0) {
-            kind = kind_of(code.substr(head, at - head));
+            kind = kind_of(squeezed(std::string_view(code).substr(head, at - head)));
             if (kind == Brace::function) {
                 in_function = open.size() + 1;
                 found.push_back({line_at(code.find_first_not_of(" \t\n", head)), 0});
