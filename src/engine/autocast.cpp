@@ -1,0 +1,50 @@
+// Casting of arguments under autocast.
+#include "engine/autocast.hpp"
+
+#include "engine/ops/copy.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+/// cached_cast: only casts of trainable fp32 leaves are remembered.
+Tensor cached_cast(const Tensor& t, DType dtype) {
+    if (!t.defined() || !is_floating(t.dtype()) || t.dtype() == DType::float64 || t.dtype() == dtype) return t;
+    Autocast& autocast = t.session().autocast;
+    const bool cacheable = dtype == autocast.dtype && t.dtype() == DType::float32 && t.requires_grad() &&
+                           t.is_leaf() && !t->is_view;
+    if (!cacheable) return to(t, dtype);
+    const auto found = autocast.cache.find(t.get());
+    if (found != autocast.cache.end()) return found->second.second;
+    Tensor cast = to(t, dtype);
+    autocast.cache.emplace(t.get(), std::pair{t, cast});
+    return cast;
+}
+
+}  // namespace
+
+Tensor autocast_to_lower(const Tensor& t) {
+    if (!t.defined() || !t.session().autocast.enabled) return t;
+    return cached_cast(t, t.session().autocast.dtype);
+}
+
+Tensor autocast_to_float32(const Tensor& t) {
+    if (!t.defined() || !t.session().autocast.enabled) return t;
+    return cached_cast(t, DType::float32);
+}
+
+AutocastScope::AutocastScope(Session& session, bool enabled, DType dtype)
+    : session_(session), old_enabled_(session.autocast.enabled), old_dtype_(session.autocast.dtype) {
+    session.autocast.enabled = enabled;
+    session.autocast.dtype = dtype;
+    ++session.autocast.nesting[static_cast<int>(session.thread)];
+}
+
+AutocastScope::~AutocastScope() {
+    int& nesting = session_.autocast.nesting[static_cast<int>(session_.thread)];
+    if (--nesting == 0) session_.autocast.cache.clear();
+    session_.autocast.enabled = old_enabled_;
+    session_.autocast.dtype = old_dtype_;
+}
+
+}  // namespace vramfit::engine

@@ -1,0 +1,228 @@
+// The autograd engine: ready nodes run highest sequence number first.
+#include "engine/backward.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+class Task;
+}
+
+/// What one run of the engine knows about a node: gradients that have arrived, gradients still to come.
+struct TaskState {
+    Node* node = nullptr;
+    const void* owner = nullptr;  ///< the run
+    int missing = 0;
+    Grads buffer;
+    TaskState* outer = nullptr;   ///< the state of an enclosing run (reentrant checkpointing)
+};
+
+namespace {
+
+constexpr std::uint64_t kFirst = std::numeric_limits<std::uint64_t>::max();
+
+/// One call of the engine, with its ready queue.
+class Task {
+  public:
+    explicit Task(Session& session) : session_(session) {}
+    ~Task() {
+        for (TaskState* s : states_) {
+            s->node->task = s->outer;
+            delete s;
+        }
+    }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+    bool knows(const Node* node) const { return node->task && node->task->owner == this; }
+
+    TaskState& state(Node* node) {
+        if (!knows(node)) {
+            auto* s = new TaskState;
+            s->node = node;
+            s->owner = this;
+            s->outer = node->task;
+            node->task = s;
+            states_.push_back(s);
+        }
+        return *node->task;
+    }
+
+    /// Engine::compute_dependencies.
+    void count_dependencies(Node* root) {
+        if (knows(root)) return;
+        state(root);
+        std::vector<Node*> open{root};
+        while (!open.empty()) {
+            Node* node = open.back();
+            open.pop_back();
+            for (const Edge& edge : node->next) {
+                if (!edge.valid()) continue;
+                const bool seen = knows(edge.node.get());
+                ++state(edge.node.get()).missing;
+                if (!seen) open.push_back(edge.node.get());
+            }
+        }
+    }
+
+    void push(Node* node) {
+        ready_.push_back(node);
+        std::push_heap(ready_.begin(), ready_.end(), before);
+    }
+
+    void run() {
+        while (!ready_.empty()) {
+            std::pop_heap(ready_.begin(), ready_.end(), before);
+            Node* node = ready_.back();
+            ready_.pop_back();
+            evaluate(*node);
+        }
+    }
+
+    /// InputBuffer::add.
+    void give(Node* node, std::uint32_t input, Tensor& grad) {
+        Grads& buffer = state(node).buffer;
+        if (buffer.size() <= input) buffer.resize(input + 1);
+        if (buffer[input].defined())
+            accumulate(buffer[input], grad);
+        else
+            buffer[input] = std::move(grad);
+    }
+
+  private:
+    static bool before(const Node* a, const Node* b) { return a->sequence < b->sequence; }
+    void evaluate(Node& node);
+    static void accumulate(Tensor& old, const Tensor& grad);
+
+    Session& session_;
+    std::vector<TaskState*> states_;
+    std::vector<Node*> ready_;
+};
+
+// input_buffer.cpp can_accumulate_inplace: dense, and the buffer holds the last reference to tensor and storage.
+// A view keeps its base alive (ViewInfo in torch/csrc/autograd/variable.h), so its storage is never its own.
+bool can_accumulate_in_place(const Tensor& t) {
+    return is_non_overlapping_and_dense(t.sizes(), t.strides()) && t.use_count() == 1 && t->storage->refs == 1 &&
+           !t->is_view;
+}
+
+void Task::accumulate(Tensor& old, const Tensor& grad) {
+    if (can_accumulate_in_place(old))
+        add_(old, grad);
+    else
+        old = add(old, grad);
+}
+
+/// engine.cpp validate_outputs: gradients are summed to the input's shape, then cast to its dtype.
+void validate_outputs(Node& node, Grads& out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (!out[i].defined() || !node.next[i].valid()) continue;
+        const Edge& edge = node.next[i];
+        const OutputMeta& meta = edge.node->outputs[edge.input];
+        if (!(out[i].sizes() == meta.sizes)) out[i] = sum_to(out[i], meta.sizes);
+        if (out[i].dtype() != meta.dtype) out[i] = to(out[i], meta.dtype);
+    }
+}
+
+void Task::evaluate(Node& node) {
+    const Phase* phase = node.on_complete ? node.on_complete.get() : nullptr;
+    if (node.variable.defined() && node.variable->on_complete) phase = node.variable->on_complete.get();
+    if (phase) session_.recorder.begin(*phase);
+    Grads out;
+    {
+        Grads in = std::move(node.task->buffer);
+        node.task->buffer.clear();
+        in.resize(node.outputs.size());
+        out.resize(node.next.size());
+        node.type->backward(node, in, out);
+        validate_outputs(node, out);
+    }
+    node.saved.clear();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        Edge& edge = node.next[i];
+        if (!edge.valid()) continue;
+        Node* next = edge.node.get();
+        if (out[i].defined()) give(next, edge.input, out[i]);
+        if (--state(next).missing == 0 && !state(next).buffer.empty()) push(next);
+    }
+}
+
+// utils/grad_layout_contract.h obeys_layout_contract.
+bool obeys_layout_contract(const Tensor& grad, const Tensor& variable) {
+    if (!is_non_overlapping_and_dense(variable.sizes(), variable.strides())) return grad.is_contiguous();
+    for (int i = 0; i < grad.dim(); ++i)
+        if (grad.size(i) != 1 && grad.strides()[i] != variable.strides()[i]) return false;
+    return true;
+}
+
+// functions/accumulate_grad.h accumulateGrad, with grad mode off.
+void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
+    if (!in[0].defined()) return;
+    const Tensor grad = std::move(in[0]);
+    const Tensor& variable = node.variable;
+    if (variable->grad) {
+        add_(variable.grad(), grad);
+        return;
+    }
+    const bool steal = grad.use_count() == 1 && obeys_layout_contract(grad, variable);
+    Tensor taken = steal ? detach(grad) : clone_as(grad, variable);
+    taken->is_view = false;  // detach outside of the graph keeps no base
+    label(taken, Category::gradients);
+    variable->grad = taken.ref();
+}
+
+constexpr NodeType kAccumulateGrad{"AccumulateGrad", accumulate_grad_backward};
+
+}  // namespace
+
+Ref<Node> accumulator_of(const Tensor& leaf) {
+    if (leaf->accumulator) return Ref<Node>(leaf->accumulator);
+    Ref<Node> node = make_node(leaf.session(), kAccumulateGrad);
+    --leaf.session().next_sequence;
+    node->sequence = kFirst;
+    node->variable = leaf;
+    node->outputs.push_back({leaf.sizes(), leaf.dtype()});
+    leaf->accumulator = node.get();
+    return node;
+}
+
+void on_gradient_complete(const Tensor& tensor, const Phase& phase) {
+    if (!tensor.requires_grad()) return;
+    auto& place = tensor.is_leaf() ? tensor->on_complete : tensor->grad_fn->on_complete;
+    place = std::make_unique<Phase>(phase);
+}
+
+void run_backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
+    Session& session = roots[0].session();
+    Scoped<Thread> thread(session.thread, Thread::autograd);
+    Scoped<bool> no_autocast(session.autocast.enabled, false);
+    GradMode no_grad(session, false);
+    Task task(session);
+    std::vector<Ref<Node>> starts;
+    for (const Tensor& root : roots) {
+        starts.push_back(root.is_leaf() ? accumulator_of(root) : root->grad_fn);
+        task.count_dependencies(starts.back().get());
+    }
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        Tensor grad = grads[i];
+        task.give(starts[i].get(), roots[i].is_leaf() ? 0 : roots[i]->output_nr, grad);
+    }
+    for (const auto& start : starts)
+        if (start->task->missing == 0) task.push(start.get());
+    task.run();
+}
+
+void backward(const Tensor& loss) {
+    const Tensor grad = ones_like(loss);
+    run_backward({&loss, 1}, {&grad, 1});
+}
+
+}  // namespace vramfit::engine

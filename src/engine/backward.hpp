@@ -1,0 +1,24 @@
+// Runs the tape backwards in the order of PyTorch's engine.
+#pragma once
+
+#include <span>
+
+#include "engine/node.hpp"
+
+namespace vramfit::engine {
+
+/// torch.autograd.backward(roots, grads): every gradient must be defined. Leaves get their `.grad`.
+/// The thread becomes the autograd thread for the duration.
+/// Source: torch 2.11 torch/csrc/autograd/engine.cpp (evaluate_function, call_function), input_buffer.cpp (accumulate).
+void run_backward(std::span<const Tensor> roots, std::span<const Tensor> grads);
+
+/// loss.backward(): makes the gradient of ones that Python holds until the end.
+void backward(const Tensor& loss);
+
+/// The AccumulateGrad node of a leaf that requires grad; made when first asked for, alive while a graph holds it.
+Ref<Node> accumulator_of(const Tensor& leaf);
+
+/// The gradient buffer of `tensor` is complete: the window `phase` begins at that moment.
+void on_gradient_complete(const Tensor& tensor, const Phase& phase);
+
+}  // namespace vramfit::engine

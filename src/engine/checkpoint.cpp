@@ -1,0 +1,132 @@
+// CheckpointFunction and _checkpoint_without_reentrant_generator.
+#include "engine/checkpoint.hpp"
+
+#include "engine/autocast.hpp"
+#include "engine/backward.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+/// _StopRecomputationError: everything that backward needs has been recomputed.
+struct StopRecomputation {};
+
+struct ReentrantState : NodeState {
+    Unit unit;
+    bool autocast_enabled = false;
+    DType autocast_dtype = DType::bfloat16;
+};
+
+/// detach_variable.
+Tensor detached_leaf(const Tensor& t) {
+    Tensor out = detach(t);
+    out->is_view = false;
+    out.set_requires_grad(t.requires_grad());
+    return out;
+}
+
+// CheckpointFunction.backward: forward again with grad, then a backward run of its own. The incoming gradient
+// is referenced by Python throughout.
+void checkpoint_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const auto& state = static_cast<const ReentrantState&>(*node.state);
+    const Tensor saved = node.unpack(0);
+    const Tensor input = detached_leaf(saved);
+    Tensor result;
+    {
+        const GradMode grad(session, true);
+        const Scoped<bool> recomputing(session.recomputing, true);
+        const AutocastScope autocast(session, state.autocast_enabled, state.autocast_dtype);
+        result = state.unit(input);
+    }
+    run_backward({&result, 1}, {&in[0], 1});
+    if (node.wants(0)) out[0] = input.grad();
+}
+const NodeType kCheckpointBackward{"CheckpointFunctionBackward", checkpoint_backward};
+
+}  // namespace
+
+Tensor checkpoint_reentrant(Unit unit, const Tensor& hidden) {
+    Session& session = hidden.session();
+    Ref<Node> node;
+    if (needs_grad(hidden)) {
+        node = make_node(session, kCheckpointBackward);
+        add_edge(*node, hidden);
+    }
+    Tensor out;
+    {
+        const GradMode no_grad(session, false);
+        out = unit(hidden);
+    }
+    if (!node) return out;
+    auto state = std::make_unique<ReentrantState>();
+    state->unit = std::move(unit);
+    state->autocast_enabled = session.autocast.enabled;
+    state->autocast_dtype = session.autocast.dtype;
+    node->state = std::move(state);
+    node->save(hidden);
+    set_history(out, node);
+    return out;
+}
+
+Tensor checkpoint_non_reentrant(Unit unit, const Tensor& hidden) {
+    Session& session = hidden.session();
+    if (!session.grad_enabled) return unit(hidden);
+    Ref<CheckpointFrame> frame(new CheckpointFrame);
+    frame->session = &session;
+    frame->unit = unit;
+    frame->input = hidden;
+    frame->autocast_enabled = session.autocast.enabled;
+    frame->autocast_dtype = session.autocast.dtype;
+    if (hidden.requires_grad()) label(hidden, Category::stored_activations);
+    const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::pack, frame});
+    return unit(hidden);
+}
+
+Ref<Holder> pack(CheckpointFrame& frame) {
+    Ref<Holder> holder(new Holder);
+    holder->frame = Ref<CheckpointFrame>(&frame);
+    holder->index = frame.holders.size();
+    frame.holders.push_back(holder.get());
+    return holder;
+}
+
+Tensor recomputed(CheckpointFrame& frame, const Tensor& t) {
+    Tensor kept = t.requires_grad() ? detach(t) : t;
+    Holder* holder = frame.holders.at(frame.recomputed++);
+    if (holder) holder->value = kept;
+    if (frame.recomputed == frame.holders.size()) throw StopRecomputation{};
+    return kept;
+}
+
+Tensor unpack_holder(Holder& holder) {
+    CheckpointFrame& frame = *holder.frame;
+    Session& session = *frame.session;
+    if (!frame.is_recomputed) {
+        const GradMode grad(session, true);
+        const Scoped<bool> recomputing(session.recomputing, true);
+        const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::recompute, holder.frame});
+        try {
+            const AutocastScope autocast(session, frame.autocast_enabled, frame.autocast_dtype);
+            frame.unit(frame.input);
+        } catch (const StopRecomputation&) {  // NOLINT: the normal end
+        }
+        frame.is_recomputed = true;
+    }
+    return std::move(holder.value);
+}
+
+void hold(CheckpointFrame* frame) { ++frame->refs; }
+void drop(CheckpointFrame* frame) {
+    if (--frame->refs == 0) delete frame;
+}
+
+void hold(Holder* holder) { ++holder->refs; }
+void drop(Holder* holder) {
+    if (--holder->refs > 0) return;
+    holder->frame->holders[holder->index] = nullptr;
+    delete holder;
+}
+
+}  // namespace vramfit::engine

@@ -1,0 +1,42 @@
+// Gradient checkpointing, reentrant and not, as torch/utils/checkpoint.py does it (torch 2.2 to 2.11).
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/node.hpp"
+
+namespace vramfit::engine {
+
+/// A checkpointed unit: takes the hidden states, closes over everything else (functools.partial).
+using Unit = std::function<Tensor(const Tensor& hidden)>;
+
+/// torch.utils.checkpoint.checkpoint(unit, hidden, use_reentrant=True): CheckpointFunction.
+Tensor checkpoint_reentrant(Unit unit, const Tensor& hidden);
+
+/// The same with use_reentrant=False: saved-tensor hooks, recomputation with early stop.
+Tensor checkpoint_non_reentrant(Unit unit, const Tensor& hidden);
+
+/// _CheckpointFrame: what one non-reentrant unit keeps from forward to backward.
+struct CheckpointFrame {
+    std::uint32_t refs = 0;
+    Session* session = nullptr;
+    Unit unit;
+    Tensor input;                  ///< held by input_saver's node
+    std::vector<Holder*> holders;  ///< weak, in order of saving; null when a node has let go
+    std::size_t recomputed = 0;    ///< tensors filled so far
+    bool is_recomputed = false;
+    bool autocast_enabled = false;
+    DType autocast_dtype = DType::bfloat16;
+};
+
+/// The pack hook of the forward pass: a placeholder for one saved tensor.
+Ref<Holder> pack(CheckpointFrame& frame);
+
+/// The pack hook of the recomputation: fills the next placeholder. Stops the recomputation after the last one.
+Tensor recomputed(CheckpointFrame& frame, const Tensor& t);
+
+/// The unpack hook: recomputes the unit if that has not happened yet.
+Tensor unpack_holder(Holder& holder);
+
+}  // namespace vramfit::engine

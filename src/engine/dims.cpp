@@ -1,0 +1,216 @@
+// Layout rules of PyTorch 2.x, shape by shape.
+#include "engine/dims.hpp"
+
+#include <utility>
+
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::engine {
+
+Dims Dims::insert(int at, std::int64_t v) const {
+    Dims out;
+    for (int i = 0; i < size_; ++i) {
+        if (i == at) out.push(v);
+        out.push((*this)[i]);
+    }
+    if (at == size_) out.push(v);
+    return out;
+}
+
+Dims Dims::erase(int at) const {
+    Dims out;
+    for (int i = 0; i < size_; ++i)
+        if (i != at) out.push((*this)[i]);
+    return out;
+}
+
+std::int64_t numel_of(const Dims& sizes) {
+    std::int64_t n = 1;
+    for (auto s : sizes) n = checked_mul(n, s);
+    return n;
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+    Dims strides;
+    strides.resize(sizes.size());
+    std::int64_t step = 1;
+    for (int i = sizes.size() - 1; i >= 0; --i) {
+        strides[i] = step;
+        step *= sizes[i] > 1 ? sizes[i] : 1;
+    }
+    return strides;
+}
+
+bool is_contiguous(const Dims& sizes, const Dims& strides) {
+    std::int64_t expected = 1;
+    for (int i = sizes.size() - 1; i >= 0; --i) {
+        if (sizes[i] == 1) continue;
+        if (strides[i] != expected) return false;
+        expected *= sizes[i];
+    }
+    return true;
+}
+
+bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
+    if (sizes.size() == 1) return sizes[0] < 2 || strides[0] == 1;
+    std::array<int, Dims::kCapacity> order{};
+    for (int i = 0; i < sizes.size(); ++i) order[static_cast<std::size_t>(i)] = i;
+    // Sort by stride; sizes 0 and 1 go last.
+    auto before = [&](int a, int b) {
+        if (sizes[a] < 2) return false;
+        if (sizes[b] < 2) return true;
+        return strides[a] < strides[b];
+    };
+    for (int i = 1; i < sizes.size(); ++i)
+        for (int j = i; j > 0 && before(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]); --j)
+            std::swap(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]);
+    std::int64_t expected = 1;
+    for (int i = 0; i < sizes.size(); ++i) {
+        const int d = order[static_cast<std::size_t>(i)];
+        if (sizes[d] < 2) return true;
+        if (strides[d] != expected) return false;
+        expected *= sizes[d];
+    }
+    return true;
+}
+
+std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& target) {
+    Dims out;
+    out.resize(target.size());
+    if (sizes.size() == 0) {
+        for (int i = 0; i < target.size(); ++i) out[i] = 1;
+        return out;
+    }
+    int view_d = target.size() - 1;
+    std::int64_t chunk_base = strides[-1];
+    std::int64_t tensor_numel = 1;
+    std::int64_t view_numel = 1;
+    for (int d = sizes.size() - 1; d >= 0; --d) {
+        tensor_numel *= sizes[d];
+        // End of a chunk of dimensions that are contiguous with each other.
+        if (d == 0 || (sizes[d - 1] != 1 && strides[d - 1] != tensor_numel * chunk_base)) {
+            while (view_d >= 0 && (view_numel < tensor_numel || target[view_d] == 1)) {
+                out[view_d] = view_numel * chunk_base;
+                view_numel *= target[view_d];
+                --view_d;
+            }
+            if (view_numel != tensor_numel) return std::nullopt;
+            if (d > 0) {
+                chunk_base = strides[d - 1];
+                tensor_numel = 1;
+                view_numel = 1;
+            }
+        }
+    }
+    if (view_d != -1) return std::nullopt;
+    return out;
+}
+
+Dims infer_size(const Dims& target, std::int64_t numel) {
+    Dims out = target;
+    std::int64_t known = 1;
+    int open = -1;
+    for (int i = 0; i < target.size(); ++i) {
+        if (target[i] == -1)
+            open = i;
+        else
+            known = checked_mul(known, target[i]);
+    }
+    if (open >= 0) out[open] = known == 0 ? 0 : numel / known;
+    return out;
+}
+
+Dims broadcast_sizes(const Dims& a, const Dims& b) {
+    const Dims& longer = a.size() >= b.size() ? a : b;
+    const Dims& shorter = a.size() >= b.size() ? b : a;
+    Dims out = longer;
+    const int shift = longer.size() - shorter.size();
+    for (int i = 0; i < shorter.size(); ++i)
+        if (out[i + shift] == 1) out[i + shift] = shorter[i];
+    return out;
+}
+
+Dims expand_strides(const Dims& sizes, const Dims& strides, const Dims& target) {
+    Dims out;
+    out.resize(target.size());
+    const int shift = target.size() - sizes.size();
+    for (int i = 0; i < target.size(); ++i) {
+        if (i < shift)
+            out[i] = 0;
+        else
+            out[i] = sizes[i - shift] == 1 && target[i] != 1 ? 0 : strides[i - shift];
+    }
+    return out;
+}
+
+namespace {
+
+/// -1: keep the order, 1: swap, 0: this pair is ambiguous (TensorIteratorBase::reorder_dimensions, should_swap).
+int should_swap(const Dims& sizes, std::span<const Dims> strides, int dim0, int dim1) {
+    for (const Dims& s : strides) {
+        if (s[dim0] == 0 || s[dim1] == 0) continue;
+        if (s[dim0] < s[dim1]) return -1;
+        if (s[dim0] > s[dim1]) return 1;
+        if (sizes[dim0] > sizes[dim1]) return 1;
+    }
+    return 0;
+}
+
+Dims strides_in_order(const Dims& sizes, std::span<const int> perm) {
+    Dims out;
+    out.resize(sizes.size());
+    std::int64_t step = 1;
+    for (int d : perm) {
+        out[d] = step;
+        step *= sizes[d];
+    }
+    return out;
+}
+
+}  // namespace
+
+Dims pointwise_strides(const Dims& sizes, std::span<const Layout> operands) {
+    bool same_shape = true;
+    bool all_contiguous = true;
+    for (const Layout& o : operands) {
+        same_shape = same_shape && o.sizes == sizes;
+        all_contiguous = all_contiguous && is_contiguous(o.sizes, o.strides);
+    }
+    if (same_shape && all_contiguous) return contiguous_strides(sizes);
+    if (same_shape) {
+        bool equal = is_non_overlapping_and_dense(operands[0].sizes, operands[0].strides);
+        for (const Layout& o : operands) equal = equal && o.strides == operands[0].strides;
+        if (equal) return operands[0].strides;
+    }
+    if (operands.size() > 6) operands = operands.first(6);
+    std::array<Dims, 6> expanded;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        expanded[i] = expand_strides(operands[i].sizes, operands[i].strides, sizes);
+    const std::span<const Dims> strides{expanded.data(), operands.size()};
+    const int n = sizes.size();
+    std::array<int, Dims::kCapacity> perm{};
+    for (int i = 0; i < n; ++i) perm[static_cast<std::size_t>(i)] = n - 1 - i;
+    // Insertion sort that leaves ambiguous pairs alone, as the original does.
+    for (int i = 1; i < n; ++i) {
+        int dim1 = i;
+        for (int dim0 = i - 1; dim0 >= 0; --dim0) {
+            const int comparison =
+                should_swap(sizes, strides, perm[static_cast<std::size_t>(dim0)], perm[static_cast<std::size_t>(dim1)]);
+            if (comparison > 0) {
+                std::swap(perm[static_cast<std::size_t>(dim0)], perm[static_cast<std::size_t>(dim1)]);
+                dim1 = dim0;
+            } else if (comparison < 0) {
+                break;
+            }
+        }
+    }
+    return strides_in_order(sizes, {perm.data(), static_cast<std::size_t>(n)});
+}
+
+Dims preserved_strides(const Dims& sizes, const Dims& strides) {
+    if (is_non_overlapping_and_dense(sizes, strides)) return strides;
+    const Layout self{sizes, strides};
+    return pointwise_strides(sizes, {&self, 1});
+}
+
+}  // namespace vramfit::engine

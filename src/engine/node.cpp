@@ -1,0 +1,89 @@
+// Building the tape, and taking it down without recursion.
+#include "engine/node.hpp"
+
+#include "engine/backward.hpp"
+#include "engine/checkpoint.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+bool grad_enabled(const Session& session) { return session.grad_enabled; }
+
+Ref<Node> make_node(Session& session, const NodeType& type) {
+    auto* node = new Node;
+    node->type = &type;
+    node->session = &session;
+    node->sequence = session.next_sequence++;
+    return Ref<Node>(node);
+}
+
+void add_edge(Node& node, const Tensor& input) {
+    if (!input.defined() || !input.requires_grad())
+        node.next.push_back({});
+    else if (input->grad_fn)
+        node.next.push_back({input->grad_fn, input->output_nr});
+    else
+        node.next.push_back({accumulator_of(input), 0});
+}
+
+void set_history(const Tensor& result, const Ref<Node>& node) {
+    result->grad_fn = node;
+    result->output_nr = static_cast<std::uint16_t>(node->outputs.size());
+    node->outputs.push_back({result.sizes(), result.dtype()});
+}
+
+namespace {
+
+/// Activations that wait for the backward pass; weights, logits and the like keep their own label.
+void label_saved(const Tensor& t) {
+    Session& session = t.session();
+    const auto id = t->storage->id;
+    if (id == Recorder::kNoId || session.recorder.label_of(id) != Category::temporaries) return;
+    session.recorder.label(id, session.recomputing ? Category::recomputed_activations : Category::stored_activations);
+}
+
+}  // namespace
+
+void Node::save(const Tensor& t, bool is_output) {
+    if (!t.defined()) {
+        saved.push_back({});
+        return;
+    }
+    // With hooks on, the tensor goes to the hook and is not kept (saved_variable.cpp set_hooks_and_pack_data).
+    switch (session->saved_hook.kind) {
+        case SavedHook::Kind::pack: saved.push_back({{}, pack(*session->saved_hook.frame)}); return;
+        case SavedHook::Kind::recompute:
+            label_saved(t);
+            saved.push_back({recomputed(*session->saved_hook.frame, t), {}});
+            return;
+        case SavedHook::Kind::none: break;
+    }
+    label_saved(t);
+    // An output is saved as a tensor of its own, an input as itself (saved_variable.cpp SavedVariable).
+    saved.push_back({is_output && !t.is_leaf() ? detach(t) : t, {}});
+}
+
+Tensor Node::unpack(std::size_t i) {
+    SavedTensor& s = saved[i];
+    return s.holder ? unpack_holder(*s.holder) : s.tensor;
+}
+
+// torch/csrc/autograd/function.cpp deleteNode: a long graph must not recurse.
+void hold(Node* node) { ++node->refs; }
+
+void drop(Node* node) {
+    if (--node->refs > 0) return;
+    Session& session = *node->session;
+    if (node->variable.defined()) node->variable->accumulator = nullptr;
+    session.doomed.push_back(node);
+    if (session.deleting) return;
+    session.deleting = true;
+    while (!session.doomed.empty()) {
+        Node* victim = session.doomed.back();
+        session.doomed.pop_back();
+        delete victim;
+    }
+    session.deleting = false;
+}
+
+}  // namespace vramfit::engine

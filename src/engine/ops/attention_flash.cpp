@@ -1,0 +1,116 @@
+// FlashAttention-2 inside PyTorch (torch 2.11 ATen/native/transformers/cuda/{attention,attention_backward}.cu,
+// flash_attn/flash_api.cpp).
+#include "engine/ops/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+// Saved: query, key, value, output, logsumexp, seed, offset; tensors stand as [B, H, S, D] views of [B, S, H, D].
+void flash_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const Tensor q = transpose(node.unpack(0), 1, 2);
+    const Tensor k = transpose(node.unpack(1), 1, 2);
+    const Tensor v = transpose(node.unpack(2), 1, 2);
+    const Tensor output = node.unpack(3);
+    const Tensor lse = node.unpack(4);
+    const Tensor seed = node.unpack(5);
+    const Tensor unused = node.unpack(6);
+    const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
+    const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const std::int64_t rounded_s = round_up(S, 128);
+    const std::int64_t rounded_d = D <= 128 ? round_up(D, 32) : round_up(D, 64);
+    const auto like = [](const Tensor& t) {
+        return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(),
+                             Op::flash_backward);
+    };
+    const Tensor dq = like(q);
+    const Tensor dk = like(k);
+    const Tensor dv = like(v);
+    const Tensor softmax_d = empty(session, {B, H, rounded_s}, DType::float32, Op::flash_backward);
+    const Tensor dq_accum = empty(session, {B, rounded_s, H, rounded_d}, DType::float32, Op::flash_backward);
+    Tensor dk_expanded, dv_expanded;
+    if (k.size(2) != H) {
+        dk_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
+        dv_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
+    }
+    if (node.wants(0)) out[0] = transpose(dq, 1, 2);
+    if (node.wants(1)) out[1] = transpose(dk, 1, 2);
+    if (node.wants(2)) out[2] = transpose(dv, 1, 2);
+}
+const NodeType kFlashBackward{"ScaledDotProductFlashAttentionBackward0", flash_backward};
+
+/// flash_api.cpp num_splits_heuristic.
+std::int64_t num_splits_heuristic(std::int64_t batch_heads_m, std::int64_t sms, std::int64_t n_blocks,
+                                  std::int64_t max_splits) {
+    if (static_cast<double>(batch_heads_m) >= 0.8 * static_cast<double>(sms)) return 1;
+    max_splits = std::min({max_splits, sms, n_blocks});
+    const auto eligible = [&](std::int64_t s) {
+        return s == 1 || ceil_div(n_blocks, s) != ceil_div(n_blocks, s - 1);
+    };
+    const auto efficiency = [&](std::int64_t s) {
+        const float waves = static_cast<float>(batch_heads_m * s) / static_cast<float>(sms);
+        return waves / std::ceil(waves);
+    };
+    float best = 0.F;
+    for (std::int64_t s = 1; s <= max_splits; ++s)
+        if (eligible(s)) best = std::max(best, efficiency(s));
+    for (std::int64_t s = 1; s <= max_splits; ++s)
+        if (eligible(s) && efficiency(s) >= 0.85F * best) return s;
+    return 1;
+}
+
+/// flash_api.cpp set_params_splitkv, without dropout.
+std::int64_t splits(const Session& session, std::int64_t B, std::int64_t H, std::int64_t Sq, std::int64_t Sk,
+                    std::int64_t D) {
+    const std::int64_t block_n = D <= 64 ? 256 : (D <= 128 ? 128 : 64);
+    const std::int64_t n_blocks = ceil_div(Sk, block_n);
+    const std::int64_t m_blocks = ceil_div(Sq, 64);
+    return num_splits_heuristic(B * H * m_blocks, session.device.multiprocessors * 2, n_blocks, 128);
+}
+
+}  // namespace
+
+Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
+    Session& session = query.session();
+    Ref<Node> node;
+    if (needs_grad(query, key, value)) {
+        node = make_node(session, kFlashBackward);
+        for (const Tensor* t : {&query, &key, &value}) {
+            add_edge(*node, *t);
+            node->save(*t);
+        }
+    }
+    const Tensor q = transpose(detach(query), 1, 2);
+    const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const Tensor out = empty_strided(session, q.sizes(), preserved_strides(q.sizes(), q.strides()), q.dtype(),
+                                     Op::flash_forward);
+    const Tensor lse = empty(session, {B, H, S}, DType::float32, Op::flash_forward);
+    const std::int64_t n = dropout > 0 ? 1 : splits(session, B, H, S, key.size(2), D);
+    Tensor lse_accum, out_accum;
+    if (session.decide("flash splits", n) > 1) {
+        lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_forward);
+        out_accum = empty(session, {n, B, H, S, round_up(D, 32)}, DType::float32, Op::flash_forward);
+    }
+    const Tensor seed = empty(session, {2}, DType::int64, Op::flash_forward);
+    const Tensor unused = empty(session, {}, DType::int64, Op::flash_forward);
+    Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
+    if (node) {
+        set_history(result, node);
+        node->save(result, true);
+        for (const Tensor* t : {&lse, &seed, &unused}) {
+            node->save(*t, true);
+        }
+    }
+    return result;
+}
+
+}  // namespace vramfit::engine

@@ -1,0 +1,71 @@
+// Copies and factories (torch 2.11 ATen/native/TensorConversions.cpp, TensorFactories.cpp).
+#include "engine/ops/copy.hpp"
+
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+void to_copy_backward(Node& node, Grads& in, Grads& out) { out[0] = to(in[0], node.dtypes[0]); }
+const NodeType kToCopyBackward{"ToCopyBackward0", to_copy_backward};
+
+void clone_backward(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
+const NodeType kCloneBackward{"CloneBackward0", clone_backward};
+
+Tensor clone_with(const Tensor& t, const Dims& strides) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kCloneBackward);
+        add_edge(*node, t);
+    }
+    Tensor out = empty_strided(t.session(), t.sizes(), strides, t.dtype(), Op::clone);
+    if (node) set_history(out, node);
+    return out;
+}
+
+}  // namespace
+
+Tensor to(const Tensor& t, DType dtype) {
+    if (t.dtype() == dtype) return t;
+    Ref<Node> node;
+    if (is_floating(dtype) && needs_grad(t)) {
+        node = make_node(t.session(), kToCopyBackward);
+        add_edge(*node, t);
+        node->dtypes[0] = t.dtype();
+    }
+    Tensor out =
+        empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), dtype, Op::to_copy);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor to_device(const Tensor& host) {
+    return empty_strided(host.session(), host.sizes(), host.strides(), host.dtype(), Op::to_copy);
+}
+
+Tensor clone(const Tensor& t) { return clone_with(t, preserved_strides(t.sizes(), t.strides())); }
+
+Tensor clone_contiguous(const Tensor& t) { return clone_with(t, contiguous_strides(t.sizes())); }
+
+Tensor contiguous(const Tensor& t) { return t.is_contiguous() ? t : clone_contiguous(t); }
+
+Tensor clone_as(const Tensor& t, const Tensor& model) {
+    const bool dense = is_non_overlapping_and_dense(model.sizes(), model.strides());
+    return empty_strided(t.session(), t.sizes(), dense ? model.strides() : contiguous_strides(t.sizes()), t.dtype(),
+                         Op::clone);
+}
+
+Tensor zeros(Session& session, const Dims& sizes, DType dtype) { return empty(session, sizes, dtype, Op::zeros); }
+
+Tensor zeros_like(const Tensor& t) {
+    return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(), Op::zeros_like);
+}
+
+Tensor ones_like(const Tensor& t) {
+    return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(), Op::ones_like);
+}
+
+Tensor arange(Session& session, std::int64_t n) { return empty(session, {n}, DType::int64, Op::arange); }
+
+}  // namespace vramfit::engine

@@ -1,0 +1,47 @@
+// aten::embedding (torch 2.11 ATen/native/Embedding.cpp, cuda/Embedding.cu, cuda/EmbeddingBackwardKernel.cu).
+#include "engine/ops/embedding.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/embedding_scratch.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+// embedding_dense_backward_cuda: dense zeros; more than 3072 ids are sorted first.
+void embedding_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0);
+    const Tensor grad = contiguous(in[0]);
+    const std::int64_t n = ids.numel();
+    Session& session = *node.session;
+    if (session.decide("embedding sorts", n > 3072)) {
+        out[0] = sorted_embedding_backward(session, grad, n, node.dims[0]);
+        return;
+    }
+    out[0] = zeros(session, node.dims[0], grad.dtype());
+}
+const NodeType kEmbeddingBackward{"EmbeddingBackward0", embedding_backward};
+
+}  // namespace
+
+Tensor embedding(const Tensor& weight, const Tensor& ids) {
+    Session& session = weight.session();
+    Ref<Node> node;
+    if (needs_grad(weight)) {
+        node = make_node(session, kEmbeddingBackward);
+        add_edge(*node, weight);
+        node->save(ids);
+        node->dims[0] = weight.sizes();
+    }
+    Dims sizes = ids.sizes();
+    sizes.push(weight.size(1));
+    Tensor out = empty(session, sizes, weight.dtype(), Op::index_select);
+    if (node) set_history(out, node);
+    return out;
+}
+
+}  // namespace vramfit::engine

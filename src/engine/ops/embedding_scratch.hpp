@@ -1,0 +1,11 @@
+// The gradient of a look-up with more than 3072 ids.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// The dense gradient [V, H] in the gradient's dtype, with the sort's and the segments' scratch.
+Tensor sorted_embedding_backward(Session& session, const Tensor& grad, std::int64_t ids, const Dims& weight_sizes);
+
+}  // namespace vramfit::engine

@@ -1,0 +1,53 @@
+// Cross entropy (torch 2.11 ATen/native/LossNLL.cpp, cuda/Loss.cu, PadNd.cpp).
+#include "engine/ops/loss.hpp"
+
+#include "engine/autocast.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/softmax.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+void nll_loss_backward(Node& node, Grads& in, Grads& out) {
+    (void)in;
+    const Tensor self = node.unpack(0);
+    const Tensor target = node.unpack(1);
+    const Tensor total_weight = node.unpack(2);
+    out[0] = empty(*node.session, self.sizes(), self.dtype(), Op::nll_loss_backward);
+}
+const NodeType kNllLossBackward{"NllLossBackward0", nll_loss_backward};
+
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
+    Session& session = log_probabilities.session();
+    Ref<Node> node;
+    if (needs_grad(log_probabilities)) {
+        node = make_node(session, kNllLossBackward);
+        add_edge(*node, log_probabilities);
+        node->save(log_probabilities);
+        node->save(target);
+    }
+    Tensor out = empty(session, {}, log_probabilities.dtype(), Op::nll_loss_forward);
+    const Tensor total_weight = empty(session, {}, log_probabilities.dtype(), Op::nll_loss_forward);
+    if (node) {
+        set_history(out, node);
+        node->save(total_weight, true);
+    }
+    return out;
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
+    const Tensor log_probabilities = log_softmax(logits, false);
+    return nll_loss(log_probabilities, target);
+}
+
+Tensor pad_last(const Tensor& t, std::int64_t places) {
+    Dims sizes = t.sizes();
+    sizes[-1] += places;
+    return empty(t.session(), sizes, t.dtype(), Op::constant_pad_nd);
+}
+
+}  // namespace vramfit::engine

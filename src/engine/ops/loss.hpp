@@ -1,0 +1,16 @@
+// Negative log-likelihood and small helpers of the loss.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+enum class Reduction : std::uint8_t { mean, sum };
+
+/// F.cross_entropy(logits, target): logits -- [T, V], target -- [T]. The caller's dtype; float32 under autocast.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target);
+
+/// F.pad of one place at the end of the last dimension, with a number; no tape.
+Tensor pad_last(const Tensor& t, std::int64_t places);
+
+}  // namespace vramfit::engine

@@ -1,0 +1,103 @@
+// Reductions (torch 2.11 ATen/native/ReduceOps.cpp, cuda/ReduceSumProdKernel.cu, cuda/ReduceMomentKernel.cu).
+#include "engine/ops/reduce.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce_scratch.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+Dims reduced_sizes(const Dims& sizes, DimMask dims, bool keepdim) {
+    Dims out;
+    for (int i = 0; i < sizes.size(); ++i) {
+        if (!((dims >> i) & 1u))
+            out.push(sizes[i]);
+        else if (keepdim)
+            out.push(1);
+    }
+    return out;
+}
+
+// mean_backward: the gradient expanded to the input's shape, divided by the count.
+void mean_backward(Node& node, Grads& in, Grads& out) {
+    const Dims& sizes = node.dims[0];
+    if (in[0].dim() == 0) {
+        out[0] = div(expand(in[0], sizes), 1.0);
+        return;
+    }
+    out[0] = div(expand(in[0], sizes), 1.0);
+}
+const NodeType kMeanBackward{"MeanBackward1", mean_backward};
+
+Ref<Node> mean_node(const Tensor& t) {
+    Ref<Node> node = make_node(t.session(), kMeanBackward);
+    add_edge(*node, t);
+    node->dims[0] = t.sizes();
+    return node;
+}
+
+DimMask all_dims(const Tensor& t) { return (1u << t.dim()) - 1u; }
+
+}  // namespace
+
+Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op) {
+    Session& session = t.session();
+    Tensor out = empty(session, reduced_sizes(t.sizes(), dims, keepdim), dtype, op);
+    Tensor input = t;
+    if (!is_floating(t.dtype()) && t.dtype() != dtype) input = to(t, dtype);
+    const int size = static_cast<int>(element_size(input.dtype()));
+    const bool sum_of_halves = op == Op::sum && size == 2;
+    const ReduceScratch scratch = reduce_scratch(layout_of(input), dims, size, std::max(size, 4),
+                                                 sum_of_halves ? 8 : 4, session.device);
+    if (session.decide("reduction split", scratch.buffer > 0)) {
+        const Tensor buffer = empty(session, {scratch.buffer}, DType::uint8, Op::reduce_scratch);
+        const Tensor semaphores = empty(session, {scratch.semaphores}, DType::uint8, Op::reduce_scratch);
+    }
+    return out;
+}
+
+Tensor mean_last(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = mean_node(t);
+        // Before torch 2.2 the formula named `self` and the whole input was saved (pytorch#109876).
+        if (t.session().stack.mean_saves_its_input()) node->save(t);
+    }
+    Tensor out = reduce(t, 1u << (t.dim() - 1), true, t.dtype(), Op::mean);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor mean_all(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) node = mean_node(t);
+    Tensor out = reduce(t, all_dims(t), false, t.dtype(), Op::mean);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor sum_all(const Tensor& t) {
+    const DType dtype = is_floating(t.dtype()) ? t.dtype() : DType::int64;
+    return reduce(t, all_dims(t), false, dtype, Op::sum);
+}
+
+Tensor sum_dim(const Tensor& t, int dim, bool keepdim, DType dtype) {
+    return reduce(t, 1u << (dim < 0 ? dim + t.dim() : dim), keepdim, dtype, Op::sum);
+}
+
+Tensor sum_to(const Tensor& t, const Dims& sizes) {
+    const int leading = t.dim() - sizes.size();
+    DimMask dims = 0;
+    for (int i = 0; i < t.dim(); ++i)
+        if (i < leading || (sizes[i - leading] == 1 && t.size(i) != 1)) dims |= 1u << i;
+    Tensor out = dims ? reduce(t, dims, true, t.dtype(), Op::sum) : t;
+    return leading > 0 ? view(out, sizes) : out;
+}
+
+}  // namespace vramfit::engine

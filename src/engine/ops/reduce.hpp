@@ -1,0 +1,27 @@
+// Sums and means, with the scratch that large reductions take.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// Bits: dimension i is reduced.
+using DimMask = std::uint32_t;
+
+/// A reduction without a tape: result, then the kernel's scratch (freed at once).
+Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op);
+
+/// t.mean(-1, keepdim=True).
+Tensor mean_last(const Tensor& t);
+/// t.sum() of a tensor; integers and bools become int64, with a cast first where the types differ.
+Tensor sum_all(const Tensor& t);
+/// t.mean() over everything.
+Tensor mean_all(const Tensor& t);
+/// ATen/ExpandUtils.h sum_to: sums broadcast dimensions away.
+Tensor sum_to(const Tensor& t, const Dims& sizes);
+/// t.sum(dim, keepdim) without a tape.
+Tensor sum_dim(const Tensor& t, int dim, bool keepdim, DType dtype);
+
+}  // namespace vramfit::engine

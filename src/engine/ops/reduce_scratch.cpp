@@ -1,0 +1,129 @@
+// A transcription of setReduceConfig as far as it decides sizes.
+#include "engine/ops/reduce_scratch.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+/// One dimension of the iterator, in elements; output stride 0 marks a reduced one.
+struct IterDim {
+    std::int64_t size;
+    std::int64_t input_stride;
+    std::int64_t output_stride;
+};
+
+std::int64_t last_pow2(std::int64_t n) {
+    std::int64_t p = 1;
+    while (p * 2 <= n) p *= 2;
+    return p;
+}
+
+/// TensorIterator: reduced dimensions first (output stride 0), then by stride; neighbours that are one are joined.
+std::vector<IterDim> iterator_dims(const Layout& input, DimMask dims) {
+    std::vector<IterDim> out;
+    std::int64_t out_stride = 1;
+    for (int i = input.sizes.size() - 1; i >= 0; --i) {
+        const bool reduced = (dims >> i) & 1u;
+        out.push_back({input.sizes[i], input.strides[i], reduced ? 0 : out_stride});
+        if (!reduced) out_stride *= input.sizes[i];
+    }
+    std::erase_if(out, [](const IterDim& d) { return d.size == 1; });
+    std::stable_sort(out.begin(), out.end(), [](const IterDim& a, const IterDim& b) {
+        const bool ra = a.output_stride == 0, rb = b.output_stride == 0;
+        if (ra != rb) return ra;
+        return a.input_stride < b.input_stride;
+    });
+    std::vector<IterDim> joined;
+    for (const IterDim& d : out) {
+        if (!joined.empty()) {
+            IterDim& p = joined.back();
+            if (p.input_stride * p.size == d.input_stride && p.output_stride * p.size == d.output_stride) {
+                p.size *= d.size;
+                continue;
+            }
+        }
+        joined.push_back(d);
+    }
+    return joined;
+}
+
+int max_threads_per_multiprocessor(const Capability& c) {
+    // CUDA C++ Programming Guide, compute capabilities table.
+    if (c == Capability{7, 5}) return 1024;
+    if (c == Capability{8, 6} || c == Capability{8, 7} || c == Capability{8, 9} || c.major == 12) return 1536;
+    return 2048;
+}
+
+int output_vec_size(const std::vector<IterDim>& dims, std::size_t reduced) {
+    int vec = 4;
+    const auto fit = [&vec](std::int64_t n) {
+        while (n % vec != 0) vec /= 2;
+    };
+    fit(dims[reduced].size);
+    for (std::size_t i = 0; i < dims.size(); ++i)
+        if (i != reduced) fit(dims[i].input_stride);
+    return vec;
+}
+
+}  // namespace
+
+ReduceScratch reduce_scratch(const Layout& input, DimMask mask, int element_size, int accumulate_size,
+                             int input_vec_size, const Device& device) {
+    (void)element_size;
+    const std::vector<IterDim> dims = iterator_dims(input, mask);
+    std::int64_t outputs = 1;
+    std::int64_t inputs = 1;
+    std::size_t reduced = 0;
+    for (const IterDim& d : dims) {
+        (d.output_stride == 0 ? inputs : outputs) *= d.size;
+        if (d.output_stride == 0) ++reduced;
+    }
+    if (dims.empty() || reduced == 0) return {};
+
+    const bool fastest = reduced == dims.size() || dims[0].input_stride < dims[reduced].input_stride;
+    std::int64_t dim0 = fastest ? inputs : outputs;
+    const std::int64_t dim1 = fastest ? outputs : inputs;
+    const std::int64_t fastest_stride = fastest ? dims[0].input_stride : dims[reduced].input_stride;
+    int vec_out = 1;
+    if (fastest_stride == 1) {
+        if (fastest && dim0 >= 128 && reduced == 1) {
+            dim0 /= input_vec_size;
+        } else if (!fastest) {
+            vec_out = output_vec_size(dims, reduced);
+            dim0 /= vec_out;
+        }
+    }
+    // set_block_dimension
+    const std::int64_t max_threads = 512 / vec_out;
+    const std::int64_t dim0_pow2 = dim0 < max_threads ? last_pow2(std::max<std::int64_t>(dim0, 1)) : max_threads;
+    const std::int64_t dim1_pow2 = dim1 < max_threads ? last_pow2(std::max<std::int64_t>(dim1, 1)) : max_threads;
+    std::int64_t width = std::min<std::int64_t>(dim0_pow2, 32);
+    const std::int64_t height = std::min(dim1_pow2, max_threads / width);
+    width = std::min(dim0_pow2, max_threads / height);
+
+    std::int64_t step_input = 1;
+    std::int64_t step_output = 1;
+    const bool block_x_reduce = fastest;
+    (fastest ? step_input : step_output) *= width;
+    const auto values_per_thread = [&] { return ceil_div(inputs, step_input); };
+    const bool split_across_warps = values_per_thread() >= std::min<std::int64_t>(height * 16, 256);
+    (split_across_warps ? step_input : step_output) *= height;
+
+    const std::int64_t blocks_per_sm = max_threads_per_multiprocessor(device.capability) / (width * height);
+    const std::int64_t target_grid = device.multiprocessors * blocks_per_sm;
+    const std::int64_t grid = ceil_div(outputs / vec_out, step_output);
+    if (!(split_across_warps && values_per_thread() >= 256 && grid <= target_grid)) return {};
+    const std::int64_t ctas = std::max(std::min(ceil_div(target_grid, grid), ceil_div(values_per_thread(), 16)),
+                                       ceil_div(values_per_thread(), 256));
+    if (ctas <= 1) return {};
+    std::int64_t buffer = accumulate_size * outputs * ctas;
+    if (!block_x_reduce) buffer *= width * vec_out;
+    return {buffer, 4 * grid};
+}
+
+}  // namespace vramfit::engine

@@ -1,0 +1,61 @@
+// Softmax operators (torch 2.11 ATen/native/SoftMax.cpp, cuda/SoftMax.cu).
+#include "engine/ops/softmax.hpp"
+
+#include "engine/autocast.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+/// _softmax_backward_data(grad, result, dim, input_dtype): one result in the input's dtype; both are read contiguously.
+template <Op op>
+void softmax_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor result = node.unpack(0);
+    const Tensor grad = contiguous(in[0]);
+    out[0] = empty(*node.session, node.dims[0], node.dtypes[0], op);
+    if constexpr (op == Op::softmax_backward) {
+        // cuda/SoftMax.cu softmax_backward_cuda_out: tmp = grad * output.
+        const Tensor product = empty(*node.session, node.dims[0], grad.dtype(), Op::mul);
+    }
+}
+const NodeType kSoftmaxBackward{"SoftmaxBackward0", softmax_backward<Op::softmax_backward>};
+const NodeType kLogSoftmaxBackward{"LogSoftmaxBackward0", softmax_backward<Op::log_softmax_backward>};
+
+Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type) {
+    // A half input with dtype=float32 is converted inside the kernel; bfloat16 is cast first (SoftMax.cpp softmax).
+    DType result_dtype = t.dtype();
+    Tensor input = t;
+    if (to_float32) {
+        result_dtype = DType::float32;
+        if (t.dtype() == DType::bfloat16) input = to(t, DType::float32);
+    } else {
+        input = autocast_to_float32(t);
+        result_dtype = input.dtype();
+    }
+    Ref<Node> node;
+    if (needs_grad(input)) {
+        node = make_node(input.session(), type);
+        add_edge(*node, input);
+        node->dims[0] = input.sizes();
+        node->dtypes[0] = input.dtype();
+    }
+    const Tensor copy = contiguous(detach(input));
+    Tensor out = empty(input.session(), input.sizes(), result_dtype, op);
+    if (node) {
+        set_history(out, node);
+        node->save(out, true);
+    }
+    return out;
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& t, bool to_float32) { return run(t, to_float32, Op::softmax, kSoftmaxBackward); }
+
+Tensor log_softmax(const Tensor& t, bool to_float32) {
+    return run(t, to_float32, Op::log_softmax, kLogSoftmaxBackward);
+}
+
+}  // namespace vramfit::engine

@@ -1,0 +1,13 @@
+// Softmax and log-softmax over the last dimension.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// F.softmax(t, dim=-1, dtype=float32) and F.log_softmax(t, dim=-1, dtype=float32) if `to_float32`;
+/// without it the result has t's dtype, or float32 under autocast.
+Tensor softmax(const Tensor& t, bool to_float32);
+Tensor log_softmax(const Tensor& t, bool to_float32);
+
+}  // namespace vramfit::engine

@@ -1,0 +1,47 @@
+// Writes the program down: allocations, frees, windows, marks, size-dependent decisions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/op.hpp"
+#include "vramfit/trace/program.hpp"
+
+namespace vramfit::engine {
+
+class Recorder {
+  public:
+    Recorder();
+
+    static constexpr std::uint32_t kNoId = 0xffffffffu;
+
+    /// Begins an allocation; 0 bytes are none (kNoId), as in the caching allocator.
+    std::uint32_t alloc(std::int64_t bytes, Op op);
+    void free(std::uint32_t id);
+    std::uint32_t managed_alloc(std::int64_t bytes, Op op);
+    void managed_free(std::uint32_t id);
+    void empty_cache();
+
+    void begin(const Phase& phase);
+    void mark(std::string name);
+
+    /// Every size-dependent decision passes here; equal signatures mean equal event sequences.
+    std::int64_t decide(const char* question, std::int64_t answer);
+
+    void label(std::uint32_t id, Category category);
+    Category label_of(std::uint32_t id) const { return program_.allocations[id].category; }
+
+    /// What new allocations are until something better is known.
+    Category fresh = Category::temporaries;
+    /// The decoder layer that is being run, or -1.
+    std::int16_t layer = -1;
+
+    Program& program() { return program_; }
+    Program take();
+
+  private:
+    std::uint32_t add(std::int64_t bytes, Op op, EventKind kind);
+    Program program_;
+};
+
+}  // namespace vramfit::engine

@@ -1,0 +1,84 @@
+// One recording in progress: the recorder and the modes that PyTorch keeps per thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/node.hpp"
+#include "engine/recorder.hpp"
+#include "engine/tensor.hpp"
+#include "vramfit/spec/device.hpp"
+#include "vramfit/spec/stack.hpp"
+
+namespace vramfit::engine {
+
+/// The thread that runs: forward and Python in `main`, the backward pass in `autograd`.
+enum class Thread : std::uint8_t { main, autograd };
+
+/// Library handles' scratch that stays once taken, one for each thread (ATen/cuda/CublasHandlePool.cpp).
+struct Workspaces {
+    Tensor cublas[2];
+    Tensor cublaslt[2];
+};
+
+/// torch.autocast: on or off, its dtype, and the casts of trainable fp32 leaves it remembers.
+struct Autocast {
+    bool enabled = false;
+    DType dtype = DType::bfloat16;
+    int nesting[2] = {0, 0};  ///< by thread
+    std::unordered_map<TensorImpl*, std::pair<Tensor, Tensor>> cache;  ///< source, cast
+};
+
+/// Which saved-tensor hooks are on (torch.autograd.graph.saved_tensors_hooks): checkpointing's two.
+struct SavedHook {
+    enum class Kind : std::uint8_t { none, pack, recompute } kind = Kind::none;
+    Ref<CheckpointFrame> frame;
+};
+
+class Session {
+  public:
+    Session(const Stack& on_stack, const Device& on_device) : stack(on_stack), device(on_device) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    Recorder recorder;
+    const Stack& stack;
+    const Device& device;
+    bool grad_enabled = true;
+    Thread thread = Thread::main;
+    bool recomputing = false;
+    Autocast autocast;
+    SavedHook saved_hook;
+    std::uint64_t next_sequence = 0;
+    std::int64_t cublas_workspace_bytes = 8519680;  ///< 2 * 4096 KiB + 8 * 16 KiB (CublasHandlePool.cpp)
+    std::int64_t cublaslt_workspace_bytes = 1048576;
+    Workspaces workspaces;
+    std::vector<Node*> doomed;  ///< nodes waiting for deletion
+    bool deleting = false;
+
+    std::int64_t decide(const char* question, std::int64_t answer) { return recorder.decide(question, answer); }
+};
+
+/// Sets a mode for a scope and puts the old value back.
+template <class T>
+class Scoped {
+  public:
+    Scoped(T& place, T value) : place_(place), old_(std::move(place)) { place_ = std::move(value); }
+    Scoped(const Scoped&) = delete;
+    Scoped& operator=(const Scoped&) = delete;
+    ~Scoped() { place_ = std::move(old_); }
+
+  private:
+    T& place_;
+    T old_;
+};
+
+/// torch.no_grad() or torch.enable_grad() for a scope.
+class GradMode : Scoped<bool> {
+  public:
+    GradMode(Session& session, bool on) : Scoped(session.grad_enabled, on) {}
+};
+
+}  // namespace vramfit::engine

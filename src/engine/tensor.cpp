@@ -1,0 +1,60 @@
+// Creation and end of tensors and storages.
+#include "engine/tensor.hpp"
+
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+void end(Storage* storage) {
+    storage->session->recorder.free(storage->id);
+    delete storage;
+}
+
+void end(TensorImpl* impl) { delete impl; }
+
+namespace {
+
+Tensor tensor_on(Session& session, Ref<Storage> storage, const Dims& sizes, const Dims& strides, DType dtype) {
+    auto* impl = new TensorImpl;
+    impl->dtype = dtype;
+    impl->session = &session;
+    impl->storage = std::move(storage);
+    impl->sizes = sizes;
+    impl->strides = strides;
+    return Tensor(Ref<TensorImpl>(impl));
+}
+
+}  // namespace
+
+Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, DType dtype, Op op) {
+    const Bytes bytes = size_of(numel_of(sizes), dtype);
+    auto* storage = new Storage;
+    storage->session = &session;
+    storage->id = session.recorder.alloc(bytes.count, op);
+    return tensor_on(session, Ref<Storage>(storage), sizes, strides, dtype);
+}
+
+Tensor empty(Session& session, const Dims& sizes, DType dtype, Op op) {
+    return empty_strided(session, sizes, contiguous_strides(sizes), dtype, op);
+}
+
+Tensor host_tensor(Session& session, const Dims& sizes, DType dtype) {
+    auto* storage = new Storage;
+    storage->session = &session;
+    storage->id = Recorder::kNoId;
+    return tensor_on(session, Ref<Storage>(storage), sizes, contiguous_strides(sizes), dtype);
+}
+
+Tensor alias(const Tensor& t, const Dims& sizes, const Dims& strides) {
+    Tensor out = tensor_on(t.session(), t->storage, sizes, strides, t.dtype());
+    out->is_view = true;
+    return out;
+}
+
+Tensor detach(const Tensor& t) { return alias(t, t.sizes(), t.strides()); }
+
+void label(const Tensor& t, Category category) { t.session().recorder.label(t->storage->id, category); }
+
+Layout layout_of(const Tensor& t) { return {t.sizes(), t.strides()}; }
+
+}  // namespace vramfit::engine

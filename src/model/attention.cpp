@@ -1,0 +1,46 @@
+// Choice of the attention interface, and sdpa.
+#include "model/attention.hpp"
+
+#include "engine/ops/attention.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/view.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+Tensor repeat_kv(const Tensor& t, std::int64_t groups) {
+    if (groups == 1) return t;
+    const std::int64_t batch = t.size(0), heads = t.size(1), length = t.size(2), width = t.size(3);
+    const Tensor repeated = expand(unsqueeze(t, 2), {batch, heads, groups, length, width});
+    return reshape(repeated, {batch, heads * groups, length, width});
+}
+
+// transformers 5.17 integrations/sdpa_attention.py sdpa_attention_forward.
+Tensor sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+    Tensor key = k;
+    Tensor value = v;
+    const std::int64_t groups = q.size(1) / k.size(1);
+    AttentionArguments arguments;
+    if (groups > 1) {
+        // use_gqa_in_sdpa
+        if (!mask.defined() && k.size(-1) == v.size(-1) && k.size(-1) <= 256) {
+            arguments.enable_gqa = true;
+        } else {
+            key = repeat_kv(key, groups);
+            value = repeat_kv(value, groups);
+        }
+    }
+    arguments.is_causal = q.size(2) > 1 && !mask.defined();
+    arguments.dropout = run.spec.attention_dropout;
+    arguments.forced = run.plan.load.sdpa_kernel;
+    const Tensor out = scaled_dot_product_attention(q, key, value, mask, arguments);
+    return contiguous(transpose(out, 1, 2));
+}
+
+Tensor attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+    if (run.plan.load.attention == AttentionImplementation::eager) return eager_attention(run, q, k, v, mask);
+    return sdpa_attention(run, q, k, v, mask);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,81 @@
+// transformers 5.17 models/llama/modeling_llama.py LlamaModel.forward and LlamaForCausalLM.forward.
+#include "model/causal_lm.hpp"
+
+#include "engine/backward.hpp"
+#include "engine/checkpoint.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/view.hpp"
+#include "model/family.hpp"
+#include "model/masks.hpp"
+#include "model/modules.hpp"
+#include "model/rotary.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
+    return {kind, place.step, place.micro, layer};
+}
+
+Tensor positions(Session& session, std::int64_t length) {
+    Tensor ids = arange(session, length);
+    ids = add(ids, 0);
+    return unsqueeze(ids, 0);
+}
+
+/// GradientCheckpointingLayer.__call__.
+Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                 const LayerInputs& inputs) {
+    const Family& family = family_of(run.spec.model_type);
+    if (network.checkpointing == Checkpointing::off) return family.layer(run, layer, hidden, inputs);
+    const Unit unit = [&run, &family, &layer, inputs](const Tensor& h) {
+        const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
+        return family.layer(run, layer, h, inputs);
+    };
+    return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, hidden)
+                                                              : checkpoint_non_reentrant(unit, hidden);
+}
+
+/// LlamaModel.forward: the last hidden state.
+Tensor decoder(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    Session& session = run.session;
+    const Family& family = family_of(run.spec.model_type);
+    session.recorder.begin(phase(PhaseKind::embedding, place));
+    const Tensor embedded = embed(network, batch.input_ids);
+    LayerInputs inputs;
+    inputs.position_ids = positions(session, batch.input_ids.size(1));
+    inputs.masks = make_masks(run, network, embedded, batch, inputs.position_ids);
+    Tensor hidden = family.scale_embedding(run, embedded);
+    inputs.rotary = rotary_tables(network.buffers[0], hidden, inputs.position_ids);
+    for (const DecoderLayer& layer : network.layers) {
+        session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
+        const Scoped<std::int16_t> index(session.recorder.layer, layer.index);
+        on_gradient_complete(hidden, layer.index == 0 ? phase(PhaseKind::backward_embedding, place)
+                                                      : phase(PhaseKind::backward_layer, place, layer.index - 1));
+        hidden = run_layer(run, network, layer, hidden, inputs);
+    }
+    session.recorder.begin(phase(PhaseKind::head, place));
+    on_gradient_complete(hidden,
+                         phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
+    session.recorder.fresh = Category::logits_and_loss;
+    hidden = family.final_norm(network.norm, hidden);
+    return hidden;
+}
+
+}  // namespace
+
+Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
+    const Family& family = family_of(run.spec.model_type);
+    const Tensor hidden = decoder(run, network, batch, place);
+    Tensor logits = forward(network.head, hidden);
+    logits = family.shape_logits(run, logits);
+    Tensor loss;
+    if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, items);
+    return {loss, logits};
+}
+
+}  // namespace vramfit::model

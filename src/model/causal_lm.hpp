@@ -1,0 +1,26 @@
+// The whole model: embedding, layers, head, loss.
+#pragma once
+
+#include "model/context.hpp"
+
+namespace vramfit::model {
+
+/// CausalLMOutputWithPast as far as it holds memory.
+struct Output {
+    Tensor loss;
+    Tensor logits;
+};
+
+/// Names the windows of one forward pass.
+struct Place {
+    std::int32_t step = 0;
+    std::int32_t micro = -1;
+};
+
+/// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).
+Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
+
+/// The loss inside the model, by version; `labels` -- [B, S].
+Tensor causal_lm_loss(const Run& run, const Tensor& logits, const Tensor& labels, const Tensor& items);
+
+}  // namespace vramfit::model

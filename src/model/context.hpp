@@ -1,0 +1,43 @@
+// What the forward pass of one batch shares between its layers.
+#pragma once
+
+#include "engine/session.hpp"
+#include "model/network.hpp"
+
+namespace vramfit::model {
+
+/// cos and sin of the rotary embedding, [1 or B, S, D] each.
+struct Rotary {
+    Tensor cos;
+    Tensor sin;
+};
+
+/// Masks by kind of layer; undefined where the kernel's causal flag does it.
+struct Masks {
+    Tensor full;
+    Tensor sliding;
+};
+
+/// Shared by all layers of one forward pass.
+struct LayerInputs {
+    Rotary rotary;  ///< empty where each layer makes its own (transformers before 4.45)
+    Masks masks;
+    Tensor position_ids;
+};
+
+/// One run: what the user asked for, and where it is recorded.
+struct Run {
+    engine::Session& session;
+    const ModelSpec& spec;
+    const TrainPlan& plan;
+    const Stack& stack;
+};
+
+/// A batch on the device.
+struct Batch {
+    Tensor input_ids;       ///< [B, S] int64
+    Tensor attention_mask;  ///< [B, S] int64, or undefined
+    Tensor labels;          ///< [B, S] int64, or undefined
+};
+
+}  // namespace vramfit::model

@@ -1,0 +1,35 @@
+// transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaMLP.forward.
+#include "model/mlp.hpp"
+
+#include "engine/ops/pointwise.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Tensor activate(const ModelSpec& spec, const Tensor& t) {
+    switch (spec.hidden_act) {
+        case Activation::silu: return silu(t);
+        case Activation::gelu:
+        case Activation::gelu_tanh: return gelu(t);
+        case Activation::relu: return relu(t);
+    }
+    return {};
+}
+
+}  // namespace
+
+Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    Tensor product = forward(layer.gate, x);
+    product = activate(run.spec, product);
+    {
+        const Tensor up = forward(layer.up, x);
+        product = mul(product, up);
+    }
+    return forward(layer.down, product);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,21 @@
+// Forward passes of the modules: linear layers with what is around them, norms, embeddings.
+#pragma once
+
+#include "model/network.hpp"
+
+namespace vramfit::model {
+
+/// A linear layer as peft and bitsandbytes leave it: x -- [..., in] to [..., out].
+Tensor forward(const Linear& layer, const Tensor& x);
+/// The layer without its adapter.
+Tensor base_forward(const Linear& layer, const Tensor& x);
+
+/// Token embedding with its adapter and the hook of enable_input_require_grads.
+Tensor embed(const Network& network, const Tensor& ids);
+
+/// LlamaRMSNorm: float32 inside, the weight multiplied in the input's dtype.
+Tensor llama_norm(const Norm& norm, const Tensor& hidden);
+/// GemmaRMSNorm: everything in float32, cast at the end.
+Tensor gemma_norm(const Norm& norm, const Tensor& hidden);
+
+}  // namespace vramfit::model

@@ -1,0 +1,110 @@
+// The network in memory: modules with their tensors, in the order in which torch walks them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/tensor.hpp"
+#include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/train_plan.hpp"
+
+namespace vramfit::model {
+
+using engine::Tensor;
+
+/// peft.tuners.lora.layer.LoraLayer of a linear layer: A -- [r, in], B -- [out, r].
+struct LoraAdapter {
+    Tensor a;
+    Tensor b;
+    double dropout = 0.0;
+};
+
+/// The same of an embedding: A -- [r, V], B -- [H, r].
+struct LoraEmbeddingAdapter {
+    Tensor a;
+    Tensor b;
+};
+
+/// What bitsandbytes keeps of a 4-bit weight beside the packed bytes (functional.py QuantState).
+struct QuantState4bit {
+    Tensor packed;         ///< [n/2, 1] uint8
+    Tensor absmax;         ///< float32 [n/64], or uint8 with double quantization
+    Tensor code;           ///< [16] float32
+    Tensor offset;         ///< 0-dim float32, double quantization only
+    Tensor nested_absmax;  ///< float32
+    Tensor nested_code;    ///< [256] float32, shared by all weights
+    DType dtype = DType::bfloat16;          ///< of the weight when it was quantized
+    DType compute_dtype = DType::float32;
+    bool compute_dtype_decided = false;     ///< bnb <= 0.46 looks at the first input
+};
+
+/// nn.Linear or what stands in its place: quantized storage, an adapter around it.
+struct Linear {
+    std::string name;  ///< "model.layers.0.self_attn.q_proj"
+    std::int64_t in = 0;
+    std::int64_t out = 0;
+    bool has_bias = false;
+    Tensor weight;     ///< [out, in]; undefined if quantized
+    Tensor bias;
+    std::optional<QuantState4bit> quantized;
+    std::optional<LoraAdapter> lora;
+};
+
+struct Embedding {
+    std::string name;
+    Tensor weight;
+    std::optional<LoraEmbeddingAdapter> lora;
+};
+
+struct Norm {
+    std::string name;
+    std::int64_t width = 0;
+    Tensor weight;
+};
+
+struct DecoderLayer {
+    std::int16_t index = 0;
+    LayerAttention attention = LayerAttention::full;
+    Linear q, k, v, o;
+    std::optional<Norm> q_norm, k_norm;  ///< qwen3: one for each head's vector
+    Linear gate, up, down;
+    Norm input_norm;
+    Norm post_attention_norm;
+    std::optional<Norm> pre_feedforward_norm, post_feedforward_norm;  ///< gemma2
+};
+
+enum class Checkpointing : std::uint8_t { off, reentrant, non_reentrant };
+
+struct Network {
+    const ModelSpec* spec = nullptr;
+    Embedding embed;
+    std::vector<DecoderLayer> layers;
+    Norm norm;
+    Linear head;
+    bool tied = false;                  ///< head.weight is embed.weight
+    std::vector<Tensor> buffers;        ///< inv_freq and the like
+    bool input_requires_grad = false;   ///< the hook of enable_input_require_grads on the embedding
+    Checkpointing checkpointing = Checkpointing::off;
+};
+
+/// A parameter of the network with its name in the state dict.
+struct NamedParameter {
+    std::string name;
+    Tensor* tensor = nullptr;
+    bool norm_or_bias = false;  ///< Trainer's no-decay group
+    bool embedding = false;     ///< weight of an nn.Embedding
+};
+
+/// model.named_parameters(): in the order of registration, a shared parameter once. Quantized weights are not in it.
+std::vector<NamedParameter> named_parameters(Network& network);
+std::vector<NamedParameter> trainable_parameters(Network& network);
+
+/// All linear layers inside the decoder layers in the order of registration, then the head.
+std::vector<Linear*> linears(Network& network);
+
+/// An unloaded network of the right names and sizes.
+Network make_network(const ModelSpec& spec);
+
+}  // namespace vramfit::model

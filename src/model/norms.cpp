@@ -1,0 +1,43 @@
+// The root-mean-square norms of transformers' models.
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+// transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaRMSNorm.forward.
+Tensor llama_norm(const Norm& norm, const Tensor& input) {
+    Tensor hidden = to(input, DType::float32);
+    Tensor variance = square(hidden);
+    variance = mean_last(variance);
+    Tensor scale = add(variance, 1e-6);
+    scale = rsqrt(scale);
+    hidden = mul(hidden, scale);
+    scale.reset();
+    const Tensor cast = to(hidden, input.dtype());
+    return mul(norm.weight, cast);
+}
+
+// transformers 4.40 to 5.17 models/gemma/modeling_gemma.py GemmaRMSNorm: _norm, then (1 + weight).
+Tensor gemma_norm(const Norm& norm, const Tensor& input) {
+    Tensor output;
+    {
+        const Tensor x = to(input, DType::float32);
+        Tensor variance = square(x);
+        variance = mean_last(variance);
+        variance = add(variance, 1e-6);
+        variance = rsqrt(variance);
+        output = mul(x, variance);
+    }
+    {
+        const Tensor weight = to(norm.weight, DType::float32);
+        const Tensor one_plus = add(weight, 1.0);
+        output = mul(output, one_plus);
+    }
+    return to(output, input.dtype());
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,15 @@
+// bitsandbytes' 4-bit layers: quantization of a weight, forward and backward of a layer.
+#pragma once
+
+#include "engine/session.hpp"
+#include "model/network.hpp"
+
+namespace vramfit::model {
+
+/// bitsandbytes.functional.quantize_4bit of a weight that is on the device.
+QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan, Tensor& shared_nested_code);
+
+/// bitsandbytes.nn.Linear4bit.forward.
+Tensor linear_4bit(const Linear& layer, const Tensor& x);
+
+}  // namespace vramfit::model

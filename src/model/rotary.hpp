@@ -1,0 +1,14 @@
+// Rotary position embeddings: the tables and their application.
+#pragma once
+
+#include "model/context.hpp"
+
+namespace vramfit::model {
+
+/// LlamaRotaryEmbedding.forward: cos and sin in x's dtype. position_ids -- [1 or B, S].
+Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids);
+
+/// apply_rotary_pos_emb: q -- [B, H, S, D], k -- [B, Hk, S, D]; both are rebound.
+void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary);
+
+}  // namespace vramfit::model
