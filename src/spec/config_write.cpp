@@ -30,10 +30,12 @@ void put_family(const ModelSpec& m, JsonValue& out) {
     if (qwen) out.put("use_sliding_window", JsonValue::of(m.sliding_window.has_value()));
     if (qwen || m.model_type == "mistral" || m.model_type == "gemma2")
         out.put("sliding_window", or_null(m.sliding_window));
-    if (qwen || m.model_type == "gemma2") {
+    // Without the key gemma2's layers alternate, and the others' are all full if there is no window.
+    if (m.model_type == "gemma2" || (qwen && m.sliding_window)) {
         std::vector<JsonValue> types;
-        for (const LayerAttention type : m.layer_types)
+        for (const LayerAttention type : m.layer_types) {
             types.push_back(JsonValue::of(type == LayerAttention::sliding ? "sliding_attention" : "full_attention"));
+        }
         out.put("layer_types", JsonValue::list(std::move(types)));
     }
     if (m.model_type == "gemma2") {

@@ -31,14 +31,16 @@ void for_each_name(const BuiltInModel& model, Visit visit) {
     }
 }
 
+// At most one byte more than a file may have, so that a device file cannot go on for ever.
 std::string read_file(const fs::path& path) {
-    std::error_code problem;
-    const auto size = fs::file_size(path, problem);
-    if (!problem && size > kLargestJsonFile)
-        throw Error(ErrorKind::invalid, path.string(), fmt::format("larger than {} MiB", kLargestJsonFile >> 20));
     std::ifstream stream(path, std::ios::binary);
     if (!stream) throw Error(ErrorKind::invalid, path.string(), "cannot be read");
-    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    std::string text;
+    char block[4096];
+    while (text.size() <= kLargestJsonFile && (stream.read(block, sizeof block) || stream.gcount() > 0)) {
+        text.append(block, static_cast<std::size_t>(stream.gcount()));
+    }
+    return text;
 }
 
 ModelSpec read_config_file(const fs::path& path, std::string_view name) {
@@ -84,7 +86,7 @@ ModelSpec load_model(std::string_view text, const Environment& environment) {
         throw Error(ErrorKind::invalid, std::string(text), "the folder has no config.json",
                     "give the folder of a model, as save_pretrained writes it");
     }
-    if (fs::exists(path, ignored)) return read_config_file(path, text);
+    if (fs::is_regular_file(path, ignored) || fs::is_fifo(path, ignored)) return read_config_file(path, text);
     if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
     if (const auto cached = cached_config(text, environment)) return read_config_file(*cached, text);
     refuse_model(text);

@@ -118,7 +118,8 @@ StackChoice combine(const Stack& base, bool base_was_named, const Known& known) 
     for (const Library& library : kLibraries) {
         const auto found = known.find(library.name);
         if (found == known.end()) {
-            if (!is_none(base.*library.version)) taken.push_back(library.name);
+            // flash_attn follows from torch, below.
+            if (!is_none(base.*library.version) && library.name != "flash_attn") taken.push_back(library.name);
             continue;
         }
         if (base.*library.version != found->second)
