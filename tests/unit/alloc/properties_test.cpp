@@ -97,7 +97,7 @@ struct Trace {
     }
 
     void step() {
-        const unsigned choice = random() % 100;
+        const auto choice = random() % 100;
         const auto stream = static_cast<std::int32_t>(random() % 3);
         if (choice < 50 || live.empty()) {
             const AllocationResult result = allocator.malloc(size(), stream);
