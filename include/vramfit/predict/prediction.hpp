@@ -1,0 +1,59 @@
+// The answer about one configuration: verdict, named peaks with their shares, levels at named instants.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vramfit/alloc/replay.hpp"
+#include "vramfit/base/note.hpp"
+#include "vramfit/spec/device.hpp"
+#include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/stack.hpp"
+#include "vramfit/spec/train_plan.hpp"
+#include "vramfit/trace/category.hpp"
+
+namespace vramfit {
+
+enum class Verdict : std::uint8_t { fits, too_large, not_asked };
+
+/// Bytes by category at the instant of a peak; they sum to its requested bytes.
+using Shares = std::array<std::int64_t, kCategoryCount>;
+
+/// A named peak of the run.
+struct PeakResult {
+    std::string id;      ///< "D", or empty
+    std::string name;    ///< "central_autograd"
+    std::string window;  ///< "step1.backward.loss": where it is highest
+    std::int64_t requested = 0;
+    std::int64_t allocated = 0;
+    std::int64_t reserved = 0;
+    std::int64_t process = 0;  ///< reserved + context
+    Shares shares{};           ///< of `requested`
+};
+
+struct Prediction {
+    Verdict verdict = Verdict::not_asked;
+    ModelSpec model;
+    TrainPlan plan;
+    Stack stack;
+    Device device;
+    std::string highest;  ///< name of the peak with the most requested bytes
+    std::vector<PeakResult> peaks;
+    Levels after_load;
+    Levels resident;
+    Levels end;
+    std::map<std::string, std::int64_t> quantities;  ///< names of the job schema
+    std::int64_t managed = 0;
+    std::int64_t trainable_parameters = 0;
+    std::int64_t total_parameters = 0;
+    std::optional<OutOfMemory> out_of_memory;
+    std::string out_of_memory_window;
+    std::int64_t retries = 0;
+    Notes notes;
+};
+
+}  // namespace vramfit
