@@ -14,8 +14,8 @@ class Dims {
   public:
     static constexpr int kCapacity = 6;
 
-    constexpr Dims() = default;
-    constexpr Dims(std::initializer_list<std::int64_t> values) {
+    Dims() = default;
+    Dims(std::initializer_list<std::int64_t> values) {
         for (auto v : values) push(v);
     }
 
@@ -37,7 +37,7 @@ class Dims {
     }
 
   private:
-    std::array<std::int64_t, kCapacity> values_{};
+    std::array<std::int64_t, kCapacity> values_;  // only the first size_ are ever read
     int size_ = 0;
 };
 

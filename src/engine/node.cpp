@@ -10,7 +10,7 @@ namespace vramfit::engine {
 bool grad_enabled(const Session& session) { return session.grad_enabled; }
 
 Ref<Node> make_node(Session& session, const NodeType& type) {
-    auto* node = new Node;
+    Node* node = session.nodes.make();
     node->type = &type;
     node->session = &session;
     node->sequence = session.next_sequence++;
@@ -81,7 +81,7 @@ void drop(Node* node) {
     while (!session.doomed.empty()) {
         Node* victim = session.doomed.back();
         session.doomed.pop_back();
-        delete victim;
+        session.nodes.recycle(victim);
     }
     session.deleting = false;
 }

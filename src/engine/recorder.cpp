@@ -36,11 +36,12 @@ void Recorder::begin(const Phase& phase) { program_.windows.push_back({phase, pr
 
 void Recorder::mark(std::string name) { program_.marks.push_back({std::move(name), program_.events.size()}); }
 
-std::int64_t Recorder::decide(const char* question, std::int64_t answer) {
+std::int64_t Recorder::decide(Question question, std::int64_t answer) {
     Signature& s = program_.signature;
-    const auto mix = [&s](std::uint64_t byte) { s.hash = (s.hash ^ byte) * 1099511628211ull; };
-    for (const char* c = question; *c; ++c) mix(static_cast<unsigned char>(*c));
-    for (int shift = 0; shift < 64; shift += 8) mix((static_cast<std::uint64_t>(answer) >> shift) & 0xff);
+    for (const std::uint64_t word : {question.hash, static_cast<std::uint64_t>(answer)}) {
+        s.hash = (s.hash ^ word) * 0x9e3779b97f4a7c15ull;
+        s.hash ^= s.hash >> 29;
+    }
     ++s.decisions;
     return answer;
 }

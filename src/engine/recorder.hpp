@@ -9,6 +9,14 @@
 
 namespace vramfit::engine {
 
+/// The name of a size-dependent decision, hashed (FNV-1a) while compiling.
+struct Question {
+    std::uint64_t hash = 14695981039346656037ull;
+    consteval Question(const char* text) {
+        for (; *text; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 1099511628211ull;
+    }
+};
+
 class Recorder {
   public:
     Recorder();
@@ -26,7 +34,7 @@ class Recorder {
     void mark(std::string name);
 
     /// Every size-dependent decision passes here; equal signatures mean equal event sequences.
-    std::int64_t decide(const char* question, std::int64_t answer);
+    std::int64_t decide(Question question, std::int64_t answer);
 
     void label(std::uint32_t id, Category category);
     Category label_of(std::uint32_t id) const { return program_.allocations[id].category; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/node.hpp"
+#include "engine/pool.hpp"
 #include "engine/recorder.hpp"
 #include "engine/tensor.hpp"
 #include "vramfit/spec/device.hpp"
@@ -43,6 +44,11 @@ class Session {
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
+    // The pools come first: whatever else holds a tensor must be gone before them.
+    Pool<Storage> storages;
+    Pool<TensorImpl> tensors;
+    Pool<Node> nodes;
+
     Recorder recorder;
     const Stack& stack;
     const Device& device;
@@ -58,7 +64,7 @@ class Session {
     std::vector<Node*> doomed;  ///< nodes waiting for deletion
     bool deleting = false;
 
-    std::int64_t decide(const char* question, std::int64_t answer) { return recorder.decide(question, answer); }
+    std::int64_t decide(Question question, std::int64_t answer) { return recorder.decide(question, answer); }
 };
 
 /// Sets a mode for a scope and puts the old value back.

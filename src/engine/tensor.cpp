@@ -6,29 +6,24 @@
 namespace vramfit::engine {
 
 void end(Storage* storage) {
-    storage->session->recorder.free(storage->id);
-    delete storage;
+    Session& session = *storage->session;
+    session.recorder.free(storage->id);
+    session.storages.recycle(storage);
 }
 
-void end(TensorImpl* impl) { delete impl; }
+void end(TensorImpl* impl) { impl->session->tensors.recycle(impl); }
 
 namespace {
 
 Tensor tensor_on(Session& session, Ref<Storage> storage, const Dims& sizes, const Dims& strides, DType dtype) {
-    auto* impl = new TensorImpl;
-    impl->dtype = dtype;
-    impl->session = &session;
-    impl->storage = std::move(storage);
-    impl->sizes = sizes;
-    impl->strides = strides;
-    return Tensor(Ref<TensorImpl>(impl));
+    return Tensor(Ref<TensorImpl>(session.tensors.make(session, std::move(storage), sizes, strides, dtype)));
 }
 
 }  // namespace
 
 Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, DType dtype, Op op) {
     const Bytes bytes = size_of(numel_of(sizes), dtype);
-    auto* storage = new Storage;
+    Storage* storage = session.storages.make();
     storage->session = &session;
     storage->id = session.recorder.alloc(bytes.count, op);
     return tensor_on(session, Ref<Storage>(storage), sizes, strides, dtype);
@@ -39,7 +34,7 @@ Tensor empty(Session& session, const Dims& sizes, DType dtype, Op op) {
 }
 
 Tensor host_tensor(Session& session, const Dims& sizes, DType dtype) {
-    auto* storage = new Storage;
+    Storage* storage = session.storages.make();
     storage->session = &session;
     storage->id = Recorder::kNoId;
     return tensor_on(session, Ref<Storage>(storage), sizes, contiguous_strides(sizes), dtype);

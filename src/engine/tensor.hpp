@@ -36,6 +36,9 @@ void drop(TensorImpl* impl);
 
 /// What c10::TensorImpl and its AutogradMeta hold.
 struct TensorImpl {
+    TensorImpl(Session& on, Ref<Storage> memory, const Dims& of_sizes, const Dims& of_strides, DType type)
+        : dtype(type), session(&on), storage(std::move(memory)), sizes(of_sizes), strides(of_strides) {}
+
     std::uint32_t refs = 0;
     DType dtype = DType::float32;
     bool requires_grad = false;  ///< of a leaf; a result's follows from grad_fn

@@ -14,15 +14,17 @@ std::string Problems::place(std::string_view path) const {
     return fmt::format("{} {}", file_, path);
 }
 
+bool Problems::full() const { return problems_.size() >= kMost; }
+
 void Problems::add(ErrorKind kind, std::string_view path, std::string what, std::string hint) {
     if (kind == ErrorKind::invalid) kind_ = ErrorKind::invalid;
-    if (problems_.size() < kMost) problems_.push_back({place(path), std::move(what), std::move(hint)});
+    if (!full()) problems_.push_back({place(path), std::move(what), std::move(hint)});
 }
 
 void Problems::add(const Error& error) {
     if (error.kind() == ErrorKind::invalid) kind_ = ErrorKind::invalid;
     for (const Problem& problem : error.problems()) {
-        if (problems_.size() < kMost) problems_.push_back(problem);
+        if (!full()) problems_.push_back(problem);
     }
 }
 

@@ -25,6 +25,8 @@ class Problems {
     void add(const Error& error);
 
     bool none() const { return problems_.empty(); }
+    /// No more are kept: looking for hints is in vain.
+    bool full() const;
     const std::string& file() const { return file_; }
     /// "FILE PATH".
     std::string place(std::string_view path) const;

@@ -167,6 +167,7 @@ std::optional<ObjectReader> ObjectReader::object(std::string_view key, Null null
 
 void ObjectReader::refuse_unknown() {
     for (const std::string& key : object_->keys) {
+        if (problems_->full()) return;
         if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
         problems_->invalid(path(key), fmt::format("unknown key '{}'", key), did_you_mean(key, asked_));
     }

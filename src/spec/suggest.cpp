@@ -45,6 +45,8 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     std::string_view found;
     for (const std::string_view candidate : known) {
+        const std::size_t longer = std::max(wanted.size(), candidate.size());
+        if (longer - std::min(wanted.size(), candidate.size()) >= least) continue;  // as many edits at least
         const std::size_t distance = edit_distance(wanted, lower_case(candidate));
         if (distance < least) {
             least = distance;
