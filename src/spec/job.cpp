@@ -31,7 +31,7 @@ void read_model_key(ObjectReader& job, const Environment& environment, ModelSpec
                                       "give the content of a config.json, or a model's name or path");
     try {
         if (value->kind == JsonValue::Kind::text) {
-            model = load_model(value->text, environment);
+            model = load_model(value->text, environment, job.problems().place(job.path("model")));
         } else if (auto read = read_model(*value, job.path("model"), job.problems())) {
             model = std::move(*read);
             if (const JsonValue* name = value->find("_name_or_path"); name && name->kind == JsonValue::Kind::text) {

@@ -47,12 +47,12 @@ ModelSpec read_config_file(const fs::path& path, std::string_view name) {
     return read_config(read_file(path), path.string(), name);
 }
 
-[[noreturn]] void refuse_model(std::string_view text) {
+[[noreturn]] void refuse_model(std::string_view text, std::string_view where) {
     std::vector<std::string_view> names;
     for (const BuiltInModel& model : built_in_models())
         for_each_name(model, [&](std::string_view name) { names.push_back(name); });
     throw Error(
-        ErrorKind::invalid, "--model",
+        ErrorKind::invalid, std::string(where),
         fmt::format(
             "'{}' is no built-in model, no folder with a config.json, no file, and not in the Hugging Face cache",
             text),
@@ -75,9 +75,10 @@ const BuiltInModel* find_built_in(std::string_view name) {
     return nullptr;
 }
 
-ModelSpec load_model(std::string_view text, const Environment& environment) {
+ModelSpec load_model(std::string_view text, const Environment& environment, std::string_view where) {
     if (text.empty())
-        throw Error(ErrorKind::invalid, "--model", "no model is named", "vramfit models lists the built-in ones");
+        throw Error(ErrorKind::invalid, std::string(where), "no model is named",
+                    "vramfit models lists the built-in ones");
     std::error_code ignored;  // a path that cannot be looked at is not there
     const fs::path path(text);
     if (fs::is_directory(path, ignored)) {
@@ -89,7 +90,7 @@ ModelSpec load_model(std::string_view text, const Environment& environment) {
     if (fs::is_regular_file(path, ignored) || fs::is_fifo(path, ignored)) return read_config_file(path, text);
     if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
     if (const auto cached = cached_config(text, environment)) return read_config_file(*cached, text);
-    refuse_model(text);
+    refuse_model(text, where);
 }
 
 }  // namespace vramfit

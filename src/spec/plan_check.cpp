@@ -28,7 +28,7 @@ void check_release(const ModelSpec& model, const Stack& stack, Problems& problem
     }
     // modeling_rope_utils.py came with "llama3" in 4.43; before, only linear and dynamic were known.
     const bool old_rope = model.rope_type == "default" || model.rope_type == "linear" || model.rope_type == "dynamic";
-    if (!old_rope && stack.transformers < Version{4, 43, 0}) {
+    if (!old_rope && !stack.knows_newer_rotary()) {
         problems.unsupported("model.rope_scaling",
                              fmt::format("transformers {} does not know rotary embeddings of type '{}'",
                                          text_of(stack.transformers), model.rope_type),
@@ -39,7 +39,7 @@ void check_release(const ModelSpec& model, const Stack& stack, Problems& problem
     const bool own_head_dim =
         model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2";
     if (own_head_dim && model.head_dim * model.num_attention_heads != model.hidden_size &&
-        stack.transformers < Version{4, 43, 0}) {
+        !stack.config_head_dim_counts()) {
         problems.unsupported("model.head_dim",
                              fmt::format("transformers {} takes hidden_size / num_attention_heads, not {}",
                                          text_of(stack.transformers), model.head_dim),
@@ -109,7 +109,7 @@ bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& 
     if (!plan.peft->modules_to_save.empty()) return true;
     // peft 0.12 casts 16-bit adapters to float32 (autocast_adapter_dtype); before, they took the weight's dtype,
     // which a quantized weight does not hand on.
-    return stack.peft < Version{0, 12, 0} && !plan.load.quantization;
+    return !stack.adapters_of_float16_are_float32() && !plan.load.quantization;
 }
 
 void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -142,7 +142,7 @@ void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (stack.trl == Version{}) {
         problems.unsupported("loop.kind", fmt::format("the stack {} has no trl", stack.name),
                              "give trl's version in the stack");
-    } else if (stack.trl < Version{0, 9, 0}) {
+    } else if (stack.sft_prepares_model()) {
         if (!plan.peft)
             problems.unsupported("peft", "trl 0.8 without adapters is not supported", "choose loop.kind trainer");
         if (plan.prepare_kbit)

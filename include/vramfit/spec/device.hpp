@@ -24,11 +24,11 @@ struct Device {
     Capability capability;
     int multiprocessors = 108;
     bool capacity_known = false;
-    Bytes total;      ///< as CUDA reports it
-    Bytes context;    ///< CUDA context and loaded kernels
-    Bytes reserve;    ///< kept free for displays, other processes, headroom
+    Bytes total;    ///< as CUDA reports it
+    Bytes context;  ///< CUDA context and loaded kernels
+    Bytes reserve;  ///< kept free for displays, other processes, headroom
     Bytes usable;
-    std::string alloc_conf;                            ///< PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF
+    std::string alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF
     std::optional<std::string> cublas_workspace_config;
     std::optional<std::string> cublaslt_workspace_size;
     Notes notes;

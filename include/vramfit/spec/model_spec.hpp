@@ -35,12 +35,12 @@ struct ModelSpec {
     double attention_dropout = 0.0;
     bool use_cache = true;
     std::optional<std::int64_t> pad_token_id;
-    std::optional<std::int64_t> sliding_window;      ///< absent: no layer slides
-    std::vector<LayerAttention> layer_types;         ///< one for each layer
-    std::optional<double> attn_logit_softcapping;    ///< gemma2
-    std::optional<double> final_logit_softcapping;   ///< gemma2
-    std::string rope_type = "default";               ///< "default", "linear", "dynamic", "llama3", "yarn", ...
-    std::optional<DType> checkpoint_dtype;           ///< `dtype` or `torch_dtype`
+    std::optional<std::int64_t> sliding_window;     ///< absent: no layer slides
+    std::vector<LayerAttention> layer_types;        ///< one for each layer
+    std::optional<double> attn_logit_softcapping;   ///< gemma2
+    std::optional<double> final_logit_softcapping;  ///< gemma2
+    std::string rope_type = "default";              ///< "default", "linear", "dynamic", "llama3", "yarn", ...
+    std::optional<DType> checkpoint_dtype;          ///< `dtype` or `torch_dtype`
 
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

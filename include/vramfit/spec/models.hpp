@@ -30,7 +30,7 @@ const BuiltInModel* find_built_in(std::string_view name);
 
 /// A network by what a user writes after --model: a built-in name, id or alias; a folder with a config.json; a path of
 /// a config.json; an id in the local Hugging Face cache. Throws Error (invalid) with the nearest names if nothing is
-/// found, and the reader's errors if a file is wrong.
-ModelSpec load_model(std::string_view text, const Environment& environment);
+/// found, and the reader's errors if a file is wrong. `where` names the flag or key in errors.
+ModelSpec load_model(std::string_view text, const Environment& environment, std::string_view where = "--model");
 
 }  // namespace vramfit

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <optional>
 
 namespace vramfit {
 

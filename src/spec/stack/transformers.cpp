@@ -6,4 +6,12 @@ namespace vramfit {
 // modeling_utils.py gradient_checkpointing_enable: {"use_reentrant": True} up to 4.57, False from 5.0 on.
 bool Stack::checkpointing_is_reentrant() const { return transformers < Version{5, 0, 0}; }
 
+// 4.40.2, modeling_llama.py, modeling_mistral.py, modeling_qwen2.py: head_dim = hidden_size // num_heads; the networks
+// that need another came with 4.43 (Mistral-Nemo, July 2024).
+bool Stack::config_head_dim_counts() const { return transformers >= Version{4, 43, 0}; }
+
+// modeling_rope_utils.py came with Llama 3.1 in 4.43; LlamaConfig of 4.40.2 (_rope_scaling_validation) takes "linear"
+// and "dynamic" only.
+bool Stack::knows_newer_rotary() const { return transformers >= Version{4, 43, 0}; }
+
 }  // namespace vramfit

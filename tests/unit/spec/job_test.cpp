@@ -89,6 +89,8 @@ TEST_CASE("the outermost keys") {
     CHECK(says(
         error_of([] { read(R"({"schema": "vramfit.job/1", "model": {"model_type": "llama", "hidden_size": "x"}})"); }),
         "job.json /model/hidden_size", "an integer"));
+    CHECK(says(error_of([] { read(R"({"schema": "vramfit.job/1", "model": "gema-2b"})"); }), "job.json /model",
+               "did you mean 'gemma-2b'?"));
     CHECK(error_of([] { read("[]"); }));
     CHECK(read(R"({"schema": "vramfit.job/1", "name": "mine", "model": {"model_type": "llama"}})").model.name ==
           "mine");

@@ -1,0 +1,10 @@
+// What changed between versions of peft.
+#include "vramfit/spec/stack.hpp"
+
+namespace vramfit {
+
+// peft_model.py, get_peft_model(autocast_adapter_dtype=True) since 0.12; 0.10.0 gives adapters the dtype of their
+// weight (tuners/lora/layer.py, LoraLayer.update_layer), which a quantized weight does not hand on.
+bool Stack::adapters_of_float16_are_float32() const { return peft >= Version{0, 12, 0}; }
+
+}  // namespace vramfit
