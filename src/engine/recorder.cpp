@@ -5,44 +5,89 @@
 
 namespace vramfit::engine {
 
-Recorder::Recorder() {
+Recorder::Recorder(Keep keep) : keep_(keep) {
     program_.windows.push_back({Phase{}, 0});
+    if (keep == Keep::summary) return;
     program_.events.reserve(1 << 14);
     program_.allocations.reserve(1 << 13);
 }
 
 std::uint32_t Recorder::add(std::int64_t bytes, Op op, EventKind kind) {
+    if (keep_ == Keep::summary) return kNoId;
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
     program_.allocations.push_back({bytes, fresh, static_cast<std::uint16_t>(op), layer});
     program_.events.push_back({kind, id});
     return id;
 }
 
+void Recorder::raise() {
+    if (requested_ > summary_.requested) {
+        summary_.requested = requested_;
+        summary_.at = phase_;
+    }
+    if (requested_ + managed_ > summary_.with_managed) summary_.with_managed = requested_ + managed_;
+    if (requested_ - states_ > summary_.without_states) summary_.without_states = requested_ - states_;
+}
+
 std::uint32_t Recorder::alloc(std::int64_t bytes, Op op) {
-    return bytes == 0 ? kNoId : add(bytes, op, EventKind::alloc);
+    if (bytes == 0) return kNoId;
+    if (keep_ == Keep::program) return add(bytes, op, EventKind::alloc);
+    requested_ += bytes;
+    if (op == Op::optimizer_state) states_ += bytes;  // states live to the end of the run
+    raise();
+    return kNoId;
 }
 
-void Recorder::free(std::uint32_t id) {
-    if (id != kNoId) program_.events.push_back({EventKind::free, id});
+void Recorder::free(std::uint32_t id, std::int64_t bytes) {
+    if (keep_ == Keep::summary)
+        requested_ -= bytes;
+    else if (id != kNoId)
+        program_.events.push_back({EventKind::free, id});
 }
 
-std::uint32_t Recorder::managed_alloc(std::int64_t bytes, Op op) { return add(bytes, op, EventKind::managed_alloc); }
+std::uint32_t Recorder::managed_alloc(std::int64_t bytes, Op op) {
+    managed_ += bytes;
+    if (keep_ == Keep::summary) raise();
+    return add(bytes, op, EventKind::managed_alloc);
+}
 
-void Recorder::managed_free(std::uint32_t id) { program_.events.push_back({EventKind::managed_free, id}); }
+void Recorder::managed_free(std::uint32_t id) {
+    if (id != kNoId) program_.events.push_back({EventKind::managed_free, id});
+}
 
-void Recorder::empty_cache() { program_.events.push_back({EventKind::empty_cache, 0}); }
+void Recorder::empty_cache() {
+    if (keep_ == Keep::program) program_.events.push_back({EventKind::empty_cache, 0});
+}
 
-void Recorder::begin(const Phase& phase) { program_.windows.push_back({phase, program_.events.size()}); }
+void Recorder::begin(const Phase& phase) {
+    phase_ = phase;
+    if (keep_ == Keep::program) program_.windows.push_back({phase, program_.events.size()});
+}
 
-void Recorder::mark(std::string name) { program_.marks.push_back({std::move(name), program_.events.size()}); }
+void Recorder::mark(std::string name) {
+    if (keep_ == Keep::program) program_.marks.push_back({std::move(name), program_.events.size()});
+}
 
-std::int64_t Recorder::decide(Question question, std::int64_t answer) {
-    Signature& s = program_.signature;
+namespace {
+
+void mix(Signature& s, Question question, std::int64_t answer) {
     for (const std::uint64_t word : {question.hash, static_cast<std::uint64_t>(answer)}) {
         s.hash = (s.hash ^ word) * 0x9e3779b97f4a7c15ull;
         s.hash ^= s.hash >> 29;
     }
     ++s.decisions;
+}
+
+}  // namespace
+
+std::int64_t Recorder::decide(Question question, std::int64_t answer) {
+    mix(program_.signature, question, answer);
+    mix(summary_.shape, question, answer);
+    return answer;
+}
+
+std::int64_t Recorder::decide_place(Question question, std::int64_t answer) {
+    mix(program_.signature, question, answer);
     return answer;
 }
 

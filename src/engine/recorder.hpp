@@ -6,6 +6,7 @@
 
 #include "engine/op.hpp"
 #include "vramfit/trace/program.hpp"
+#include "vramfit/trace/summary.hpp"
 
 namespace vramfit::engine {
 
@@ -17,15 +18,18 @@ struct Question {
     }
 };
 
+/// What is kept of a run: its whole program, or only its highest moments.
+enum class Keep : std::uint8_t { program, summary };
+
 class Recorder {
   public:
-    Recorder();
+    explicit Recorder(Keep keep = Keep::program);
 
     static constexpr std::uint32_t kNoId = 0xffffffffu;
 
     /// Begins an allocation; 0 bytes are none (kNoId), as in the caching allocator.
     std::uint32_t alloc(std::int64_t bytes, Op op);
-    void free(std::uint32_t id);
+    void free(std::uint32_t id, std::int64_t bytes);
     std::uint32_t managed_alloc(std::int64_t bytes, Op op);
     void managed_free(std::uint32_t id);
     void empty_cache();
@@ -35,6 +39,8 @@ class Recorder {
 
     /// Every size-dependent decision passes here; equal signatures mean equal event sequences.
     std::int64_t decide(Question question, std::int64_t answer);
+    /// A decision about where a tensor lives that changes no other event (paged optimizer states).
+    std::int64_t decide_place(Question question, std::int64_t answer);
 
     void label(std::uint32_t id, Category category);
     Category label_of(std::uint32_t id) const { return program_.allocations[id].category; }
@@ -46,10 +52,19 @@ class Recorder {
 
     Program& program() { return program_; }
     Program take();
+    const Summary& summary() const { return summary_; }
 
   private:
     std::uint32_t add(std::int64_t bytes, Op op, EventKind kind);
+    void raise();
+
+    Keep keep_;
     Program program_;
+    Summary summary_;
+    std::int64_t requested_ = 0;
+    std::int64_t managed_ = 0;
+    std::int64_t states_ = 0;  ///< optimizer states among `requested_`
+    Phase phase_;
 };
 
 }  // namespace vramfit::engine

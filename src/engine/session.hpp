@@ -40,7 +40,8 @@ struct SavedHook {
 
 class Session {
   public:
-    Session(const Stack& on_stack, const Device& on_device) : stack(on_stack), device(on_device) {}
+    Session(const Stack& on_stack, const Device& on_device, Keep keep = Keep::program)
+        : recorder(keep), stack(on_stack), device(on_device) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 

@@ -7,7 +7,7 @@ namespace vramfit::engine {
 
 void end(Storage* storage) {
     Session& session = *storage->session;
-    session.recorder.free(storage->id);
+    session.recorder.free(storage->id, storage->bytes);
     session.storages.recycle(storage);
 }
 
@@ -25,6 +25,7 @@ Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, D
     const Bytes bytes = size_of(numel_of(sizes), dtype);
     Storage* storage = session.storages.make();
     storage->session = &session;
+    storage->bytes = bytes.count;
     storage->id = session.recorder.alloc(bytes.count, op);
     return tensor_on(session, Ref<Storage>(storage), sizes, strides, dtype);
 }

@@ -21,7 +21,8 @@ void drop(Node* node);
 /// The memory behind one or more tensors; its end is the free event.
 struct Storage {
     std::uint32_t refs = 0;
-    std::uint32_t id = 0;  ///< allocation of the program
+    std::uint32_t id = 0;    ///< allocation of the program
+    std::int64_t bytes = 0;  ///< 0: not on the device
     Session* session = nullptr;
 };
 void end(Storage* storage);

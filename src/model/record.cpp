@@ -25,11 +25,10 @@ void count_parameters(Network& network, Program& program) {
     }
 }
 
-}  // namespace
-
-Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
-    Session session(stack, device);
-    const Run run{session, spec, plan, stack};
+void run_all(const Run& run) {
+    Session& session = run.session;
+    const TrainPlan& plan = run.plan;
+    const Stack& stack = run.stack;
     session.recorder.begin({PhaseKind::load});
     Network network = load(run);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
@@ -45,7 +44,20 @@ Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
         run_plain(run, network);
     else
         run_trainer(run, network);
+}
+
+}  // namespace
+
+Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
+    Session session(stack, device);
+    run_all({session, spec, plan, stack});
     return session.recorder.take();
+}
+
+Summary summarize(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
+    Session session(stack, device, Keep::summary);
+    run_all({session, spec, plan, stack});
+    return session.recorder.summary();
 }
 
 }  // namespace vramfit::model
