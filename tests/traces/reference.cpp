@@ -1,0 +1,84 @@
+// Reads the traces and runs the program on their jobs.
+#include "traces/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "vramfit/base/error.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/job.hpp"
+
+namespace vramfit::test {
+
+namespace {
+
+using nlohmann::json;
+
+Trace trace_from(const json& line) {
+    Trace t;
+    t.name = line["name"];
+    t.job = line["job"].dump();
+    const json& outcome = line["outcome"];
+    if (outcome.contains("refused")) t.refusal = outcome["refused"];
+    if (outcome.contains("oom") && outcome["oom"].is_object()) t.oom_window = outcome["oom"]["window"];
+    for (const json& w : line["windows"]) t.windows.push_back({w[0], w[1], w[2], w[3], w[4], w[5], w[6]});
+    return t;
+}
+
+bool within(std::int64_t a, std::int64_t b, double share) {
+    return std::abs(static_cast<double>(a - b)) <= share * static_cast<double>(b);
+}
+
+void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& out) {
+    std::map<std::string, const WindowLevels*> ours;
+    for (const WindowLevels& w : timeline.windows) ours[name_of(w.phase)] = &w;
+    out.windows = trace.windows.size();
+    for (const TracedWindow& t : trace.windows) {
+        const auto found = ours.find(t.name);
+        if (found == ours.end()) {
+            out.differing.push_back(fmt::format("{}: missing", t.name));
+            continue;
+        }
+        const WindowLevels& w = *found->second;
+        if (w.peak.requested == t.requested_peak && w.end.requested == t.requested_end)
+            ++out.requested_equal;
+        else
+            out.differing.push_back(fmt::format("{}: peak {:+} end {:+}", t.name, w.peak.requested - t.requested_peak,
+                                                w.end.requested - t.requested_end));
+        out.allocated_close += within(w.peak.allocated, t.allocated_peak, 0.001) && within(w.end.allocated, t.allocated_end, 0.001);
+        out.reserved_close += within(w.peak.reserved, t.reserved_peak, 0.01);
+    }
+}
+
+}  // namespace
+
+const std::vector<Trace>& traces() {
+    static const std::vector<Trace> all = [] {
+        std::vector<Trace> out;
+        std::ifstream in(VRAMFIT_TEST_DATA_DIR "/traces.jsonl");
+        for (std::string line; std::getline(in, line);) out.push_back(trace_from(json::parse(line)));
+        return out;
+    }();
+    return all;
+}
+
+Comparison compare(const Trace& trace) {
+    Comparison out;
+    try {
+        const Job job = read_job(trace.job, trace.name, Environment{});
+        const Timeline t = timeline(job.model, job.plan, job.stack, job.device);
+        compare_windows(trace, t, out);
+        const std::string oom = t.out_of_memory ? name_of(t.windows[t.out_of_memory->window].phase) : "";
+        if (oom != trace.oom_window)
+            out.differing.push_back(fmt::format("out of memory in \"{}\", traced in \"{}\"", oom, trace.oom_window));
+    } catch (const Error& e) {
+        (e.kind() == ErrorKind::unsupported ? out.unsupported : out.refused) = true;
+        out.message = e.what();
+    }
+    return out;
+}
+
+}  // namespace vramfit::test

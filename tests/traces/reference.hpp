@@ -1,0 +1,44 @@
+// Traces of the real libraries in compact form, and their comparison with the program's own windows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vramfit::test {
+
+/// One window of a trace: requested, allocated and reserved bytes.
+struct TracedWindow {
+    std::string name;
+    std::int64_t requested_peak = 0, requested_end = 0;
+    std::int64_t allocated_peak = 0, allocated_end = 0;
+    std::int64_t reserved_peak = 0, reserved_end = 0;
+};
+
+struct Trace {
+    std::string name;
+    std::string job;       ///< text of the job file
+    std::string refusal;   ///< the library's message; empty for jobs that ran
+    std::string oom_window;
+    std::vector<TracedWindow> windows;
+};
+
+/// All traces of tests/data/traces.jsonl.
+const std::vector<Trace>& traces();
+
+/// How a prediction compares with a trace.
+struct Comparison {
+    bool unsupported = false;   ///< the program refuses the job with exit status 3
+    bool refused = false;       ///< ... with exit status 2
+    std::string message;
+    std::size_t windows = 0;
+    std::size_t requested_equal = 0;  ///< peak and end equal to the byte
+    std::size_t allocated_close = 0;  ///< peak and end within 0.1 %
+    std::size_t reserved_close = 0;   ///< peak within 1 %
+    std::vector<std::string> differing;
+};
+
+Comparison compare(const Trace& trace);
+
+}  // namespace vramfit::test
