@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "model/record.hpp"
-#include "peaks/of_phase.hpp"
 #include "sweep/classes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -74,7 +73,7 @@ void Search::record(std::size_t row) {
     r.status = RowStatus::simulated;
     r.ruled_out_by.reset();
     r.requested = summary.requested;
-    r.peak = peak_of_phase(summary.at, question_.model.num_hidden_layers);
+    r.peak = name_of(summary.at);
     r.utilization = static_cast<double>(summary.requested) / static_cast<double>(limit_);
     open_.erase(row);
     if (summary.requested > limit_)
