@@ -31,10 +31,10 @@ Tensor positions(Session& session, std::int64_t length) {
 Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
                  const LayerInputs& inputs) {
     const Family& family = family_of(run.spec.model_type);
-    if (network.checkpointing == Checkpointing::off) return family.layer(run, layer, hidden, inputs);
+    if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
     const Unit unit = [&run, &family, &layer, inputs](const Tensor& h) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
-        return family.layer(run, layer, h, inputs);
+        return family.layer(run, family, layer, h, inputs);
     };
     return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, hidden)
                                                               : checkpoint_non_reentrant(unit, hidden);
@@ -49,7 +49,7 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     LayerInputs inputs;
     inputs.position_ids = positions(session, batch.input_ids.size(1));
     inputs.masks = make_masks(run, network, embedded, batch, inputs.position_ids);
-    Tensor hidden = family.scale_embedding(run, embedded);
+    Tensor hidden = embedded;
     inputs.rotary = rotary_tables(network.buffers[0], hidden, inputs.position_ids);
     for (const DecoderLayer& layer : network.layers) {
         session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
@@ -62,7 +62,7 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     on_gradient_complete(hidden,
                          phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
     session.recorder.fresh = Category::logits_and_loss;
-    hidden = family.final_norm(network.norm, hidden);
+    hidden = family.norm(network.norm, hidden);
     return hidden;
 }
 
@@ -72,7 +72,7 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     const Family& family = family_of(run.spec.model_type);
     const Tensor hidden = decoder(run, network, batch, place);
     Tensor logits = forward(network.head, hidden);
-    logits = family.shape_logits(run, logits);
+    if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     Tensor loss;
     if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, items);
     return {loss, logits};

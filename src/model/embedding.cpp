@@ -1,14 +1,23 @@
 // The token embedding with what peft puts on it.
 #include "engine/ops/embedding.hpp"
 
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
 #include "model/adapters.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::model {
 
+// transformers 5.17 models/gemma/modeling_gemma.py GemmaTextScaledWordEmbedding.forward: the scale is a buffer on the device.
+Tensor base_forward(const Embedding& layer, const Tensor& ids) {
+    const Tensor out = engine::embedding(layer.weight, ids);
+    if (!layer.scale.defined()) return out;
+    const Tensor scale = engine::to(layer.scale, layer.weight.dtype());
+    return engine::mul(out, scale);
+}
+
 Tensor embed(const Network& network, const Tensor& ids) {
-    const Tensor out = network.embed.lora ? lora_embedding(network.embed, ids)
-                                          : engine::embedding(network.embed.weight, ids);
+    const Tensor out = network.embed.lora ? lora_embedding(network.embed, ids) : base_forward(network.embed, ids);
     // transformers modeling_utils.py enable_input_require_grads: output.requires_grad_(True).
     if (network.input_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))
         out.set_requires_grad(true);

@@ -1,29 +1,14 @@
-// The table of model families.
-#include "model/family.hpp"
-#include "model/families/llama.hpp"
-#include "model/modules.hpp"
-#include "vramfit/base/error.hpp"
-
+// Looks a model family up.
 #include <fmt/format.h>
+
+#include "model/family.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
-namespace {
-
-Tensor same(const Run&, const Tensor& t) { return t; }
-
-constexpr Family kFamilies[] = {
-    {"llama", llama_layer, same, llama_norm, same},
-    {"mistral", llama_layer, same, llama_norm, same},
-    {"qwen2", llama_layer, same, llama_norm, same},
-    {"qwen3", llama_layer, same, llama_norm, same},
-};
-
-}  // namespace
-
-const Family& family_of(const std::string& model_type) {
-    for (const Family& f : kFamilies)
-        if (model_type == f.model_type) return f;
+const Family& family_of(std::string_view model_type) {
+    for (const Family* f : all_families())
+        if (model_type == f->model_type) return *f;
     throw Error(ErrorKind::unsupported, "model_type", fmt::format("\"{}\" is not supported", model_type));
 }
 

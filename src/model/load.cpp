@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/ops/copy.hpp"
+#include "model/family.hpp"
 
 namespace vramfit::model {
 
@@ -51,6 +52,8 @@ Network load(const Run& run) {
     { const Tensor warm_up = empty(session, {total}, DType::uint8, Op::loader); }
     for (const Entry& e : all) *e.place = empty(session, e.sizes, run.plan.load.dtype, Op::loader);
     if (network.tied) network.head.weight = network.embed.weight;
+    if (family_of(run.spec.model_type).scales_embedding)
+        network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype
     for (int i = 0; i < 2; ++i)
         network.buffers.push_back(empty(session, {run.spec.head_dim / 2}, DType::float32, Op::loader));
     return network;

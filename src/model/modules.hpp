@@ -10,6 +10,8 @@ Tensor forward(const Linear& layer, const Tensor& x);
 /// The layer without its adapter.
 Tensor base_forward(const Linear& layer, const Tensor& x);
 
+/// The token embedding without its adapter, scaled where the family says so.
+Tensor base_forward(const Embedding& layer, const Tensor& ids);
 /// Token embedding with its adapter and the hook of enable_input_require_grads.
 Tensor embed(const Network& network, const Tensor& ids);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "model/family.hpp"
+
 namespace vramfit::model {
 
 namespace {
@@ -20,7 +22,7 @@ Norm make_norm(const std::string& prefix, const char* name, std::int64_t width) 
     return {fmt::format("{}.{}", prefix, name), width, {}};
 }
 
-DecoderLayer make_layer(const ModelSpec& spec, int i) {
+DecoderLayer make_layer(const ModelSpec& spec, const Family& family, int i) {
     DecoderLayer layer;
     const std::string prefix = fmt::format("model.layers.{}", i);
     const std::string attn = prefix + ".self_attn";
@@ -33,7 +35,7 @@ DecoderLayer make_layer(const ModelSpec& spec, int i) {
     layer.k = make_linear(attn, "k_proj", spec.hidden_size, kv, spec.attention_bias);
     layer.v = make_linear(attn, "v_proj", spec.hidden_size, kv, spec.attention_bias);
     layer.o = make_linear(attn, "o_proj", q, spec.hidden_size, spec.output_bias);
-    if (spec.model_type == "qwen3") {
+    if (family.qk_norm) {
         layer.q_norm = make_norm(attn, "q_norm", spec.head_dim);
         layer.k_norm = make_norm(attn, "k_norm", spec.head_dim);
     }
@@ -42,7 +44,7 @@ DecoderLayer make_layer(const ModelSpec& spec, int i) {
     layer.down = make_linear(mlp, "down_proj", spec.intermediate_size, spec.hidden_size, spec.mlp_bias);
     layer.input_norm = make_norm(prefix, "input_layernorm", spec.hidden_size);
     layer.post_attention_norm = make_norm(prefix, "post_attention_layernorm", spec.hidden_size);
-    if (spec.model_type == "gemma2") {
+    if (family.four_norms) {
         layer.pre_feedforward_norm = make_norm(prefix, "pre_feedforward_layernorm", spec.hidden_size);
         layer.post_feedforward_norm = make_norm(prefix, "post_feedforward_layernorm", spec.hidden_size);
     }
@@ -75,10 +77,11 @@ class Collector {
 }  // namespace
 
 Network make_network(const ModelSpec& spec) {
+    const Family& family = family_of(spec.model_type);
     Network n;
     n.spec = &spec;
     n.embed.name = "model.embed_tokens";
-    for (int i = 0; i < spec.num_hidden_layers; ++i) n.layers.push_back(make_layer(spec, i));
+    for (int i = 0; i < spec.num_hidden_layers; ++i) n.layers.push_back(make_layer(spec, family, i));
     n.norm = make_norm("model", "norm", spec.hidden_size);
     n.head.name = "lm_head";
     n.head.in = spec.hidden_size;

@@ -55,6 +55,7 @@ struct Linear {
 struct Embedding {
     std::string name;
     Tensor weight;
+    Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
 };
 

@@ -33,8 +33,8 @@ Tensor gemma_norm(const Norm& norm, const Tensor& input) {
         output = mul(x, variance);
     }
     {
-        const Tensor weight = to(norm.weight, DType::float32);
-        const Tensor one_plus = add(weight, 1.0);
+        Tensor one_plus = to(norm.weight, DType::float32);
+        one_plus = add(one_plus, 1.0);
         output = mul(output, one_plus);
     }
     return to(output, input.dtype());

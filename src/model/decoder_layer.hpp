@@ -1,0 +1,20 @@
+// The decoder layers that families share.
+#pragma once
+
+#include "model/family.hpp"
+
+namespace vramfit::model {
+
+/// Attention of Llama and of all families that took it over: hidden -- [B, S, H], the normed input.
+Tensor self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                      const LayerInputs& inputs);
+
+/// One norm before attention, one before the MLP (LlamaDecoderLayer).
+Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                      const LayerInputs& inputs);
+
+/// The same with norms behind both as well (Gemma2DecoderLayer).
+Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                       const LayerInputs& inputs);
+
+}  // namespace vramfit::model

@@ -1,0 +1,17 @@
+// The family qwen3: transformers models/qwen3/modeling_qwen3.py, Llama's layer with norms on q and k.
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+
+extern const Family qwen3_entry;
+const Family qwen3_entry = {
+    .model_type = "qwen3",
+    .norm = llama_norm,
+    .layer = pre_norm_layer,
+    .qk_norm = true,
+};
+
+}  // namespace vramfit::families
