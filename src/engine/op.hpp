@@ -35,6 +35,7 @@ namespace vramfit::engine {
     X(mean, "aten::mean")                                                                                    \
     X(sum, "aten::sum")                                                                                      \
     X(reduce_scratch, "reduction scratch")                                                                   \
+    X(max, "aten::max")                                                                                      \
     X(cumsum, "aten::cumsum")                                                                                \
     X(cat, "aten::cat")                                                                                      \
     X(mm, "aten::mm")                                                                                        \

@@ -49,6 +49,13 @@ Tensor alias(const Tensor& t, const Dims& sizes, const Dims& strides) {
 
 Tensor detach(const Tensor& t) { return alias(t, t.sizes(), t.strides()); }
 
+void set_data(const Tensor& t, const Tensor& data) {
+    t->dtype = data.dtype();
+    t->sizes = data.sizes();
+    t->strides = data.strides();
+    t->storage = data->storage;
+}
+
 void label(const Tensor& t, Category category) { t.session().recorder.label(t->storage->id, category); }
 
 Layout layout_of(const Tensor& t) { return {t.sizes(), t.strides()}; }

@@ -103,6 +103,9 @@ Tensor detach(const Tensor& t);
 /// Another tensor on the same storage with other sizes and strides, outside of the graph.
 Tensor alias(const Tensor& t, const Dims& sizes, const Dims& strides);
 
+/// `t.data = data`: whoever holds `t` sees the other storage, sizes and dtype.
+void set_data(const Tensor& t, const Tensor& data);
+
 /// Labels the storage of `t` for the report.
 void label(const Tensor& t, Category category);
 

@@ -1,13 +1,13 @@
 // LoRA: creation of the adapters and their forward passes.
 #pragma once
 
-#include "engine/session.hpp"
-#include "model/network.hpp"
+#include "model/context.hpp"
 
 namespace vramfit::model {
 
 /// peft.get_peft_model: freezes the base, adds adapters to the targets, raises their dtype as the version does.
-void add_adapters(engine::Session& session, Network& network, const LoraPlan& plan);
+/// Throws Error (unsupported) for what LoraConfig can do and this program cannot.
+void add_adapters(const Run& run, Network& network);
 
 /// peft.tuners.lora Linear.forward and Linear4bit.forward.
 Tensor lora_linear(const Linear& layer, const Tensor& x);

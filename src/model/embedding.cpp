@@ -17,9 +17,10 @@ Tensor base_forward(const Embedding& layer, const Tensor& ids) {
 }
 
 Tensor embed(const Network& network, const Tensor& ids) {
-    const Tensor out = network.embed.lora ? lora_embedding(network.embed, ids) : base_forward(network.embed, ids);
+    const Embedding& layer = network.embed;
+    const Tensor out = layer.lora ? lora_embedding(layer, ids) : base_forward(layer, ids);
     // transformers modeling_utils.py enable_input_require_grads: output.requires_grad_(True).
-    if (network.input_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))
+    if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))
         out.set_requires_grad(true);
     return out;
 }

@@ -34,10 +34,10 @@ struct QuantState4bit {
     Tensor code;           ///< [16] float32
     Tensor offset;         ///< 0-dim float32, double quantization only
     Tensor nested_absmax;  ///< float32
-    Tensor nested_code;    ///< [256] float32, shared by all weights
+    Tensor nested_code;    ///< [256] float32, a copy for each weight
     DType dtype = DType::bfloat16;          ///< of the weight when it was quantized
-    DType compute_dtype = DType::float32;
-    bool compute_dtype_decided = false;     ///< bnb <= 0.46 looks at the first input
+    mutable DType compute_dtype = DType::float32;
+    mutable bool compute_dtype_decided = false;  ///< some versions look at the first input
 };
 
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
@@ -57,6 +57,8 @@ struct Embedding {
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
+    bool output_requires_grad = false;       ///< the hook of enable_input_require_grads on the module that stands there
+    bool base_output_requires_grad = false;  ///< the same on the layer inside the adapter: the hook was there first
 };
 
 struct Norm {
@@ -86,7 +88,7 @@ struct Network {
     Linear head;
     bool tied = false;                  ///< head.weight is embed.weight
     std::vector<Tensor> buffers;        ///< inv_freq and the like
-    bool input_requires_grad = false;   ///< the hook of enable_input_require_grads on the embedding
+    Tensor dynamic_code;                ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
 };
 

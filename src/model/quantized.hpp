@@ -6,8 +6,9 @@
 
 namespace vramfit::model {
 
-/// bitsandbytes.functional.quantize_4bit of a weight that is on the device.
-QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan, Tensor& shared_nested_code);
+/// bitsandbytes.functional.quantize_4bit of a weight that is on the device. `dynamic_code` is the library's shared
+/// code table, made when it is first needed.
+QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan, Tensor& dynamic_code);
 
 /// bitsandbytes.nn.Linear4bit.forward.
 Tensor linear_4bit(const Linear& layer, const Tensor& x);

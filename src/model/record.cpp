@@ -4,6 +4,7 @@
 #include "model/adapters.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
+#include "model/prepare.hpp"
 
 namespace vramfit::model {
 
@@ -11,18 +12,13 @@ using namespace engine;
 
 namespace {
 
-void choose_checkpointing(const TrainPlan& plan, const Stack& stack, Network& network) {
-    if (!plan.training.gradient_checkpointing) return;
-    const bool reentrant = plan.training.use_reentrant.value_or(stack.checkpointing_is_reentrant());
-    network.checkpointing = reentrant ? Checkpointing::reentrant : Checkpointing::non_reentrant;
-    network.input_requires_grad = true;
-}
-
 void count_parameters(Network& network, Program& program) {
     for (const NamedParameter& p : named_parameters(network)) {
         program.total_parameters += p.tensor->numel();
         if (p.tensor->requires_grad()) program.trainable_parameters += p.tensor->numel();
     }
+    for (const Linear* l : linears(network))
+        if (l->quantized) program.total_parameters += l->in * l->out;
 }
 
 void run_all(const Run& run) {
@@ -32,13 +28,21 @@ void run_all(const Run& run) {
     session.recorder.begin({PhaseKind::load});
     Network network = load(run);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
+    if (plan.prepare_kbit) {
+        session.recorder.begin({PhaseKind::prepare});
+        prepare_for_kbit_training(run, network);
+    }
+    if (plan.load.gradient_checkpointing && network.checkpointing == Checkpointing::off)
+        enable_checkpointing(run, network, plan.training.use_reentrant);
     session.recorder.mark("after_load");
     if (plan.peft) {
         session.recorder.begin({PhaseKind::adapters});
-        add_adapters(session, network, *plan.peft);
+        add_adapters(run, network);
+        cast_adapted(run, network);
     }
     session.recorder.mark("after_adapter");
-    choose_checkpointing(plan, stack, network);
+    if (plan.training.gradient_checkpointing) enable_checkpointing(run, network, plan.training.use_reentrant);
+    if (plan.loop.input_require_grads) require_input_grads(network);
     count_parameters(network, session.recorder.program());
     if (plan.loop.kind == LoopKind::plain)
         run_plain(run, network);

@@ -7,4 +7,10 @@ namespace vramfit {
 // weight (tuners/lora/layer.py, LoraLayer.update_layer), which a quantized weight does not hand on.
 bool Stack::adapters_of_float16_are_float32() const { return peft >= Version{0, 12, 0}; }
 
+// tuners/tuners_utils.py _get_base_layer_device_and_dtype, pull request 2893.
+bool Stack::adapters_take_compute_dtype() const { return peft >= Version{0, 19, 0}; }
+
+// utils/other.py prepare_model_for_kbit_training, pull request 3293.
+bool Stack::prepare_empties_cache() const { return peft >= Version{0, 20, 0}; }
+
 }  // namespace vramfit

@@ -14,4 +14,7 @@ bool Stack::config_head_dim_counts() const { return transformers >= Version{4, 4
 // and "dynamic" only.
 bool Stack::knows_newer_rotary() const { return transformers >= Version{4, 43, 0}; }
 
+// modeling_utils.py gradient_checkpointing_enable: needs_embedding_grads; before, only for adapters of its own.
+bool Stack::checkpointing_requires_input_grads() const { return transformers >= Version{5, 0, 0}; }
+
 }  // namespace vramfit

@@ -1,0 +1,15 @@
+// Which products with a 4-bit weight run in bitsandbytes' fused kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "vramfit/base/dtype.hpp"
+#include "vramfit/spec/device.hpp"
+
+namespace vramfit::model {
+
+/// The product of `m` rows of `k` numbers with a weight of `n` by `k`: true if the kernel unpacks the weight itself,
+/// false if the weight is unpacked first. bitsandbytes 0.50.2, backends/cuda/ops.py, bitsandbytes::gemm_4bit.
+bool fused_gemm_4bit(const Device& device, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
+
+}  // namespace vramfit::model

@@ -1,0 +1,70 @@
+// peft 0.10 to 0.21.2 utils/other.py prepare_model_for_kbit_training; transformers modeling_utils.py, gradient checkpointing.
+#include "model/prepare.hpp"
+
+#include "engine/ops/copy.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// param.data = param.data.to(dtype): whoever shares the parameter sees it.
+void cast_in_place(const Tensor& t, DType dtype) {
+    if (t.dtype() == dtype) return;
+    const Category category = t.session().recorder.label_of(t->storage->id);
+    set_data(t, to(detach(t), dtype));
+    label(t, category);
+}
+
+bool is_norm(const NamedParameter& p) { return p.name.find("norm") != std::string::npos; }
+
+bool is_head_or_embedding(const NamedParameter& p) {
+    return p.name.find("lm_head") != std::string::npos || p.name.find("embed_tokens") != std::string::npos;
+}
+
+}  // namespace
+
+void require_input_grads(Network& network) { network.embed.output_requires_grad = true; }
+
+void enable_checkpointing(const Run& run, Network& network, std::optional<bool> reentrant) {
+    network.checkpointing = reentrant.value_or(run.stack.checkpointing_is_reentrant()) ? Checkpointing::reentrant
+                                                                                       : Checkpointing::non_reentrant;
+    if (run.stack.checkpointing_requires_input_grads()) require_input_grads(network);
+}
+
+void prepare_for_kbit_training(const Run& run, Network& network) {
+    const PreparePlan& plan = *run.plan.prepare_kbit;
+    const GradMode no_grad(run.session, false);
+    for (const NamedParameter& p : named_parameters(network)) {
+        p.tensor->set_requires_grad(false);
+        if (is_half(p.tensor->dtype())) cast_in_place(*p.tensor, DType::float32);
+    }
+    if (plan.auto_clear_cache && run.stack.prepare_empties_cache()) run.session.recorder.empty_cache();
+    if (!run.plan.load.quantization || !plan.use_gradient_checkpointing) return;
+    // The arguments are passed on as {} where there are none; torch's own default is then reentrant.
+    const bool reentrant = plan.use_reentrant.value_or(true);
+    if (reentrant) require_input_grads(network);
+    enable_checkpointing(run, network, reentrant);
+}
+
+void cast_adapted(const Run& run, Network& network) {
+    const GradMode no_grad(run.session, false);
+    if (run.plan.trl_casting_to_bf16) {
+        // The embedding's module has a weight of its own; its adapter's matrices have not.
+        const bool whole = network.embed.weight.dtype() == DType::float32;
+        for (const NamedParameter& p : named_parameters(network)) {
+            if (is_norm(p)) cast_in_place(*p.tensor, DType::float32);
+            if (!whole && p.name.find("lora_embedding") != std::string::npos) continue;
+            if (is_head_or_embedding(p) && p.tensor->dtype() == DType::float32)
+                cast_in_place(*p.tensor, DType::bfloat16);
+        }
+    }
+    if (!run.plan.load.cast_after_adapter) return;
+    const DType dtype = *run.plan.load.cast_after_adapter;
+    for (const NamedParameter& p : named_parameters(network)) cast_in_place(*p.tensor, dtype);
+    // Module.to casts floating-point buffers as well.
+    for (const Tensor& buffer : network.buffers) cast_in_place(buffer, dtype);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,22 @@
+// What is done to a loaded network before it is trained: casts, checkpointing, hooks.
+#pragma once
+
+#include <optional>
+
+#include "model/context.hpp"
+
+namespace vramfit::model {
+
+/// PreTrainedModel.gradient_checkpointing_enable; `reentrant` is use_reentrant where arguments give it.
+void enable_checkpointing(const Run& run, Network& network, std::optional<bool> reentrant);
+
+/// PreTrainedModel.enable_input_require_grads.
+void require_input_grads(Network& network);
+
+/// peft.prepare_model_for_kbit_training.
+void prepare_for_kbit_training(const Run& run, Network& network);
+
+/// trl's peft_module_casting_to_bf16 and model.to(dtype), after get_peft_model.
+void cast_adapted(const Run& run, Network& network);
+
+}  // namespace vramfit::model

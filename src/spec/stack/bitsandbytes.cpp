@@ -1,0 +1,21 @@
+// What changed between versions of bitsandbytes.
+#include "vramfit/spec/stack.hpp"
+
+namespace vramfit {
+
+// backends/cuda/ops.py bitsandbytes::gemm_4bit, pull request 1949.
+bool Stack::product_4bit_is_an_operator() const { return bitsandbytes >= Version{0, 50, 0}; }
+
+// nn/modules.py Linear4bit.__init__: compute_type_is_set is False whatever was given, up to 0.46.
+bool Stack::layers_4bit_take_input_dtype() const { return bitsandbytes < Version{0, 47, 0}; }
+
+// autograd/_functions.py MatMul4Bit.forward: ctx.tensors = (A, B); (None, B) from 0.43.2 on.
+bool Stack::matmul_4bit_keeps_its_input() const { return bitsandbytes < Version{0, 43, 2}; }
+
+// functional.py quantize_4bit: absmax -= offset; from 0.46 on quantize_blockwise(absmax - offset).
+bool Stack::absmax_is_centred_in_place() const { return bitsandbytes < Version{0, 46, 0}; }
+
+// functional.py quantize_blockwise: code=code.to(A.device, copy=True) from 0.46 on.
+bool Stack::nested_code_is_shared() const { return bitsandbytes < Version{0, 46, 0}; }
+
+}  // namespace vramfit
