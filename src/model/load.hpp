@@ -5,7 +5,8 @@
 
 namespace vramfit::model {
 
-/// Loads every tensor of the checkpoint in the order of the loader, quantizing on the way, as the stack's transformers does.
+/// Loads every tensor of the checkpoint in the order of the loader, quantizing on the way, as the stack's transformers
+/// does.
 Network load(const Run& run);
 
 }  // namespace vramfit::model

@@ -1,4 +1,5 @@
-// peft 0.10 to 0.21.2 utils/other.py prepare_model_for_kbit_training; transformers modeling_utils.py, gradient checkpointing.
+// peft 0.10 to 0.21.2 utils/other.py prepare_model_for_kbit_training; transformers modeling_utils.py, gradient
+// checkpointing.
 #include "model/prepare.hpp"
 
 #include "engine/ops/copy.hpp"

@@ -1,4 +1,5 @@
-// bitsandbytes 0.43.1 to 0.50.2: functional.py quantize_4bit, nn/modules.py Linear4bit, autograd/_functions.py MatMul4Bit.
+// bitsandbytes 0.43.1 to 0.50.2: functional.py quantize_4bit, nn/modules.py Linear4bit, autograd/_functions.py
+// MatMul4Bit.
 #include "model/quantized.hpp"
 
 #include "engine/node.hpp"

@@ -24,7 +24,6 @@ void count_parameters(Network& network, Program& program) {
 void run_all(const Run& run) {
     Session& session = run.session;
     const TrainPlan& plan = run.plan;
-    const Stack& stack = run.stack;
     session.recorder.begin({PhaseKind::load});
     Network network = load(run);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);

@@ -26,22 +26,22 @@ struct Stack {
     bool cublaslt_workspace_stays() const;  ///< cublasLt's scratch is kept for each thread
 
     // transformers
-    bool checkpointing_is_reentrant() const;  ///< without gradient_checkpointing_kwargs
+    bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
-    bool config_head_dim_counts() const;      ///< llama, mistral and qwen2 use the config's head_dim
-    bool knows_newer_rotary() const;          ///< rotary types beyond linear and dynamic
+    bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
+    bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
 
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
-    bool adapters_take_compute_dtype() const;      ///< of a 4-bit layer, before they are cast up; else they stay float32
-    bool prepare_empties_cache() const;            ///< prepare_model_for_kbit_training
+    bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
+    bool prepare_empties_cache() const;        ///< prepare_model_for_kbit_training
 
     // bitsandbytes
-    bool product_4bit_is_an_operator() const;  ///< bitsandbytes::gemm_4bit with a fused kernel
-    bool layers_4bit_take_input_dtype() const; ///< Linear4bit: the first input decides the compute dtype
-    bool matmul_4bit_keeps_its_input() const;  ///< in attributes of ctx, beside autograd
-    bool absmax_is_centred_in_place() const;   ///< quantize_4bit with double quantization
-    bool nested_code_is_shared() const;        ///< quantize_blockwise: no copy of the code table
+    bool product_4bit_is_an_operator() const;   ///< bitsandbytes::gemm_4bit with a fused kernel
+    bool layers_4bit_take_input_dtype() const;  ///< Linear4bit: the first input decides the compute dtype
+    bool matmul_4bit_keeps_its_input() const;   ///< in attributes of ctx, beside autograd
+    bool absmax_is_centred_in_place() const;    ///< quantize_4bit with double quantization
+    bool nested_code_is_shared() const;         ///< quantize_blockwise: no copy of the code table
 
     // trl
     bool sft_prepares_model() const;  ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
