@@ -39,6 +39,7 @@ std::uint32_t Recorder::alloc(std::int64_t bytes, Op op) {
 }
 
 void Recorder::free(std::uint32_t id, std::int64_t bytes) {
+    if (stopped_) return;
     if (keep_ == Keep::summary)
         requested_ -= bytes;
     else if (id != kNoId)

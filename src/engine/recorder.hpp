@@ -37,6 +37,9 @@ class Recorder {
     void begin(const Phase& phase);
     void mark(std::string name);
 
+    /// The run is over: what dies from now on belongs to no window.
+    void stop() { stopped_ = true; }
+
     /// Every size-dependent decision passes here; equal signatures mean equal event sequences.
     std::int64_t decide(Question question, std::int64_t answer);
     /// A decision about where a tensor lives that changes no other event (paged optimizer states).
@@ -65,6 +68,7 @@ class Recorder {
     std::int64_t managed_ = 0;
     std::int64_t states_ = 0;  ///< optimizer states among `requested_`
     Phase phase_;
+    bool stopped_ = false;
 };
 
 }  // namespace vramfit::engine

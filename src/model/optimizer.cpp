@@ -1,30 +1,81 @@
-// The table of optimizers.
+// Choice and construction of optimizers, and their parameter groups.
 #include "model/optimizer.hpp"
+
+#include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
-#include "model/optimizers/adamw_torch.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
 namespace {
-const OptimizerType* const kOptimizers[] = {&kAdamwTorch};
+
+bool ends_with_or_dot(const std::string& name, const std::string& word, bool at_start) {
+    for (std::size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        const bool starts = !at_start || at == 0 || name[at - 1] == '.';
+        if (starts && (end == name.size() || name[end] == '.')) return true;
+    }
+    return false;
 }
+
+/// transformers 5.17 trainer.py get_decay_parameter_names: bias, layernorm, rmsnorm, (^|.)norm($|.), _norm($|.).
+bool decays(std::string name) {
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const char* word : {"bias", "layernorm", "rmsnorm"})
+        if (name.find(word) != std::string::npos) return false;
+    return !ends_with_or_dot(name, "norm", true) && !ends_with_or_dot(name, "_norm", false);
+}
+
+}  // namespace
 
 const OptimizerType& optimizer_of(const std::string& name) {
-    for (const OptimizerType* o : kOptimizers)
-        if (name == o->name) return *o;
-    throw Error(ErrorKind::unsupported, "optim", fmt::format("\"{}\" is not supported", name));
+    std::vector<std::string> known;
+    for (const OptimizerType* o : all_optimizers()) {
+        if (name == o->name || (o->alias && name == o->alias)) return *o;
+        known.emplace_back(o->name);
+    }
+    throw Error(ErrorKind::unsupported, "training.optim", fmt::format("the optimizer '{}' is not supported", name),
+                fmt::format("supported: {}", fmt::join(known, ", ")));
 }
 
-Optimizer make_optimizer(engine::Session& session, const std::string& name, std::vector<ParameterGroup> groups) {
+Optimizer make_optimizer(engine::Session& session, const TrainingPlan& plan, std::vector<ParameterGroup> groups) {
     Optimizer o;
-    o.type = &optimizer_of(name);
+    o.type = &optimizer_of(plan.optim);
+    o.arguments = plan.optim_args;
     o.groups = std::move(groups);
     for (const ParameterGroup& g : o.groups) o.states.emplace_back(g.parameters.size());
     if (o.type->construct) o.type->construct(session, o);
     return o;
+}
+
+void zero_grad(Optimizer& optimizer) {
+    for (const ParameterGroup& group : optimizer.groups)
+        for (const NamedParameter& p : group.parameters) (*p.tensor)->grad.reset();
+}
+
+std::vector<ParameterGroup> decay_groups(Network& network) {
+    ParameterGroup decay{{}, true}, no_decay{{}, false};
+    for (const NamedParameter& p : trainable_parameters(network))
+        (decays(p.name) ? decay : no_decay).parameters.push_back(p);
+    return {decay, no_decay};
+}
+
+std::vector<std::vector<std::size_t>> positions_by_dtype(const std::vector<Tensor>& tensors) {
+    // ATen/native/ForeachUtils.h: a std::unordered_map, which libstdc++ walks from the last key that came in.
+    std::vector<DType> dtypes;
+    for (const Tensor& t : tensors)
+        if (std::find(dtypes.begin(), dtypes.end(), t.dtype()) == dtypes.end()) dtypes.push_back(t.dtype());
+    std::vector<std::vector<std::size_t>> out;
+    for (auto dtype = dtypes.rbegin(); dtype != dtypes.rend(); ++dtype) {
+        auto& group = out.emplace_back();
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            if (tensors[i].dtype() == *dtype) group.push_back(i);
+    }
+    return out;
 }
 
 }  // namespace vramfit::model

@@ -1,4 +1,4 @@
-// transformers 5.17 trainer.py: _inner_training_loop, _run_epoch, training_step, compute_loss.
+// transformers 5.17 trainer.py: _prepare_for_training, _run_epoch, training_step, compute_loss.
 #include <fmt/format.h>
 
 #include "engine/backward.hpp"
@@ -6,9 +6,11 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
-#include "model/causal_lm.hpp"
+#include "model/batch.hpp"
 #include "model/clip.hpp"
+#include "model/grad_scaler.hpp"
 #include "model/loops.hpp"
+#include "model/mixed_precision.hpp"
 #include "model/optimizer.hpp"
 
 namespace vramfit::model {
@@ -17,88 +19,132 @@ using namespace engine;
 
 namespace {
 
-Batch fetch(const Run& run) {
-    const Dims shape{run.plan.training.per_device_train_batch_size, run.plan.batch.sequence_length};
-    const Tensor host = host_tensor(run.session, shape, DType::int64);
-    Batch batch;
-    batch.input_ids = to_device(host);
-    batch.labels = to_device(host);
-    if (run.plan.batch.attention_mask != AttentionMask::absent) batch.attention_mask = to_device(host);
-    return batch;
-}
+/// Attributes of the Trainer object: they live longer than the loop.
+struct Trainer {
+    const Run& run;
+    Network& network;
+    Optimizer optimizer;
+    GradScaler scaler;
+    Tensor total_loss;  ///< _tr_loss
 
-/// _get_num_items_in_batch: labels that count.
+    Session& session() const { return run.session; }
+    const TrainingPlan& args() const { return run.plan.training; }
+};
+
+/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first.
 Tensor count_items(const std::vector<Batch>& batches) {
     Tensor total;
     for (const Batch& batch : batches) {
-        const Tensor shifted = slice(batch.labels, -1, 1, batch.labels.size(-1));
-        const Tensor valid = compare(Op::ne, shifted);
-        const Tensor count = sum_all(valid);
+        const Tensor labels = slice(batch.labels, -1, 1, batch.labels.size(-1));
+        const Tensor count = sum_all(compare(Op::ne, labels));
         total = total.defined() ? add(total, count) : add(count, 0);
     }
     return total;
 }
 
-std::vector<ParameterGroup> parameter_groups(Network& network) {
-    ParameterGroup decay{{}, true}, no_decay{{}, false};
-    for (const NamedParameter& p : trainable_parameters(network))
-        (p.norm_or_bias ? no_decay : decay).parameters.push_back(p);
-    return {decay, no_decay};
+/// accelerate 1.15 accelerator.py backward.
+void accelerator_backward(Trainer& trainer, const Tensor& whole) {
+    const Tensor loss = div(whole, 1);
+    if (trainer.args().fp16)
+        backward(trainer.scaler.scale(loss));
+    else
+        backward(loss);
 }
 
-void zero_grad(Network& network) {
-    for (const NamedParameter& p : named_parameters(network)) (*p.tensor)->grad.reset();
+/// compute_loss: the model's loss, multiplied in place by the number of processes.
+Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+    const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
+    Tensor loss = outputs.loss;
+    mul_(loss, 1);
+    return loss;
+}
+
+Tensor training_step(Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+    const Tensor loss = compute_loss(trainer, batch, items, place);
+    Recorder& recorder = trainer.session().recorder;
+    if (place.micro + 1 == trainer.args().gradient_accumulation_steps || place.micro < 0)
+        recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
+    recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
+    accelerator_backward(trainer, loss);
+    recorder.fresh = Category::temporaries;
+    return detach(loss);
+}
+
+/// logging_nan_inf_filter, of a finite loss; then it is added to the sum.
+void log_loss(const Trainer& trainer, const Tensor& loss) {
+    { const Tensor is_nan = compare(Op::ne, loss); }
+    {
+        const Tensor magnitude = pointwise_result(loss, loss.dtype(), Op::abs);
+        const Tensor is_inf = compare(Op::eq, magnitude);
+    }
+    add_(trainer.total_loss, loss);
+}
+
+/// accelerator.clip_grad_norm_, called for the norm alone where max_grad_norm is 0 (_get_grad_norm).
+Tensor clip(Trainer& trainer) {
+    if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
+    return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network));
+}
+
+void optimizer_step(Trainer& trainer, std::int32_t step) {
+    Session& session = trainer.session();
+    Optimizer& optimizer = trainer.optimizer;
+    session.recorder.begin({PhaseKind::optimizer, step});
+    const GradMode no_grad(session, false);
+    if (optimizer.type->step) {
+        if (trainer.args().fp16)
+            trainer.scaler.step(session, optimizer);
+        else
+            optimizer.type->step(session, optimizer);
+    }
+    session.recorder.begin({PhaseKind::zero_grad, step});
+    for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
+    session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
+}
+
+/// _run_epoch: what it holds from one update to the next are its local variables, dropped when it returns.
+void run_epoch(Trainer& trainer) {
+    Session& session = trainer.session();
+    const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
+    std::vector<Batch> batches;
+    Tensor items, grad_norm, step_loss;
+    for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
+        session.recorder.begin({PhaseKind::inputs, step, micros > 1 ? 0 : -1});
+        {
+            std::vector<Batch> next;
+            for (int i = 0; i < micros; ++i) next.push_back(fetch_batch(trainer.run));
+            Tensor count = count_items(next);
+            batches = std::move(next);
+            items = std::move(count);
+        }
+        for (std::int32_t micro = 0; micro < micros; ++micro) {
+            if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
+            const Place place{step, micros > 1 ? micro : -1};
+            step_loss = training_step(trainer, batches[static_cast<std::size_t>(micro)], items, place);
+            log_loss(trainer, step_loss);
+        }
+        grad_norm.reset();
+        session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
+        session.recorder.begin({PhaseKind::clip, step});
+        grad_norm = clip(trainer);
+        optimizer_step(trainer, step);
+    }
+    session.recorder.begin({PhaseKind::train_end});
 }
 
 }  // namespace
 
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
-    const auto micros = run.plan.training.gradient_accumulation_steps;
     session.recorder.begin({PhaseKind::trainer});
-    Optimizer optimizer = make_optimizer(session, run.plan.training.optim, parameter_groups(network));
+    Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(network)), {}, {}};
+    // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
+    trainer.optimizer.embeddings_in_32bit = trainer.optimizer.type->is_8bit;
     session.recorder.mark("resident");
-    Tensor total_loss = empty(session, {}, DType::float32, Op::to_copy);
-    std::vector<Batch> batches;
-    Tensor items, grad_norm, step_loss;
-    for (std::int32_t step = 0; step < run.plan.loop.steps; ++step) {
-        const std::int32_t first = micros > 1 ? 0 : -1;
-        session.recorder.begin({PhaseKind::inputs, step, first});
-        {
-            std::vector<Batch> next;
-            for (int i = 0; i < micros; ++i) next.push_back(fetch(run));
-            Tensor count = count_items(next);
-            batches = std::move(next);
-            items = std::move(count);
-        }
-        for (std::int32_t micro = 0; micro < micros; ++micro) {
-            const Place place{step, micros > 1 ? micro : -1};
-            if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
-            Tensor loss = causal_lm(run, network, batches[static_cast<std::size_t>(micro)], items, place).loss;
-            session.recorder.mark(fmt::format("step{}.after_forward", step + 1));
-            session.recorder.begin({PhaseKind::backward_loss, step, place.micro});
-            {
-                const Tensor scaled = div(loss, 1);
-                backward(scaled);
-            }
-            session.recorder.fresh = Category::temporaries;
-            step_loss = detach(loss);
-            loss.reset();
-            {
-                const Tensor nan = compare(Op::ne, step_loss);
-            }
-            add_(total_loss, step_loss);
-        }
-        session.recorder.begin({PhaseKind::clip, step});
-        grad_norm = clip_grad_norm(session, trainable_parameters(network));
-        session.recorder.begin({PhaseKind::optimizer, step});
-        optimizer.type->step(session, optimizer);
-        session.recorder.begin({PhaseKind::zero_grad, step});
-        zero_grad(network);
-        session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
-    }
-    session.recorder.begin({PhaseKind::train_end});
+    trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
+    run_epoch(trainer);
     session.recorder.mark("allocated_end");
+    session.recorder.stop();
 }
 
 }  // namespace vramfit::model

@@ -16,6 +16,7 @@ const char* base_name(PhaseKind kind) {
         case PhaseKind::prepare: return "prepare";
         case PhaseKind::adapters: return "adapters";
         case PhaseKind::trainer: return "trainer";
+        case PhaseKind::batch: return "batch";
         case PhaseKind::inputs: return "inputs";
         case PhaseKind::embedding: return "embedding";
         case PhaseKind::forward_layer: return "forward";

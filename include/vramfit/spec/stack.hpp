@@ -2,6 +2,7 @@
 // Each answer stands in src/spec/stack/<library>.cpp with its source; model code never compares versions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "vramfit/spec/version.hpp"
@@ -30,6 +31,7 @@ struct Stack {
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
+    bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
@@ -42,6 +44,7 @@ struct Stack {
     bool matmul_4bit_keeps_its_input() const;   ///< in attributes of ctx, beside autograd
     bool absmax_is_centred_in_place() const;    ///< quantize_4bit with double quantization
     bool nested_code_is_shared() const;         ///< quantize_blockwise: no copy of the code table
+    std::int64_t optimizer_block_size() const;  ///< elements of an 8-bit state for one absmax
 
     // trl
     bool sft_prepares_model() const;  ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself

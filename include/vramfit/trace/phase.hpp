@@ -12,6 +12,7 @@ enum class PhaseKind : std::uint8_t {
     prepare,
     adapters,
     trainer,
+    batch,  ///< a batch that is moved once, before the steps
     inputs,
     embedding,
     forward_layer,

@@ -132,6 +132,10 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 
 Tensor mul(const Tensor& a, Scalar b) { return saves_nothing(a, result_type(a, b), Op::mul, kScaleBackward); }
 
+void mul_(const Tensor& a, Scalar) {
+    if (needs_grad(a)) set_history(a, unary_node(a, kScaleBackward));
+}
+
 Tensor div(const Tensor& a, const Tensor& b) {
     Ref<Node> node;
     if (needs_grad(a, b)) {

@@ -1,49 +1,34 @@
-// torch.optim.AdamW with foreach (torch 2.2 to 2.11 torch/optim/adam.py, adamw.py: _init_group, _multi_tensor_adam).
-#include "model/optimizers/adamw_torch.hpp"
+// torch.optim.AdamW as Trainer builds it: the foreach implementation, which torch chooses for all parameters on a card.
+#include "model/optimizer.hpp"
+#include "model/optimizers/shared/adam.hpp"
 
-#include <map>
+namespace vramfit::optimizers {
 
-#include "engine/ops/copy.hpp"
-
-namespace vramfit::model {
-
-using namespace engine;
+using namespace model;
 
 namespace {
 
-Tensor state_like(const Tensor& parameter) {
-    Tensor t = zeros_like(parameter);
-    label(t, Category::optimizer_states);
-    return t;
-}
-
-void step(Session& session, Optimizer& optimizer) {
+// torch 2.2 optim/adamw.py and 2.11 optim/adam.py _multi_tensor_adam: exp_avg_sq_sqrt is the only temporary. The
+// square roots of one dtype live until those of the next are made.
+void step(engine::Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
-        const ParameterGroup& group = optimizer.groups[g];
-        std::vector<Tensor> second;
-        for (std::size_t i = 0; i < group.parameters.size(); ++i) {
-            const Tensor& p = *group.parameters[i].tensor;
-            if (!p->grad) continue;
-            OptimizerState& state = optimizer.states[g][i];
-            if (state.empty()) {
-                state.push_back(state_like(p));
-                state.push_back(state_like(p));
+        const std::vector<Tensor> second = adam_second_moments(session, optimizer, g, false);
+        std::vector<Tensor> roots;
+        for (const auto& group : positions_by_dtype(second)) {
+            std::vector<Tensor> next;
+            for (const std::size_t i : group) {
+                const Tensor& t = second[i];
+                next.push_back(
+                    engine::empty_strided(session, t.sizes(), t.strides(), t.dtype(), engine::Op::foreach_sqrt));
             }
-            second.push_back(state[1]);
-        }
-        // _group_tensors_by_device_and_dtype: one pass for each dtype; the square roots of a pass live together.
-        std::map<DType, std::vector<Tensor>> by_dtype;
-        for (const Tensor& t : second) by_dtype[t.dtype()].push_back(t);
-        for (const auto& [dtype, tensors] : by_dtype) {
-            std::vector<Tensor> roots;
-            for (const Tensor& t : tensors)
-                roots.push_back(empty_strided(session, t.sizes(), t.strides(), t.dtype(), Op::foreach_sqrt));
+            roots = std::move(next);
         }
     }
 }
 
 }  // namespace
 
-const OptimizerType kAdamwTorch{"adamw_torch", nullptr, step};
+extern const OptimizerType adamw_torch_entry;
+const OptimizerType adamw_torch_entry{"adamw_torch", nullptr, nullptr, step};
 
-}  // namespace vramfit::model
+}  // namespace vramfit::optimizers

@@ -18,4 +18,7 @@ bool Stack::absmax_is_centred_in_place() const { return bitsandbytes < Version{0
 // functional.py quantize_blockwise: code=code.to(A.device, copy=True) from 0.46 on.
 bool Stack::nested_code_is_shared() const { return bitsandbytes < Version{0, 46, 0}; }
 
+// optim/optimizer.py Optimizer2State.init_state: 2048 in 0.43.3, 256 from 0.44.0 on.
+std::int64_t Stack::optimizer_block_size() const { return bitsandbytes < Version{0, 44, 0} ? 2048 : 256; }
+
 }  // namespace vramfit

@@ -1,0 +1,24 @@
+// The batches of transformers' default collator, and of a loop that moves one dictionary.
+#include "model/batch.hpp"
+
+#include "engine/ops/copy.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+// accelerate data_loader.py DataLoaderShard, utils/operations.py send_to_device: key by key. A collator stacks rows,
+// so that labels are a tensor of their own; the plain loop moves an object that stands there twice only once.
+Batch fetch_batch(const Run& run, std::int64_t length) {
+    const BatchPlan& plan = run.plan.batch;
+    const Dims shape{run.plan.training.per_device_train_batch_size, length > 0 ? length : plan.sequence_length};
+    const Tensor host = host_tensor(run.session, shape, DType::int64);
+    const bool shared = plan.labels == Labels::same_tensor && run.plan.loop.kind == LoopKind::plain;
+    Batch batch;
+    batch.input_ids = to_device(host);
+    if (plan.labels != Labels::absent) batch.labels = shared ? batch.input_ids : to_device(host);
+    if (plan.attention_mask != AttentionMask::absent) batch.attention_mask = to_device(host);
+    return batch;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,35 @@
+// accelerate 0.29 to 1.15 accelerator.py prepare_model, utils/operations.py ConvertOutputsToFp32.
+#include "model/mixed_precision.hpp"
+
+#include "engine/autocast.hpp"
+#include "engine/ops/copy.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// convert_to_fp32: a new output, made while the old one is still held.
+Output to_float32(const Output& output) {
+    Output converted = output;
+    for (Tensor* t : {&converted.loss, &converted.logits})
+        if (t->defined()) *t = to(*t, DType::float32);
+    return converted;
+}
+
+}  // namespace
+
+Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                        const Place& place) {
+    const TrainingPlan& training = run.plan.training;
+    if (!training.bf16 && !training.fp16) return causal_lm(run, network, batch, items, place);
+    Output output;
+    {
+        const AutocastScope autocast(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
+        output = causal_lm(run, network, batch, items, place);
+    }
+    return to_float32(output);
+}
+
+}  // namespace vramfit::model
