@@ -87,7 +87,8 @@ struct Network {
     Norm norm;
     Linear head;
     bool tied = false;                  ///< head.weight is embed.weight
-    std::vector<Tensor> buffers;        ///< inv_freq and the like
+    std::vector<Tensor> buffers;        ///< inv_freq and the like; in older releases one for each layer
+    std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
     Tensor dynamic_code;                ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
 };

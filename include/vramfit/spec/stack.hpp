@@ -29,6 +29,8 @@ struct Stack {
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
+    bool loader_sorts_tensors() const;                ///< and warms up the allocator; before, modules' order
+    bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args

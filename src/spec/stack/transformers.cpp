@@ -17,7 +17,14 @@ bool Stack::knows_newer_rotary() const { return transformers >= Version{4, 43, 0
 // modeling_utils.py gradient_checkpointing_enable: needs_embedding_grads; before, only for adapters of its own.
 bool Stack::checkpointing_requires_input_grads() const { return transformers >= Version{5, 0, 0}; }
 
-// 4.40 trainer.py get_optimizer_cls_and_kwargs gives SGD only the learning rate, 5.17 trainer_optimizer.py _get_sgd more.
+// 4.40 trainer.py get_optimizer_cls_and_kwargs gives SGD only the learning rate, 5.17 trainer_optimizer.py _get_sgd
+// more.
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
+
+// core_model_loading.py came with 5.0; before, modeling_utils.py _load_state_dict_into_meta_model and accelerate.
+bool Stack::loader_sorts_tensors() const { return transformers >= Version{5, 0, 0}; }
+
+// quantizers_utils.py should_convert_module, 5.0; before, integrations/bitsandbytes.py _replace_with_bnb_linear.
+bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{5, 0, 0}; }
 
 }  // namespace vramfit

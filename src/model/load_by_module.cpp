@@ -1,0 +1,77 @@
+// The loader of transformers 4.x (modeling_utils.py _load_state_dict_into_meta_model) and accelerate's dispatch_model.
+#include "engine/session.hpp"
+#include "model/load_entries.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// module.state_dict(): each doubly quantized layer copies its code table while the dictionary lives
+/// (bitsandbytes functional.py QuantState.as_dict).
+void state_dict(Session& session, const std::vector<const Linear*>& module) {
+    std::vector<Tensor> copies;
+    for (const Linear* l : module)
+        if (l->quantized && l->quantized->nested_code.defined())
+            copies.push_back(empty(session, l->quantized->nested_code.sizes(), DType::float32, Op::clone));
+}
+
+void state_dicts_of_leaves(Session& session, const std::vector<const Linear*>& module) {
+    state_dict(session, module);
+    for (const Linear* l : module) state_dict(session, {l});
+}
+
+/// accelerate 0.29.3 hooks.py attach_execution_device_hook: every module below the root is asked whether it is empty.
+void attach_hooks(Session& session, const Network& network) {
+    std::vector<const Linear*> decoder;
+    for (const DecoderLayer& l : network.layers)
+        for (const Linear* linear : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) decoder.push_back(linear);
+    state_dict(session, decoder);  // model
+    state_dict(session, decoder);  // model.layers
+    for (const DecoderLayer& l : network.layers) {
+        state_dict(session, {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down});
+        state_dicts_of_leaves(session, {&l.q, &l.k, &l.v, &l.o});
+        state_dicts_of_leaves(session, {&l.gate, &l.up, &l.down});
+    }
+    state_dict(session, {&network.head});
+}
+
+/// transformers 4.40.2 models/*/modeling_*.py: each layer's rotary embedding has its own buffers; Gemma's makes them
+/// in the first forward.
+void move_buffers(const Run& run, Network& network) {
+    if (run.spec.model_type == "gemma") return;
+    const std::int64_t width = run.spec.head_dim;
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+        network.buffers.push_back(empty(run.session, {width / 2}, DType::float32, Op::to_copy));
+        for (int table = 0; table < 2; ++table)
+            network.rotary_caches.push_back(
+                empty(run.session, {run.spec.max_position_embeddings, width}, run.plan.load.dtype, Op::to_copy));
+    }
+}
+
+/// dispatch_model: check_device_map lists the state dict; then the root's hook moves what is still in host memory.
+void dispatch(const Run& run, Network& network) {
+    const bool hooks = run.plan.load.quantization.has_value();
+    std::vector<const Linear*> all;
+    for (const Linear* l : linears(network)) all.push_back(l);
+    state_dict(run.session, all);
+    move_buffers(run, network);
+    if (hooks) attach_hooks(run.session, network);
+}
+
+}  // namespace
+
+Network load_by_module(const Run& run) {
+    if (run.plan.load.shard_size)
+        throw Error(ErrorKind::unsupported, "load.shard_size", "files of other sizes are not supported yet",
+                    "leave it out");
+    Network network = make_network(run.spec);
+    for (const Entry& e : checkpoint_entries(run, network)) load_entry(run, network, e);
+    if (network.tied) network.head.weight = network.embed.weight;
+    dispatch(run, network);
+    return network;
+}
+
+}  // namespace vramfit::model
