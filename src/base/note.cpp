@@ -11,6 +11,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::assumed_context: return "assumed_context";
         case NoteKind::assumed_card: return "assumed_card";
         case NoteKind::marketed_size: return "marketed_size";
+        case NoteKind::flags_before_job: return "flags_before_job";
         case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
     }
     return "unknown";

@@ -5,11 +5,16 @@
 
 namespace vramfit::cli {
 
-// extern const Command predict_command;
+extern const Command predict_command;
+extern const Command timeline_command;
+extern const Command models_command;
+extern const Command gpus_command;
+extern const Command stacks_command;
+extern const Command replay_command;
 
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
-        // &predict_command,
+        &predict_command, &timeline_command, &models_command, &gpus_command, &stacks_command, &replay_command,
     };
     return all;
 }

@@ -2,21 +2,29 @@
 #include "cli/output.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
 
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
 namespace {
 
-[[noreturn]] void fail(const std::string& where) {
-    throw Error(ErrorKind::invalid, where, std::strerror(errno), "the output is incomplete; write it somewhere else");
+[[noreturn]] void fail(const std::string& where, const char* hint) {
+    throw Error(ErrorKind::invalid, where, std::strerror(errno), hint);
 }
 
-void write_all(int file, std::string_view text, const std::string& where) {
+constexpr const char* kIncomplete = "the output is incomplete; write it somewhere else";
+constexpr const char* kUntouched = "nothing was written; choose another --output";
+
+void write_all(int file, std::string_view text, const std::string& where, const char* hint) {
     while (!text.empty()) {
         const auto written = ::write(file, text.data(), text.size());
         if (written >= 0) {
@@ -24,8 +32,48 @@ void write_all(int file, std::string_view text, const std::string& where) {
         } else if (errno == EPIPE) {
             return;
         } else if (errno != EINTR) {
-            fail(where);
+            fail(where, hint);
         }
+    }
+}
+
+/// Devices, pipes and the like, which have no content that could be half new.
+void write_in_place(std::string_view text, const std::string& path) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) fail(path, kUntouched);
+    try {
+        write_all(file, text, path, kIncomplete);
+    } catch (...) {
+        ::close(file);
+        throw;
+    }
+    if (::close(file) != 0) fail(path, kIncomplete);
+}
+
+/// The permissions of a file that is replaced, or those of a new one.
+mode_t mode_of(const struct stat* old) {
+    if (old) return old->st_mode & 07777;
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return 0666 & ~mask;
+}
+
+/// Writes a file beside `path` and gives it that name when it is complete.
+void replace(std::string_view text, const std::string& path, mode_t mode) {
+    std::string temporary = fmt::format("{}.XXXXXX", path);
+    const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+    if (file < 0) fail(path, kUntouched);
+    bool open = true;
+    try {
+        write_all(file, text, path, kUntouched);
+        if (::fchmod(file, mode) != 0) fail(path, kUntouched);
+        open = false;
+        if (::close(file) != 0) fail(path, kUntouched);
+        if (::rename(temporary.c_str(), path.c_str()) != 0) fail(path, kUntouched);
+    } catch (...) {
+        if (open) ::close(file);
+        ::unlink(temporary.c_str());
+        throw;
     }
 }
 
@@ -33,22 +81,15 @@ void write_all(int file, std::string_view text, const std::string& where) {
 
 void write_result(std::string_view text, const std::string& path) {
     if (path.empty() || path == "-") {
-        write_all(STDOUT_FILENO, text, "standard output");
+        write_all(STDOUT_FILENO, text, "standard output", kIncomplete);
         return;
     }
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) {
-        fail(path);
-    }
-    try {
-        write_all(file, text, path);
-    } catch (...) {
-        ::close(file);
-        throw;
-    }
-    if (::close(file) != 0) {
-        fail(path);
-    }
+    struct stat old {};
+    const bool exists = ::stat(path.c_str(), &old) == 0;
+    if (exists && !S_ISREG(old.st_mode)) return write_in_place(text, path);
+    // A link stays a link: what it points to is replaced.
+    const std::unique_ptr<char, void (*)(void*)> real(exists ? ::realpath(path.c_str(), nullptr) : nullptr, std::free);
+    replace(text, real ? real.get() : path, mode_of(exists ? &old : nullptr));
 }
 
 }  // namespace vramfit::cli

@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/errors.hpp"
+#include "cli/help.hpp"
 #include "cli/log.hpp"
 #include "cli/output.hpp"
 #include "vramfit/base/error.hpp"
@@ -60,6 +61,7 @@ Error unknown_argument(const CLI::App& app, std::string argument) {
 ExitStatus parse_and_run(int argc, const char* const* argv) {
     CLI::App app{"Predicts the GPU memory of LLM fine-tuning before launch", "vramfit"};
     app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION);
+    app.get_formatter()->column_width(kHelpColumn);
     app.fallthrough();  // -v may also follow the command
     int verbosity = 0;
     app.add_flag("-v,--verbose", verbosity, "Say on standard error what is done; -vv says more");

@@ -13,6 +13,7 @@ enum class NoteKind {
     assumed_context,         ///< no measured CUDA context for this card
     assumed_card,            ///< no card given: capability and multiprocessors of the default card
     marketed_size,           ///< a size was given, not a card: what CUDA reports may be less
+    flags_before_job,        ///< flags went before what the job file says
     workspace_not_modelled,  ///< a library's scratch that is not in the table
 };
 

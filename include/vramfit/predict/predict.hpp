@@ -2,6 +2,8 @@
 #pragma once
 
 #include "vramfit/predict/prediction.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/trace/program.hpp"
 
 namespace vramfit {
 
@@ -9,7 +11,14 @@ namespace vramfit {
 /// equal answers. Throws Error (invalid, unsupported).
 Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device);
 
+/// The same; the job's own notes come first.
+Prediction predict(const Job& job);
+
 /// The windows of the same run.
 Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device);
+Timeline timeline(const Job& job);
+
+/// The program of the same run, after the plan was checked.
+Program program_of(const Job& job);
 
 }  // namespace vramfit

@@ -20,10 +20,13 @@ namespace vramfit {
 
 enum class Verdict : std::uint8_t { fits, too_large, not_asked };
 
+/// The name in JSON: "too_large".
+const char* name_of(Verdict verdict);
+
 /// Bytes by category at the instant of a peak; they sum to its requested bytes.
 using Shares = std::array<std::int64_t, kCategoryCount>;
 
-/// A named peak of the run.
+/// A named peak of the run: the levels of its highest window.
 struct PeakResult {
     std::string id;      ///< "D", or empty
     std::string name;    ///< "central_autograd"
@@ -32,9 +35,12 @@ struct PeakResult {
     std::int64_t allocated = 0;
     std::int64_t reserved = 0;
     std::int64_t process = 0;  ///< reserved + context
-    Shares shares{};           ///< of `requested`
+    Instant at = 0;            ///< when `requested` is reached
+    Shares shares{};           ///< of `requested`, at that instant
 };
 
+/// The answer. After an out of memory the verdict and `out_of_memory` are those of the card; all levels are those of
+/// the same run on a card that is large enough.
 struct Prediction {
     Verdict verdict = Verdict::not_asked;
     ModelSpec model;
@@ -42,6 +48,7 @@ struct Prediction {
     Stack stack;
     Device device;
     std::string highest;  ///< name of the peak with the most requested bytes
+    Levels peak;          ///< highest of the whole run
     std::vector<PeakResult> peaks;
     Levels after_load;
     Levels resident;
@@ -52,7 +59,8 @@ struct Prediction {
     std::int64_t total_parameters = 0;
     std::optional<OutOfMemory> out_of_memory;
     std::string out_of_memory_window;
-    std::int64_t retries = 0;
+    Levels out_of_memory_levels;  ///< on the card, when the request failed
+    std::int64_t retries = 0;     ///< times the allocator gave its free segments back and asked again
     Notes notes;
 };
 

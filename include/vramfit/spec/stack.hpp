@@ -23,8 +23,14 @@ struct Stack {
     friend bool operator==(const Stack&, const Stack&) = default;
 
     // torch
-    bool mean_saves_its_input() const;      ///< mean(dim) keeps its input for backward
-    bool cublaslt_workspace_stays() const;  ///< cublasLt's scratch is kept for each thread
+    bool mean_saves_its_input() const;                   ///< mean(dim) keeps its input for backward
+    bool cublaslt_workspace_stays() const;               ///< cublasLt's scratch is kept for each thread
+    bool allocator_knows_non_split_rounding() const;     ///< the setting max_non_split_rounding_mb
+    bool allocator_knows_memory_fraction() const;        ///< the setting per_process_memory_fraction
+    bool allocator_knows_large_segment_size() const;     ///< the setting large_segment_size_mb
+    bool allocator_knows_throw_on_device_oom() const;    ///< the setting throw_on_cudamalloc_oom
+    bool allocator_orders_blocks_by_creation() const;    ///< equal free blocks: the earliest block, not the lowest
+    bool allocator_orders_segments_by_creation() const;  ///< equal free blocks: the earliest segment first
 
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs

@@ -11,4 +11,19 @@ bool Stack::mean_saves_its_input() const { return torch < Version{2, 2, 0}; }
 // 156495).
 bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0}; }
 
+// Settings of the caching allocator, by the release that first had them (c10/cuda/CUDAAllocatorConfig.h; from 2.9 on
+// also c10/core/AllocatorConfig.h).
+bool Stack::allocator_knows_non_split_rounding() const { return torch >= Version{2, 6, 0}; }
+bool Stack::allocator_knows_memory_fraction() const { return torch >= Version{2, 10, 0}; }
+bool Stack::allocator_knows_large_segment_size() const { return torch >= Version{2, 11, 0}; }
+bool Stack::allocator_knows_throw_on_device_oom() const { return torch >= Version{2, 12, 0}; }
+
+// c10/cuda/CUDACachingAllocator.cpp, BlockComparatorSize: ties go to the lower address up to 2.11; by creation of the
+// block in 2.12 (pull request 178362), taken back in 2.13 (183489); by creation of the segment in the sources of
+// mid-2026 (183591), taken as 2.14.
+bool Stack::allocator_orders_blocks_by_creation() const {
+    return torch >= Version{2, 12, 0} && torch < Version{2, 13, 0};
+}
+bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 14, 0}; }
+
 }  // namespace vramfit

@@ -1,0 +1,42 @@
+// Report formats: pure functions from results to text, one file for each format in src/report/formats.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "vramfit/predict/prediction.hpp"
+#include "vramfit/report/table.hpp"
+#include "vramfit/trace/program.hpp"
+
+namespace vramfit {
+
+/// What the reader's screen can show.
+struct Layout {
+    int width = 80;       ///< columns
+    bool colour = false;  ///< a terminal that shows colours
+};
+
+/// The windows of a run, and its events if they were asked for.
+struct TimelineReport {
+    std::string model;  ///< name of the network
+    Timeline timeline;
+    std::optional<Program> events;
+};
+
+/// One format. A plug-in; a function it does not have is nullptr.
+struct Format {
+    const char* name;     ///< "text", "json": the word after --format
+    const char* summary;  ///< one line of help
+    int order;            ///< place in help
+    std::string (*prediction)(const Prediction&, const Layout&);
+    std::string (*timeline)(const TimelineReport&, const Layout&);
+    std::string (*table)(const ReportTable&, const Layout&);
+};
+
+/// All formats, in no useful order.
+std::span<const Format* const> all_formats();
+
+/// The format of that name, or nullptr.
+const Format* find_format(std::string_view name);
+
+}  // namespace vramfit

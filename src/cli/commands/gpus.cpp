@@ -1,0 +1,21 @@
+// vramfit gpus: the cards that are known by name.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/fact_tables.hpp"
+#include "cli/report_flags.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+Run add(CLI::App& app) {
+    return add_table_command(app, gpu_table, "Only cards with this text in their name or aliases");
+}
+
+}  // namespace
+
+extern const Command gpus_command;
+const Command gpus_command = {"gpus", "The cards that are known by name", add};
+
+}  // namespace vramfit::cli

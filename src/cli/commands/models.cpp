@@ -1,0 +1,21 @@
+// vramfit models: the built-in models.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/fact_tables.hpp"
+#include "cli/report_flags.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+Run add(CLI::App& app) {
+    return add_table_command(app, model_table, "Only models with this text in their name, id or family");
+}
+
+}  // namespace
+
+extern const Command models_command;
+const Command models_command = {"models", "The built-in models", add};
+
+}  // namespace vramfit::cli

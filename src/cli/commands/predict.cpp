@@ -1,0 +1,45 @@
+// vramfit predict: one configuration.
+#include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/plan_flags.hpp"
+#include "cli/report_flags.hpp"
+#include "vramfit/predict/predict.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+struct Flags {
+    PlanFlags plan;
+    ReportFlags report;
+};
+
+ExitStatus run(const Flags& flags) {
+    const Format& format = flags.report.chosen();
+    const Job job = flags.plan.job();
+    spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
+                 job.device.name);
+    const Prediction prediction = predict(job);
+    flags.report.deliver(format.prediction(prediction, flags.report.layout()));
+    return prediction.verdict == Verdict::too_large ? kTooLarge : kFits;
+}
+
+Run add(CLI::App& app) {
+    auto flags = std::make_shared<Flags>();
+    flags->plan.add(app);
+    flags->report.add(app);
+    app.footer(
+        "Exit status: 0 it fits, or no card was given; 1 it does not fit; 2 the question could\n"
+        "not be understood; 3 it is about something that is not supported.\n\n"
+        "  vramfit predict --model gemma-2b --method qlora --rank 16 --seq 512 --gpu 8GiB");
+    return [flags] { return run(*flags); };
+}
+
+}  // namespace
+
+extern const Command predict_command;
+const Command predict_command = {"predict", "Whether one configuration fits, its peaks and what they are made of", add};
+
+}  // namespace vramfit::cli

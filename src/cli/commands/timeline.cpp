@@ -1,0 +1,45 @@
+// vramfit timeline: every window of a run, and on demand every allocation and free.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/plan_flags.hpp"
+#include "cli/report_flags.hpp"
+#include "vramfit/predict/allocator.hpp"
+#include "vramfit/predict/predict.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+struct Flags {
+    PlanFlags plan;
+    ReportFlags report;
+    bool events = false;
+};
+
+ExitStatus run(const Flags& flags) {
+    const Format& format = flags.report.chosen();
+    const Job job = flags.plan.job();
+    const ReplayOptions allocator = allocator_of(job.stack, job.device);
+    Program program = program_of(job);
+    TimelineReport report{job.model.name, replay(program, allocator), std::nullopt};
+    if (flags.events) report.events = std::move(program);
+    flags.report.deliver(format.timeline(report, flags.report.layout()));
+    return report.timeline.out_of_memory ? kTooLarge : kFits;
+}
+
+Run add(CLI::App& app) {
+    auto flags = std::make_shared<Flags>();
+    flags->plan.add(app);
+    app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
+    flags->report.add(app);
+    app.footer("A run that is too large for the card ends at the request that fails (exit status 1).");
+    return [flags] { return run(*flags); };
+}
+
+}  // namespace
+
+extern const Command timeline_command;
+const Command timeline_command = {"timeline", "The memory of a run window by window", add};
+
+}  // namespace vramfit::cli

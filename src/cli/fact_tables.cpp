@@ -1,0 +1,127 @@
+// What the program knows, as tables: the commands models, gpus and stacks.
+#include "cli/fact_tables.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/help.hpp"
+#include "cli/report_flags.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/models.hpp"
+#include "vramfit/spec/stacks.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+std::vector<std::string> lines(std::string_view text) {
+    std::vector<std::string> out;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        if (end > 0) out.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return out;
+}
+
+bool contains(const Cell& cell, const std::string& text) {
+    if (const auto* one = std::get_if<std::string>(&cell)) return lower_case(*one).find(text) != std::string::npos;
+    const auto* several = std::get_if<std::vector<std::string>>(&cell);
+    return several && std::any_of(several->begin(), several->end(),
+                                  [&](const std::string& one) { return contains(Cell(one), text); });
+}
+
+struct Flags {
+    std::string text;
+    ReportFlags report;
+};
+
+ExitStatus show(const Flags& flags, ReportTable table) {
+    const Format& format = flags.report.chosen();
+    const std::string text = lower_case(flags.text);
+    std::erase_if(table.rows, [&](const std::vector<Cell>& row) {
+        return std::none_of(row.begin(), row.end(), [&](const Cell& cell) { return contains(cell, text); });
+    });
+    if (table.rows.empty())
+        throw Error(ErrorKind::invalid, flags.text, "no row contains this text", "without a text all are listed");
+    flags.report.deliver(format.table(table, flags.report.layout()));
+    return kFits;
+}
+
+}  // namespace
+
+ReportTable model_table() {
+    ReportTable table{"vramfit.models/1",
+                      "models",
+                      {{"name", "name"},
+                       {"id", "Hugging Face id", 3},
+                       {"family", "family", 2},
+                       {"parameters", "parameters"},
+                       {"layers", "layers", 1},
+                       {"max_position_embeddings", "", 0},
+                       {"aliases", ""}},
+                      {}};
+    for (const BuiltInModel& model : built_in_models()) {
+        const ModelSpec spec = spec_of(model);
+        table.rows.push_back({std::string(model.name), std::string(model.id), spec.model_type, total_parameters(spec),
+                              spec.num_hidden_layers, spec.max_position_embeddings, lines(model.aliases)});
+    }
+    return table;
+}
+
+ReportTable gpu_table() {
+    ReportTable table{"vramfit.gpus/1",
+                      "gpus",
+                      {{"name", "name"},
+                       {"total", "total"},
+                       {"context", "CUDA context", 1},
+                       {"context_measured", "measured", 2},
+                       {"capability", "capability", 3},
+                       {"multiprocessors", "multiprocessors", 4},
+                       {"aliases", "", 0},
+                       {"total_is_cuda", ""},
+                       {"total_source", ""},
+                       {"context_source", ""},
+                       {"multiprocessors_source", ""}},
+                      {}};
+    for (const KnownDevice& card : known_devices()) {
+        table.rows.push_back({card.name, card.total, card.context, !card.context_source.empty(),
+                              fmt::format("{}.{}", card.capability.major, card.capability.minor),
+                              std::int64_t{card.multiprocessors}, card.aliases, card.total_is_cuda, card.total_source,
+                              card.context_source, card.multiprocessors_source});
+    }
+    return table;
+}
+
+ReportTable stack_table() {
+    ReportTable table{"vramfit.stacks/1", "stacks", {{"name", "name"}}, {}};
+    for (const std::string_view library : stack_libraries()) {
+        const auto& all = named_stacks();
+        const bool used = std::any_of(all.begin(), all.end(),
+                                      [&](const Stack& stack) { return version_of(stack, library) != Version{}; });
+        if (used) table.columns.push_back({std::string(library), std::string(library), 0});
+    }
+    for (const Stack& stack : named_stacks()) {
+        std::vector<Cell> row = {stack.name};
+        for (std::size_t i = 1; i < table.columns.size(); ++i) {
+            const Version& version = version_of(stack, table.columns[i].key);
+            row.push_back(version == Version{} ? Cell() : Cell(text_of(version)));
+        }
+        table.rows.push_back(std::move(row));
+    }
+    return table;
+}
+
+Run add_table_command(CLI::App& app, ReportTable (*table)(), const char* text_help) {
+    auto flags = std::make_shared<Flags>();
+    add_value(app, "TEXT", flags->text, "", text_help);
+    flags->report.add(app);
+    return [flags, table] { return show(*flags, table()); };
+}
+
+}  // namespace vramfit::cli

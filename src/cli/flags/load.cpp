@@ -1,0 +1,36 @@
+// Flags of a plan: how the network is loaded.
+#include "cli/flags/tables.hpp"
+#include "cli/flags/values.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr const char* kLoad = "Load";
+
+// "auto" is from_pretrained's word for the dtype of the checkpoint.
+void set_dtype(Job& job, std::string_view value, const std::string& where) {
+    DType& dtype = job.plan.load.dtype;
+    dtype = value == "auto" ? job.model.checkpoint_dtype.value_or(DType::float32) : dtype_value_from(value, where);
+}
+
+constexpr PlanFlag kFlags[] = {
+    {"dtype", "torch_dtype", "DTYPE", nullptr, kLoad,
+     "Dtype of the loaded weights: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]", set_dtype, 0},
+    {"attention", "attn_implementation", "NAME", nullptr, kLoad, "eager, sdpa or flash_attention_2 [sdpa]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.attention = value_from(value, where, kAttentionNames);
+     }},
+    {"sdpa-kernel", "", "NAME", nullptr, kLoad,
+     "Only this kernel of sdpa: flash, efficient, cudnn or math [what PyTorch chooses on the card]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.sdpa_kernel = value_from(value, where, kSdpaKernelNames);
+     }},
+};
+
+}  // namespace
+
+std::span<const PlanFlag> load_flags() { return kFlags; }
+
+}  // namespace vramfit::cli

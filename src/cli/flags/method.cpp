@@ -1,0 +1,137 @@
+// Flags of a plan: the method, its adapters and its quantization.
+#include <fmt/format.h>
+
+#include "cli/flags/tables.hpp"
+#include "cli/flags/targets.hpp"
+#include "cli/flags/values.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+enum class Method : std::uint8_t { full, lora, qlora };
+constexpr Named<Method> kMethods[] = {{"full", Method::full}, {"lora", Method::lora}, {"qlora", Method::qlora}};
+constexpr Named<QuantMethod> k4BitTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
+
+LoraPlan& adapters(Job& job, const std::string& where) {
+    if (!job.plan.peft)
+        throw Error(ErrorKind::invalid, where, "full training has no adapters", "choose --method lora or qlora");
+    return *job.plan.peft;
+}
+
+QuantizationPlan& quantization(Job& job, const std::string& where) {
+    if (!job.plan.load.quantization)
+        throw Error(ErrorKind::invalid, where, "the network is not quantized",
+                    "choose --method qlora, or give --load_in_4bit or --load_in_8bit");
+    return *job.plan.load.quantization;
+}
+
+// QLoRA as its authors and peft's guide run it: nf4 with double quantization, computing in the dtype of the load,
+// prepare_model_for_kbit_training, checkpointing.
+void make_qlora(TrainPlan& plan) {
+    plan.load.quantization = QuantizationPlan{};
+    plan.load.quantization->double_quant = true;
+    plan.load.quantization->compute_dtype = plan.load.dtype;
+    plan.prepare_kbit = PreparePlan{};
+    plan.training.gradient_checkpointing = true;
+}
+
+void set_method(Job& job, std::string_view value, const std::string& where) {
+    const Method method = value_from(value, where, kMethods);
+    if (method == Method::full)
+        job.plan.peft.reset();
+    else if (!job.plan.peft)
+        job.plan.peft = LoraPlan{};
+    job.plan.load.quantization.reset();
+    job.plan.prepare_kbit.reset();
+    if (method == Method::qlora) make_qlora(job.plan);
+}
+
+// trl's ModelConfig: nf4 unless told otherwise.
+void set_load_in(Job& job, std::string_view value, const std::string& where, bool eight) {
+    auto& quantization = job.plan.load.quantization;
+    const bool is_there = quantization && (quantization->method == QuantMethod::int8) == eight;
+    if (!boolean_from(value, where)) {
+        if (is_there) quantization.reset();
+        return;
+    }
+    if (is_there) return;
+    quantization = QuantizationPlan{};
+    if (eight) quantization->method = QuantMethod::int8;
+}
+
+void set_prepare(Job& job, std::string_view value, const std::string& where) {
+    if (!boolean_from(value, where))
+        job.plan.prepare_kbit.reset();
+    else if (!job.plan.prepare_kbit)
+        job.plan.prepare_kbit = PreparePlan{};
+}
+
+constexpr const char* kMethod = "Method";
+constexpr const char* kQuantization = "Quantization";
+
+constexpr PlanFlag kFlags[] = {
+    {"method", "", "METHOD", nullptr, kMethod,
+     "full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]",
+     set_method, 0},
+    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adapters(job, where).r = integer_from(value, where);
+     }},
+    {"lora-alpha", "", "X", nullptr, kMethod, "LoRA's alpha; no effect on memory [8]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adapters(job, where).lora_alpha = number_from(value, where);
+     }},
+    {"lora-dropout", "", "X", nullptr, kMethod, "Dropout before the adapters [0]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         const double dropout = number_from(value, where);
+         if (dropout > 1) throw Error(ErrorKind::invalid, where, fmt::format("{} is above 1", value));
+         adapters(job, where).lora_dropout = dropout;
+     }},
+    {"targets", "lora_target_modules target_modules", "NAME,...", nullptr, kMethod,
+     "Modules with adapters: names, a regular expression, all-linear, or the groups attention, mlp, embedding "
+     "[q_proj,v_proj]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adapters(job, where).target_modules = targets_from(value, job.model, where);
+     }},
+    {"save-whole", "modules_to_save lora_modules_to_save", "NAME,...", nullptr, kMethod,
+     "Modules that are trained whole beside the adapters [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adapters(job, where).modules_to_save = words_from(value, where);
+     }},
+    {"use_rslora", "", "BOOL", "true", kMethod, "Rank-stabilized LoRA; no effect on memory [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adapters(job, where).use_rslora = boolean_from(value, where);
+     }},
+    {"use_dora", "", "BOOL", "true", kMethod, "DoRA [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         adapters(job, where).use_dora = boolean_from(value, where);
+     }},
+    {"load_in_4bit", "", "BOOL", "true", kQuantization, "Quantize to 4 bits [true with qlora, else false]",
+     [](Job& job, std::string_view value, const std::string& where) { set_load_in(job, value, where, false); }},
+    {"load_in_8bit", "", "BOOL", "true", kQuantization, "Quantize to 8 bits [false]",
+     [](Job& job, std::string_view value, const std::string& where) { set_load_in(job, value, where, true); }},
+    {"bnb_4bit_quant_type", "", "TYPE", nullptr, kQuantization, "nf4 or fp4 [nf4]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         quantization(job, where).method = value_from(value, where, k4BitTypes);
+     }},
+    {"bnb_4bit_use_double_quant", "use_bnb_nested_quant use_nested_quant", "BOOL", "true", kQuantization,
+     "Quantize the scales too [true with qlora, else false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         quantization(job, where).double_quant = boolean_from(value, where);
+     }},
+    {"bnb_4bit_compute_dtype", "", "DTYPE", nullptr, kQuantization,
+     "Dtype that 4-bit layers compute in [--dtype with qlora, else float32]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         quantization(job, where).compute_dtype = dtype_value_from(value, where);
+     }},
+    {"prepare-kbit", "prepare_model_for_kbit_training", "BOOL", "true", kQuantization,
+     "Call peft's prepare_model_for_kbit_training [true with qlora, else false]", set_prepare},
+};
+
+}  // namespace
+
+std::span<const PlanFlag> method_flags() { return kFlags; }
+
+}  // namespace vramfit::cli

@@ -1,0 +1,58 @@
+// Flags of a plan: where it runs, that is library versions, card and allocator settings.
+#include <fmt/format.h>
+
+#include "cli/flags/tables.hpp"
+#include "cli/flags/values.hpp"
+#include "cli/input.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/sizes.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr const char* kPlace = "Libraries and card";
+
+bool looks_like_file(std::string_view value) {
+    return value.find('/') != value.npos || value.ends_with(".txt") || value == "-";
+}
+
+void choose_stack(Job& job, std::string_view value, const std::string& where) {
+    StackChoice choice = looks_like_file(value) ? stack_from_pip_freeze(read_input(std::string(value), where),
+                                                                        name_of_input(std::string(value)))
+                                                : stack_from(value, where);
+    job.stack = std::move(choice.stack);
+    job.notes = std::move(choice.notes);  // until now all of them are the stack's
+}
+
+void choose_card(Job& job, std::string_view value, const std::string& where) {
+    Device device = device_from(value, where);
+    device.alloc_conf = job.device.alloc_conf;
+    device.cublas_workspace_config = job.device.cublas_workspace_config;
+    device.cublaslt_workspace_size = job.device.cublaslt_workspace_size;
+    job.device = std::move(device);
+}
+
+constexpr PlanFlag kFlags[] = {
+    {"gpu", "", "CARD", nullptr, kPlace,
+     "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
+     "nothing is too large]",
+     choose_card, 0},
+    {"reserve", "headroom", "SIZE", nullptr, kPlace, "Memory of the card that is kept free [0GiB]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.device = with_reserve(std::move(job.device), size_from(value, where), where);
+     }},
+    {"alloc-conf", "pytorch_cuda_alloc_conf pytorch_alloc_conf", "CONF", nullptr, kPlace,
+     "Settings of PyTorch's allocator, as PYTORCH_CUDA_ALLOC_CONF has them [none]",
+     [](Job& job, std::string_view value, const std::string&) { job.device.alloc_conf = value; }},
+    {"stack", "", "STACK", nullptr, kPlace,
+     "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or a file of pip freeze [hf-2026-11]",
+     choose_stack, 0},
+};
+
+}  // namespace
+
+std::span<const PlanFlag> place_flags() { return kFlags; }
+
+}  // namespace vramfit::cli

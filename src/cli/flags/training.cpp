@@ -1,0 +1,121 @@
+// Flags of a plan: batch, precision, checkpointing, optimizer, loop.
+#include <fmt/format.h>
+
+#include "cli/flags/tables.hpp"
+#include "cli/flags/values.hpp"
+#include "spec/training_names.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr const char* kTraining = "Training";
+
+enum class Precision : std::uint8_t { none, bf16, fp16 };
+constexpr Named<Precision> kPrecisions[] = {
+    {"no", Precision::none}, {"bf16", Precision::bf16}, {"fp16", Precision::fp16}};
+
+enum class Checkpoints : std::uint8_t { off, on, reentrant, non_reentrant };
+constexpr Named<Checkpoints> kCheckpoints[] = {{"off", Checkpoints::off},
+                                               {"on", Checkpoints::on},
+                                               {"reentrant", Checkpoints::reentrant},
+                                               {"non-reentrant", Checkpoints::non_reentrant}};
+
+void set_reentrant(TrainPlan& plan, std::optional<bool> reentrant) {
+    plan.training.use_reentrant = reentrant;
+    if (plan.prepare_kbit) plan.prepare_kbit->use_reentrant = reentrant;
+}
+
+// The preparation for k-bit training turns checkpointing on too.
+void set_checkpointing(TrainPlan& plan, bool on) {
+    plan.training.gradient_checkpointing = on;
+    if (!on) plan.load.gradient_checkpointing = false;
+    if (plan.prepare_kbit) plan.prepare_kbit->use_gradient_checkpointing = on;
+}
+
+void choose_checkpointing(Job& job, std::string_view value, const std::string& where) {
+    const Checkpoints chosen = value_from(value, where, kCheckpoints);
+    set_checkpointing(job.plan, chosen != Checkpoints::off);
+    const bool kind = chosen == Checkpoints::reentrant || chosen == Checkpoints::non_reentrant;
+    set_reentrant(job.plan, kind ? std::optional(chosen == Checkpoints::reentrant) : std::nullopt);
+}
+
+void choose_precision(Job& job, std::string_view value, const std::string& where) {
+    const Precision chosen = value_from(value, where, kPrecisions);
+    job.plan.training.bf16 = chosen == Precision::bf16;
+    job.plan.training.fp16 = chosen == Precision::fp16;
+}
+
+void choose_optimizer(Job& job, std::string_view value, const std::string& where) {
+    const std::vector<std::string_view> names(std::begin(kOptimizerNames), std::end(kOptimizerNames));
+    job.plan.training.optim = names[choice_from(value, where, names)];
+}
+
+constexpr PlanFlag kFlags[] = {
+    {"batch", "per_device_train_batch_size batch_size", "N", nullptr, kTraining, "Rows of a batch [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.training.per_device_train_batch_size = integer_from(value, where);
+     }},
+    {"seq", "max_seq_length max_length sequence_length", "N", nullptr, kTraining, "Tokens of a row [1024]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.batch.sequence_length = integer_from(value, where);
+     }},
+    {"accumulate", "gradient_accumulation_steps", "N", nullptr, kTraining, "Batches before a step [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.training.gradient_accumulation_steps = integer_from(value, where);
+     }},
+    {"mixed-precision", "", "MODE", nullptr, kTraining, "Autocast: no, bf16 or fp16 [no]", choose_precision},
+    {"bf16", "", "BOOL", "true", "", "The library's name for --mixed-precision bf16",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.training.bf16 = boolean_from(value, where);
+     }},
+    {"fp16", "", "BOOL", "true", "", "The library's name for --mixed-precision fp16",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.training.fp16 = boolean_from(value, where);
+     }},
+    {"checkpointing", "", "MODE", nullptr, kTraining,
+     "Gradient checkpointing: off, on (the kind is the library's default), reentrant or non-reentrant [on with qlora, "
+     "else off]",
+     choose_checkpointing},
+    {"gradient_checkpointing", "", "BOOL", "true", "", "The library's name for --checkpointing on",
+     [](Job& job, std::string_view value, const std::string& where) {
+         set_checkpointing(job.plan, boolean_from(value, where));
+     },
+     2},
+    {"use_reentrant", "gradient_checkpointing_use_reentrant", "BOOL", "true", "", "The kind of checkpointing",
+     [](Job& job, std::string_view value, const std::string& where) {
+         set_reentrant(job.plan, boolean_from(value, where));
+     },
+     2},
+    {"optim", "optimizer", "NAME", nullptr, kTraining, "Optimizer, by transformers' names [adamw_torch]",
+     choose_optimizer},
+    {"max-grad-norm", "", "X", nullptr, kTraining, "Gradients are clipped at this norm; 0 is never [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.training.max_grad_norm = number_from(value, where);
+     }},
+    {"use_liger_kernel", "use_liger", "BOOL", "true", kTraining, "Liger's kernels [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.training.use_liger_kernel = boolean_from(value, where);
+     }},
+    {"mask", "", "KIND", nullptr, kTraining,
+     "Attention mask of a batch: absent, ones, left_padded or right_padded [ones]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.batch.attention_mask = value_from(value, where, kMaskNames);
+     }},
+    {"loop", "", "KIND", nullptr, kTraining,
+     "trainer (transformers' Trainer), plain (a loop of one's own), sft or dpo (trl's trainers) [trainer]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.loop.kind = value_from(value, where, kLoopNames);
+     }},
+    {"steps", "max_steps", "N", nullptr, kTraining, "Optimizer steps; the second is like all later ones [2]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.loop.steps = integer_from(value, where);
+     }},
+};
+
+}  // namespace
+
+std::span<const PlanFlag> training_flags() { return kFlags; }
+
+}  // namespace vramfit::cli

@@ -1,0 +1,165 @@
+// Declares the flags of a plan and turns what was given into a job.
+#include "cli/plan_flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "cli/flags/tables.hpp"
+#include "cli/help.hpp"
+#include "cli/input.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/models.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+/// The name as it is, and the libraries' underscores also as hyphens.
+std::vector<std::string> spellings(const PlanFlag& flag) {
+    std::vector<std::string> names = {flag.name};
+    std::string_view rest = flag.aliases;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(' '), rest.size());
+        names.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    for (std::size_t i = 0, count = names.size(); i < count; ++i) {
+        for (const auto& [from, to] : {std::pair{'_', '-'}, std::pair{'-', '_'}}) {
+            std::string other = names[i];
+            std::replace(other.begin(), other.end(), from, to);
+            if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(std::move(other));
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<const PlanFlag*> plan_flags() {
+    std::vector<const PlanFlag*> all;
+    for (const auto table : {method_flags(), load_flags(), training_flags(), place_flags()}) {
+        for (const PlanFlag& flag : table) all.push_back(&flag);
+    }
+    return all;
+}
+
+const PlanFlag* find_plan_flag(std::string_view name) {
+    for (const PlanFlag* flag : plan_flags()) {
+        if (flag->name == name) return flag;
+    }
+    return nullptr;
+}
+
+Job default_job(const ModelSpec& model) {
+    Job job;
+    job.model = model;
+    job.plan.batch.sequence_length = 1024;  // trl 1.16.0, SFTConfig.max_length
+    job.plan.peft = LoraPlan{};
+    job.stack = stack_from("").stack;
+    job.device = unlimited_device();
+    return job;
+}
+
+/// One spelling of a flag that was declared.
+struct Spelling {
+    const PlanFlag* flag = nullptr;
+    std::string name;  ///< "--lora_r"
+    std::vector<std::string> values;
+    CLI::Option* option = nullptr;
+};
+
+struct PlanFlags::State {
+    std::string model;
+    std::string job;
+    std::deque<Spelling> spellings;  // addresses stay: CLI11 writes into them
+
+    /// What was given for the flag: one spelling, or nullptr.
+    const Spelling* find(const PlanFlag& flag) const {
+        const Spelling* found = nullptr;
+        for (const Spelling& spelling : spellings) {
+            if (spelling.flag != &flag || spelling.option->count() == 0) continue;
+            if (found)
+                throw Error(ErrorKind::invalid, spelling.name, fmt::format("means the same as {}", found->name),
+                            "give one of them");
+            found = &spelling;
+        }
+        return found;
+    }
+
+    Job base() const {
+        if (!job.empty()) {
+            Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
+            if (!model.empty()) read.model = load_model(model, process_environment());
+            return read;
+        }
+        if (model.empty())
+            throw Error(ErrorKind::invalid, "--model", "no model given",
+                        "vramfit models lists the built-in ones; a folder or a config.json will do");
+        return default_job(load_model(model, process_environment()));
+    }
+};
+
+PlanFlags::PlanFlags() : state_(std::make_shared<State>()) {}
+
+void PlanFlags::add(CLI::App& app, std::span<const std::string_view> except) {
+    const auto left_out = [&](std::string_view name) {
+        return std::find(except.begin(), except.end(), name) != except.end();
+    };
+    add_value(app, "--model", state_->model, "MODEL",
+              "Built-in name, Hugging Face id, folder or config.json (required without --job)")
+        ->group("Question");
+    if (!left_out("job")) {
+        add_value(app, "--job", state_->job, "FILE",
+                  "A job file (vramfit.job/1), - for standard input; flags beside it go before what it says")
+            ->group("Question");
+    }
+    for (const PlanFlag* flag : plan_flags()) {
+        if (left_out(flag->name)) continue;
+        const char* group = flag->group;
+        for (const std::string& name : spellings(*flag)) {
+            Spelling& spelling = state_->spellings.emplace_back(Spelling{flag, fmt::format("--{}", name), {}, nullptr});
+            spelling.option = app.add_option(spelling.name, spelling.values, help_text(flag->help));
+            spelling.option->type_name(flag->value)->group(group);
+            const bool list = flag->name == std::string_view("targets") || flag->name == std::string_view("save-whole");
+            spelling.option->expected(flag->alone ? 0 : 1, list ? 100 : 1);
+            spelling.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+            group = "";  // aliases are understood, not listed
+        }
+    }
+}
+
+bool PlanFlags::given(std::string_view name) const {
+    const PlanFlag* flag = find_plan_flag(name);
+    return flag && state_->find(*flag);
+}
+
+Job PlanFlags::job() const {
+    Job job = state_->base();
+    std::vector<const PlanFlag*> flags = plan_flags();
+    std::stable_sort(flags.begin(), flags.end(),
+                     [](const PlanFlag* a, const PlanFlag* b) { return a->turn < b->turn; });
+    std::vector<std::string> given;
+    if (!state_->job.empty() && !state_->model.empty()) given.push_back("--model");
+    for (const PlanFlag* flag : flags) {
+        const Spelling* spelling = state_->find(*flag);
+        if (!spelling) continue;
+        given.push_back(spelling->name);
+        std::string value = fmt::format("{}", fmt::join(spelling->values, ","));
+        if (flag->alone && (value.empty() || value == "{}")) value = flag->alone;
+        flag->apply(job, value, spelling->name);
+    }
+    if (!state_->job.empty() && !given.empty()) {
+        job.notes.push_back({NoteKind::flags_before_job,
+                             fmt::format("{} {} before what the job file says", fmt::join(given, ", "),
+                                         given.size() == 1 ? "goes" : "go"),
+                             "write it into the job file"});
+    }
+    return job;
+}
+
+}  // namespace vramfit::cli

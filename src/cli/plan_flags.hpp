@@ -1,0 +1,58 @@
+// The flags of a plan, the same in every command: one table, from which help, aliases and the job come.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vramfit/spec/job.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace vramfit::cli {
+
+/// One flag. `apply` changes the job; it throws Error with `where` as its place for a value that makes no sense.
+struct PlanFlag {
+    const char* name;     ///< "batch"; the flag is --batch
+    const char* aliases;  ///< the libraries' names, separated by blanks: "per_device_train_batch_size"
+    const char* value;    ///< what stands for the value in help: "N"
+    const char* alone;    ///< the value of the flag given without one, or nullptr if it needs one
+    const char* group;    ///< heading in help; empty: not shown
+    const char* help;     ///< one sentence, the default in brackets
+    void (*apply)(Job& job, std::string_view value, const std::string& where);
+    int turn = 1;  ///< flags of a lower turn are applied first
+};
+
+/// All flags of a plan in the order of help, without --model and --job.
+std::vector<const PlanFlag*> plan_flags();
+
+/// The flag of that name (not an alias), or nullptr.
+const PlanFlag* find_plan_flag(std::string_view name);
+
+/// The question without any flag: the network, LoRA as peft's and transformers' defaults have it, 1024 tokens, no card.
+Job default_job(const ModelSpec& model);
+
+/// The plan flags of one command line.
+class PlanFlags {
+  public:
+    PlanFlags();
+
+    /// Declares --model, --job and all flags but those in `except`.
+    void add(CLI::App& app, std::span<const std::string_view> except = {});
+
+    /// The question that was asked: the job file or the defaults, and every flag applied. Throws Error.
+    Job job() const;
+
+    /// Whether the flag (by its name in the table) or one of its aliases was given.
+    bool given(std::string_view name) const;
+
+  private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace vramfit::cli

@@ -1,0 +1,75 @@
+// The flags that say in which format a result is written, and where to.
+#include "cli/report_flags.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cli/help.hpp"
+#include "cli/output.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr int kWidest = 120;
+constexpr int kNarrowest = 20;
+
+std::vector<const Format*> formats_in_order() {
+    const auto all = all_formats();
+    std::vector<const Format*> sorted(all.begin(), all.end());
+    std::sort(sorted.begin(), sorted.end(), [](const Format* a, const Format* b) { return a->order < b->order; });
+    return sorted;
+}
+
+int width_from_environment() {
+    const char* columns = std::getenv("COLUMNS");
+    int width = 0;
+    if (columns) std::from_chars(columns, columns + std::strlen(columns), width);
+    return width > 0 ? width : 80;
+}
+
+}  // namespace
+
+void ReportFlags::add(CLI::App& app) {
+    std::string help = "How the result is written:";
+    for (const Format* each : formats_in_order()) help += fmt::format(" {} ({}),", each->name, each->summary);
+    help.back() = ' ';
+    add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help))->group("Output");
+    add_value(app, "--output", output, "FILE", "Write the result to FILE; - is standard output [-]")->group("Output");
+}
+
+const Format& ReportFlags::chosen() const {
+    if (const Format* found = find_format(format)) return *found;
+    std::vector<std::string_view> names;
+    for (const Format* each : formats_in_order()) names.emplace_back(each->name);
+    throw Error(ErrorKind::invalid, "--format", fmt::format("unknown format '{}'", format),
+                did_you_mean(format, names, fmt::format("known: {}", fmt::join(names, ", "))));
+}
+
+Layout ReportFlags::layout() const {
+    Layout layout;
+    layout.width = width_from_environment();
+    if (output != "-" && !output.empty()) return layout;
+    const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+    winsize size{};
+    if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) layout.width = size.ws_col;
+    layout.width = std::clamp(layout.width, kNarrowest, kWidest);
+    const char* kind = std::getenv("TERM");
+    const char* no_color = std::getenv("NO_COLOR");
+    layout.colour = terminal && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
+    return layout;
+}
+
+void ReportFlags::deliver(const std::string& text) const { write_result(text, output); }
+
+}  // namespace vramfit::cli

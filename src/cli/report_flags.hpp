@@ -1,0 +1,28 @@
+// The flags that say in which format a result is written, and where to.
+#pragma once
+
+#include <string>
+
+#include "vramfit/report/format.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace vramfit::cli {
+
+/// --format and --output.
+struct ReportFlags {
+    std::string format = "text";
+    std::string output = "-";
+
+    void add(CLI::App& app);
+    /// Throws Error (invalid) for an unknown format.
+    const Format& chosen() const;
+    /// What the reader's screen can show: the terminal's width, else COLUMNS, else 80.
+    Layout layout() const;
+    /// Writes a result to where it belongs.
+    void deliver(const std::string& text) const;
+};
+
+}  // namespace vramfit::cli

@@ -1,0 +1,21 @@
+// The backward pass of the first decoder layer: recomputation (G), then gradients (H).
+#include "vramfit/peaks/peak.hpp"
+
+namespace vramfit::peaks {
+
+namespace {
+
+bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::backward_layer && phase.layer == 0; }
+
+}  // namespace
+
+extern const Peak backward_bottom_layer_entry;
+const Peak backward_bottom_layer_entry = {
+    .id = "G,H",
+    .name = "backward_bottom_layer",
+    .question = "What is held while the first decoder layer is recomputed and its gradients are computed?",
+    .order = 120,
+    .covers = covers,
+};
+
+}  // namespace vramfit::peaks

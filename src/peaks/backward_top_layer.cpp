@@ -1,0 +1,23 @@
+// The backward pass of the last decoder layer: recomputation (E), then gradients (F).
+#include "vramfit/peaks/peak.hpp"
+
+namespace vramfit::peaks {
+
+namespace {
+
+bool covers(const Phase& phase, const RunShape& run) {
+    return phase.kind == PhaseKind::backward_layer && phase.layer == run.layers - 1;
+}
+
+}  // namespace
+
+extern const Peak backward_top_layer_entry;
+const Peak backward_top_layer_entry = {
+    .id = "E,F",
+    .name = "backward_top_layer",
+    .question = "What is held while the last decoder layer is recomputed and its gradients are computed?",
+    .order = 100,
+    .covers = covers,
+};
+
+}  // namespace vramfit::peaks

@@ -1,0 +1,21 @@
+// The end of the forward pass: final norm, logits, the loss's forward tensors.
+#include "vramfit/peaks/peak.hpp"
+
+namespace vramfit::peaks {
+
+namespace {
+
+bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::head; }
+
+}  // namespace
+
+extern const Peak central_activations_entry;
+const Peak central_activations_entry = {
+    .id = "C",
+    .name = "central_activations",
+    .question = "What is held when the logits and the loss are computed?",
+    .order = 80,
+    .covers = covers,
+};
+
+}  // namespace vramfit::peaks

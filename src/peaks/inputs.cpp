@@ -1,0 +1,21 @@
+// The batch on its way to the card.
+#include "vramfit/peaks/peak.hpp"
+
+namespace vramfit::peaks {
+
+namespace {
+
+bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::inputs; }
+
+}  // namespace
+
+extern const Peak inputs_entry;
+const Peak inputs_entry = {
+    .id = "",
+    .name = "inputs",
+    .question = "What is held while a batch is moved to the card?",
+    .order = 50,
+    .covers = covers,
+};
+
+}  // namespace vramfit::peaks

@@ -1,0 +1,24 @@
+// The optimizer's step, and what it leaves.
+#include "vramfit/peaks/peak.hpp"
+
+namespace vramfit::peaks {
+
+namespace {
+
+bool covers(const Phase& phase, const RunShape&) {
+    return phase.kind == PhaseKind::optimizer || phase.kind == PhaseKind::zero_grad ||
+           phase.kind == PhaseKind::train_end;
+}
+
+}  // namespace
+
+extern const Peak optimizer_step_entry;
+const Peak optimizer_step_entry = {
+    .id = "",
+    .name = "optimizer_step",
+    .question = "What is held while the optimizer updates the weights, and until the gradients are dropped?",
+    .order = 150,
+    .covers = covers,
+};
+
+}  // namespace vramfit::peaks

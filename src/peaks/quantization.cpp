@@ -1,0 +1,24 @@
+// Loading a quantized network: the 16-bit original and its packed or upcast copy alive together.
+#include "vramfit/peaks/peak.hpp"
+
+namespace vramfit::peaks {
+
+namespace {
+
+bool covers(const Phase& phase, const RunShape& run) {
+    if (phase.kind == PhaseKind::prepare) return true;
+    return run.quantized && (phase.kind == PhaseKind::start || phase.kind == PhaseKind::load);
+}
+
+}  // namespace
+
+extern const Peak quantization_entry;
+const Peak quantization_entry = {
+    .id = "A",
+    .name = "quantization",
+    .question = "What is held while weights are quantized, or upcast by the preparation, and both copies are alive?",
+    .order = 20,
+    .covers = covers,
+};
+
+}  // namespace vramfit::peaks

@@ -1,0 +1,67 @@
+// The named peaks of one run and what they are made of.
+#include "predict/peaks.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vramfit {
+
+namespace {
+
+/// The first of the peak's windows that requests most, or nullptr.
+const WindowLevels* highest_window(const Peak& peak, const Timeline& timeline, const RunShape& run) {
+    const WindowLevels* highest = nullptr;
+    for (const WindowLevels& window : timeline.windows) {
+        if (!peak.covers(window.phase, run)) continue;
+        if (!highest || window.peak.requested > highest->peak.requested) highest = &window;
+    }
+    return highest;
+}
+
+}  // namespace
+
+std::vector<Shares> shares_at(const Program& program, const std::vector<Instant>& instants) {
+    std::vector<std::size_t> order(instants.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return instants[a] < instants[b]; });
+    std::vector<Shares> found(instants.size());
+    Shares now{};
+    Instant at = 0;
+    for (const std::size_t wanted : order) {
+        for (; at < instants[wanted] && at < program.events.size(); ++at) {
+            const Event event = program.events[at];
+            if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
+            const Allocation& allocation = program.allocations[event.id];
+            const std::int64_t bytes = event.kind == EventKind::alloc ? allocation.bytes : -allocation.bytes;
+            now[static_cast<std::size_t>(allocation.category)] += bytes;
+        }
+        found[wanted] = now;
+    }
+    return found;
+}
+
+std::vector<PeakResult> find_peaks(const Program& program, const Timeline& timeline, const RunShape& run,
+                                   Bytes context) {
+    std::vector<PeakResult> results;
+    std::vector<Instant> instants;
+    for (const Peak* peak : peaks_in_order()) {
+        const WindowLevels* window = highest_window(*peak, timeline, run);
+        if (!window) continue;
+        PeakResult result;
+        result.id = peak->id;
+        result.name = peak->name;
+        result.window = name_of(window->phase);
+        result.requested = window->peak.requested;
+        result.allocated = window->peak.allocated;
+        result.reserved = window->peak.reserved;
+        result.process = window->peak.reserved + context.count;
+        result.at = window->requested_peak_at;
+        instants.push_back(result.at);
+        results.push_back(std::move(result));
+    }
+    const std::vector<Shares> shares = shares_at(program, instants);
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].shares = shares[i];
+    return results;
+}
+
+}  // namespace vramfit

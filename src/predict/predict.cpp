@@ -1,0 +1,97 @@
+// The library's front door: record, replay, name the peaks.
+#include "vramfit/predict/predict.hpp"
+
+#include "model/record.hpp"
+#include "predict/peaks.hpp"
+#include "predict/quantities.hpp"
+#include "vramfit/predict/allocator.hpp"
+#include "vramfit/spec/plan_check.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// The levels at the last mark of that name, or what the run ends with.
+Levels at_mark(const Timeline& timeline, std::string_view name) {
+    Levels levels = timeline.end;
+    for (const MarkLevels& mark : timeline.marks) {
+        if (mark.name == name) levels = mark.now;
+    }
+    return levels;
+}
+
+std::string highest_of(const std::vector<PeakResult>& peaks) {
+    const PeakResult* highest = nullptr;
+    for (const PeakResult& peak : peaks) {
+        if (!highest || peak.requested > highest->requested) highest = &peak;
+    }
+    return highest ? highest->name : std::string();
+}
+
+void append(Notes& notes, const Notes& more) { notes.insert(notes.end(), more.begin(), more.end()); }
+
+/// The replay on the card decides; after an out of memory the levels come from a replay on a larger one.
+Timeline decide(const Program& program, ReplayOptions options, Prediction& out) {
+    Timeline timeline = replay(program, options);
+    out.retries = timeline.retries;
+    out.verdict = out.device.capacity_known ? Verdict::fits : Verdict::not_asked;
+    if (!timeline.out_of_memory) return timeline;
+    out.verdict = Verdict::too_large;
+    out.out_of_memory = timeline.out_of_memory;
+    out.out_of_memory_window = name_of(timeline.windows[timeline.out_of_memory->window].phase);
+    out.out_of_memory_levels = timeline.end;
+    options.capacity.reset();
+    options.device_total.reset();
+    options.memory_fraction.reset();
+    options.settings.memory_fraction = 1.0;
+    return replay(program, options);
+}
+
+}  // namespace
+
+Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
+    Prediction out;
+    out.model = model;
+    out.plan = plan;
+    out.stack = stack;
+    out.device = device;
+    out.notes = device.notes;
+    append(out.notes, check_plan(model, plan, stack));
+    const ReplayOptions allocator = allocator_of(stack, device);
+    const Program program = model::record(model, plan, stack, device);
+    const Timeline timeline = decide(program, allocator, out);
+    const RunShape shape{static_cast<std::int32_t>(model.num_hidden_layers), plan.load.quantization.has_value()};
+    out.peaks = find_peaks(program, timeline, shape, device.context);
+    out.highest = highest_of(out.peaks);
+    out.peak = timeline.peak;
+    out.after_load = at_mark(timeline, "after_load");
+    out.resident = at_mark(timeline, "resident");
+    out.end = at_mark(timeline, "allocated_end");
+    out.quantities = quantities_of(timeline, plan.loop, device);
+    out.managed = timeline.peak.managed;
+    out.trainable_parameters = program.trainable_parameters;
+    out.total_parameters = program.total_parameters;
+    return out;
+}
+
+Prediction predict(const Job& job) {
+    Prediction out = predict(job.model, job.plan, job.stack, job.device);
+    out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
+    return out;
+}
+
+Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
+    return timeline(Job{model, plan, stack, device, {}});
+}
+
+Timeline timeline(const Job& job) {
+    const ReplayOptions allocator = allocator_of(job.stack, job.device);
+    return replay(program_of(job), allocator);
+}
+
+Program program_of(const Job& job) {
+    check_plan(job.model, job.plan, job.stack);
+    return model::record(job.model, job.plan, job.stack, job.device);
+}
+
+}  // namespace vramfit

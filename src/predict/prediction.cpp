@@ -1,0 +1,15 @@
+// The names of verdicts.
+#include "vramfit/predict/prediction.hpp"
+
+namespace vramfit {
+
+const char* name_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::fits: return "fits";
+        case Verdict::too_large: return "too_large";
+        case Verdict::not_asked: return "not_asked";
+    }
+    return "unknown";
+}
+
+}  // namespace vramfit

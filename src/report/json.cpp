@@ -1,0 +1,55 @@
+// Parts of the JSON documents that several of them share.
+#include "report/json.hpp"
+
+#include <fmt/format.h>
+
+#include "spec/json_parse.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::report {
+
+JsonValue plan_to_json(const TrainPlan& plan) {
+    Problems problems("plan");
+    JsonValue value = parse_json(to_json_text(plan), problems);
+    problems.throw_if_any();
+    return value;
+}
+
+JsonValue stack_to_json(const Stack& stack) {
+    JsonValue out = JsonValue::object();
+    out.put("name", JsonValue::of(std::string_view(stack.name)));
+    for (const std::string_view library : stack_libraries()) {
+        const Version& version = version_of(stack, library);
+        out.put(library, version == Version{} ? JsonValue{} : JsonValue::of(std::string_view(text_of(version))));
+    }
+    return out;
+}
+
+JsonValue device_to_json(const Device& device) {
+    const auto if_known = [&](Bytes bytes) { return device.capacity_known ? JsonValue::of(bytes.count) : JsonValue{}; };
+    JsonValue out = JsonValue::object();
+    out.put("name", JsonValue::of(std::string_view(device.name)));
+    out.put("capacity", if_known(device.total));
+    out.put("context", JsonValue::of(device.context.count));
+    out.put("reserve", JsonValue::of(device.reserve.count));
+    out.put("usable", if_known(device.usable));
+    out.put("capability",
+            JsonValue::of(std::string_view(fmt::format("{}.{}", device.capability.major, device.capability.minor))));
+    out.put("multiprocessors", JsonValue::of(std::int64_t{device.multiprocessors}));
+    out.put("alloc_conf", JsonValue::of(std::string_view(device.alloc_conf)));
+    return out;
+}
+
+JsonValue notes_to_json(const Notes& notes) {
+    std::vector<JsonValue> items;
+    for (const Note& note : notes) {
+        JsonValue item = JsonValue::object();
+        item.put("kind", JsonValue::of(name_of(note.kind)));
+        item.put("text", JsonValue::of(std::string_view(note.text)));
+        items.push_back(item.put("hint", JsonValue::of(std::string_view(note.hint))));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+}  // namespace vramfit::report

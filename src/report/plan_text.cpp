@@ -1,0 +1,111 @@
+// A plan in a few words, every choice that memory depends on named.
+#include "report/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/sizes.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+std::string targets(const TargetModules& modules) {
+    if (const auto* text = std::get_if<std::string>(&modules)) return *text;
+    return fmt::format("{}", fmt::join(std::get<std::vector<std::string>>(modules), " "));
+}
+
+std::string lora(const LoraPlan& plan) {
+    std::string out = fmt::format("r {}, alpha {:g}, dropout {:g} on {}", plan.r, plan.lora_alpha, plan.lora_dropout,
+                                  targets(plan.target_modules));
+    if (plan.use_rslora) out += ", rslora";
+    if (plan.use_dora) out += ", dora";
+    if (plan.bias != LoraBias::none) out += fmt::format(", bias {}", name_of(plan.bias));
+    if (!plan.modules_to_save.empty()) out += fmt::format(", saved whole: {}", fmt::join(plan.modules_to_save, " "));
+    return out;
+}
+
+std::string method(const TrainPlan& plan) {
+    if (!plan.peft) return plan.load.quantization ? "quantized, no adapters" : "full";
+    return fmt::format("{}: {}", plan.load.quantization ? "qlora" : "lora", lora(*plan.peft));
+}
+
+std::string weights(const TrainPlan& plan) {
+    std::string out(name_of(plan.load.dtype));
+    if (plan.load.quantization) {
+        const QuantizationPlan& q = *plan.load.quantization;
+        const bool eight = q.method == QuantMethod::int8;
+        out += fmt::format(" quantized to {}", name_of(q.method));
+        if (!eight && q.double_quant) out += " with double quantization";
+        if (!eight) out += fmt::format(", computing in {}", name_of(q.compute_dtype.value_or(DType::float32)));
+    }
+    if (plan.prepare_kbit) out += ", prepared for k-bit training";
+    if (!plan.load.on_device) out += ", loaded in host memory first";
+    return out;
+}
+
+std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
+    const bool prepared = plan.prepare_kbit && plan.prepare_kbit->use_gradient_checkpointing;
+    if (!plan.training.gradient_checkpointing && !plan.load.gradient_checkpointing && !prepared) return "off";
+    bool reentrant = stack.checkpointing_is_reentrant();
+    if (prepared && plan.prepare_kbit->use_reentrant) reentrant = *plan.prepare_kbit->use_reentrant;
+    if (plan.training.use_reentrant) reentrant = *plan.training.use_reentrant;
+    return reentrant ? "reentrant" : "non-reentrant";
+}
+
+std::string batch(const TrainPlan& plan) {
+    std::string out =
+        fmt::format("{} x {} tokens", plan.training.per_device_train_batch_size, plan.batch.sequence_length);
+    if (plan.training.gradient_accumulation_steps > 1)
+        out += fmt::format(", accumulated {} times", plan.training.gradient_accumulation_steps);
+    return out + fmt::format(", mask {}", name_of(plan.batch.attention_mask));
+}
+
+std::string attention(const LoadPlan& plan) {
+    if (plan.attention != AttentionImplementation::sdpa) return std::string(name_of(plan.attention));
+    return fmt::format("sdpa, kernel {}", plan.sdpa_kernel ? name_of(*plan.sdpa_kernel) : "as PyTorch chooses");
+}
+
+}  // namespace
+
+std::vector<Line> describe(const TrainPlan& plan, const Stack& stack) {
+    const TrainingPlan& t = plan.training;
+    const std::string clip = t.max_grad_norm > 0 ? fmt::format("clipped at {:g}", t.max_grad_norm) : "not clipped";
+    return {
+        {"method", method(plan)},
+        {"weights", weights(plan)},
+        {"mixed precision", t.bf16   ? "bf16"
+                            : t.fp16 ? "fp16"
+                                     : "no"},
+        {"checkpointing", checkpointing(plan, stack)},
+        {"batch", batch(plan)},
+        {"attention", attention(plan.load)},
+        {"optimizer", fmt::format("{}, gradients {}", t.optim, clip)},
+        {"loop", fmt::format("{}, {} step{}{}", name_of(plan.loop.kind), plan.loop.steps,
+                             plan.loop.steps == 1 ? "" : "s", t.use_liger_kernel ? ", Liger kernels" : "")},
+        {"stack", fmt::format("{} ({})", stack.name, versions_of(stack))},
+    };
+}
+
+std::string describe(const Device& device) {
+    if (!device.capacity_known) return "none given (--gpu)";
+    std::string out =
+        device.name == text_of(device.total) ? device.name : fmt::format("{}, {}", device.name, text_of(device.total));
+    out += fmt::format(": {} usable, {} CUDA context", text_of(device.usable), text_of(device.context));
+    if (device.reserve.count > 0) out += fmt::format(", {} kept free", text_of(device.reserve));
+    if (!device.alloc_conf.empty()) out += fmt::format(", allocator {}", device.alloc_conf);
+    return out;
+}
+
+std::string versions_of(const Stack& stack) {
+    std::string out;
+    for (const std::string_view library : stack_libraries()) {
+        const Version& version = version_of(stack, library);
+        if (version == Version{}) continue;
+        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", library, text_of(version));
+    }
+    return out;
+}
+
+}  // namespace vramfit::report

@@ -1,0 +1,91 @@
+// The document vramfit.prediction/1.
+#include "report/documents.hpp"
+#include "report/json.hpp"
+#include "spec/config_read.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+JsonValue levels(const Levels& levels) {
+    JsonValue out = JsonValue::object();
+    out.put("requested", JsonValue::of(levels.requested));
+    out.put("allocated", JsonValue::of(levels.allocated));
+    return out.put("reserved", JsonValue::of(levels.reserved));
+}
+
+JsonValue shares(const Shares& shares) {
+    std::vector<JsonValue> items;
+    for (int i = 1; i < kCategoryCount; ++i) {
+        const std::int64_t bytes = shares[static_cast<std::size_t>(i)];
+        if (bytes == 0) continue;
+        JsonValue share = JsonValue::object();
+        share.put("category", JsonValue::of(vramfit::name_of(static_cast<Category>(i))));
+        items.push_back(share.put("bytes", JsonValue::of(bytes)));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue peak(const PeakResult& peak) {
+    JsonValue out = JsonValue::object();
+    out.put("id", JsonValue::of(std::string_view(peak.id)));
+    out.put("name", JsonValue::of(std::string_view(peak.name)));
+    out.put("window", JsonValue::of(std::string_view(peak.window)));
+    out.put("requested", JsonValue::of(peak.requested));
+    out.put("allocated", JsonValue::of(peak.allocated));
+    out.put("reserved", JsonValue::of(peak.reserved));
+    out.put("process", JsonValue::of(peak.process));
+    out.put("shares", shares(peak.shares));
+    return out.put("unattributed", JsonValue::of(peak.shares[0]));
+}
+
+JsonValue out_of_memory(const Prediction& p) {
+    if (!p.out_of_memory) return {};
+    JsonValue out = JsonValue::object();
+    out.put("window", JsonValue::of(std::string_view(p.out_of_memory_window)));
+    out.put("requested", JsonValue::of(p.out_of_memory->requested));
+    out.put("rounded", JsonValue::of(p.out_of_memory->rounded));
+    out.put("segment", JsonValue::of(p.out_of_memory->segment));
+    out.put("allocated", JsonValue::of(p.out_of_memory_levels.allocated));
+    return out.put("reserved", JsonValue::of(p.out_of_memory_levels.reserved));
+}
+
+JsonValue model(const ModelSpec& spec) {
+    JsonValue out = JsonValue::object();
+    out.put("name", JsonValue::of(std::string_view(spec.name)));
+    const JsonValue config = model_to_json(spec);
+    for (std::size_t i = 0; i < config.keys.size(); ++i) out.put(config.keys[i], config.items[i]);
+    return out;
+}
+
+}  // namespace
+
+std::string prediction_json(const Prediction& p, const Layout&) {
+    JsonValue out = JsonValue::object();
+    out.put("schema", JsonValue::of("vramfit.prediction/1"));
+    out.put("verdict", JsonValue::of(name_of(p.verdict)));
+    out.put("model", model(p.model));
+    out.put("plan", plan_to_json(p.plan));
+    out.put("stack", stack_to_json(p.stack));
+    out.put("device", device_to_json(p.device));
+    out.put("highest", JsonValue::of(std::string_view(p.highest)));
+    out.put("peak", levels(p.peak));
+    std::vector<JsonValue> peaks;
+    for (const PeakResult& one : p.peaks) peaks.push_back(peak(one));
+    out.put("peaks", JsonValue::list(std::move(peaks)));
+    out.put("after_load", levels(p.after_load));
+    out.put("resident", levels(p.resident));
+    out.put("end", levels(p.end));
+    JsonValue quantities = JsonValue::object();
+    for (const auto& [name, bytes] : p.quantities) quantities.put(name, JsonValue::of(bytes));
+    out.put("quantities", std::move(quantities));
+    out.put("managed", JsonValue::of(p.managed));
+    out.put("trainable_parameters", JsonValue::of(p.trainable_parameters));
+    out.put("total_parameters", JsonValue::of(p.total_parameters));
+    out.put("out_of_memory", out_of_memory(p));
+    out.put("retries", JsonValue::of(p.retries));
+    out.put("notes", notes_to_json(p.notes));
+    return to_text(out);
+}
+
+}  // namespace vramfit::report

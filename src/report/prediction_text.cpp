@@ -1,0 +1,163 @@
+// The answer about one configuration as text: what was asked, the verdict, the peaks, the highest one's shares, notes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text_table.hpp"
+#include "report/documents.hpp"
+#include "report/plan_text.hpp"
+#include "vramfit/spec/sizes.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+std::string size(std::int64_t bytes) { return text_of(Bytes{bytes}); }
+
+std::string painted(std::string_view text, const char* code, const Layout& layout) {
+    return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+/// 2506172416 -> "2,506,172,416".
+std::string grouped(std::int64_t number) {
+    std::string out = fmt::format("{}", number);
+    for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
+    return out;
+}
+
+std::string question(const Prediction& p, const Layout& layout) {
+    std::vector<Line> lines = {{"model", p.model.name}};
+    for (Line& line : describe(p.plan, p.stack)) lines.push_back(std::move(line));
+    lines.push_back({"card", describe(p.device)});
+    int widest = 0;
+    for (const Line& line : lines) widest = std::max(widest, width_of(line.key));
+    std::string out;
+    const std::string rest(static_cast<std::size_t>(widest) + 2, ' ');
+    for (const Line& line : lines)
+        out += wrapped(line.value, layout.width, fmt::format("{:<{}}", line.key, widest + 2), rest);
+    return out;
+}
+
+std::string paged(const Prediction& p) {
+    if (p.managed == 0) return {};
+    return fmt::format(" Beside them {} of optimizer states are paged, in managed memory.", size(p.managed));
+}
+
+std::string verdict_fits(const Prediction& p) {
+    const std::int64_t left = p.device.usable.count - p.peak.reserved;
+    std::string out = fmt::format(": at most {} reserved of {} usable, {} left ({:.0f} % of the card used).",
+                                  size(p.peak.reserved), text_of(p.device.usable), size(left),
+                                  100.0 * static_cast<double>(p.peak.reserved + p.device.context.count) /
+                                      static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
+    if (p.retries > 0)
+        out += fmt::format(" The card was full {} time{}: the allocator gave cached memory back and went on.",
+                           p.retries, p.retries == 1 ? "" : "s");
+    return out;
+}
+
+std::string verdict_too_large(const Prediction& p) {
+    return fmt::format(
+        ": out of memory in {}, at a request of {} with {} of {} usable allocated. On a card large "
+        "enough the run reserves {}, {} more than is usable here.",
+        p.out_of_memory_window, size(p.out_of_memory->requested), size(p.out_of_memory_levels.allocated),
+        text_of(p.device.usable), size(p.peak.reserved),
+        size(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
+}
+
+std::string verdict(const Prediction& p, const Layout& layout) {
+    std::string word = "peak";
+    std::string rest = fmt::format(
+        ": at most {} reserved, {} allocated, {} requested. Give --gpu to ask whether it "
+        "fits.",
+        size(p.peak.reserved), size(p.peak.allocated), size(p.peak.requested));
+    const char* colour = "1";
+    if (p.verdict == Verdict::fits) {
+        word = "fits";
+        rest = verdict_fits(p);
+        colour = "1;32";
+    } else if (p.verdict == Verdict::too_large) {
+        word = "too large";
+        rest = verdict_too_large(p);
+        colour = "1;31";
+    }
+    const std::string text = wrapped(word + rest + paged(p), layout.width);
+    return painted(word, colour, layout) + text.substr(word.size());
+}
+
+std::string peaks(const Prediction& p, const Layout& layout) {
+    TextTable table;
+    table.columns = {{"", Align::left},           {"peak", Align::left},          {"highest in", Align::left, 4},
+                     {"requested", Align::right}, {"allocated", Align::right, 3}, {"reserved", Align::right, 2}};
+    for (const PeakResult& peak : p.peaks) {
+        table.rows.push_back({fmt::format("{} {}", peak.name == p.highest ? ">" : " ", peak.id), peak.name, peak.window,
+                              size(peak.requested), size(peak.allocated), size(peak.reserved)});
+    }
+    return text_of(table, layout.width);
+}
+
+std::string shares(const Prediction& p, const Layout& layout) {
+    const auto highest =
+        std::find_if(p.peaks.begin(), p.peaks.end(), [&](const PeakResult& peak) { return peak.name == p.highest; });
+    if (highest == p.peaks.end() || highest->requested == 0) return {};
+    TextTable table;
+    table.columns = {{}, {"", Align::right}, {"", Align::right}, {"", Align::left, 1}};
+    table.indent = "  ";
+    for (int i = 1; i <= kCategoryCount; ++i) {
+        const int category = i % kCategoryCount;  // unattributed comes last
+        const std::int64_t bytes = highest->shares[static_cast<std::size_t>(category)];
+        if (bytes == 0) continue;
+        const double part = static_cast<double>(bytes) / static_cast<double>(highest->requested);
+        table.rows.push_back({name_of(static_cast<Category>(category)), size(bytes),
+                              fmt::format("{:.1f} %", 100 * part),
+                              std::string(static_cast<std::size_t>(part * 30 + 0.5), '#')});
+    }
+    return wrapped(fmt::format("{} is the highest: {} requested in {}, of which", highest->name,
+                               size(highest->requested), highest->window),
+                   layout.width) +
+           text_of(table, layout.width);
+}
+
+std::string instants(const Prediction& p, const Layout& layout) {
+    TextTable table;
+    table.columns = {
+        {"instant"}, {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right, 1}};
+    const auto add = [&](const char* name, const Levels& levels) {
+        table.rows.push_back({name, size(levels.requested), size(levels.allocated), size(levels.reserved)});
+    };
+    add("after loading", p.after_load);
+    add("before the first step", p.resident);
+    add("after the last step", p.end);
+    return text_of(table, layout.width);
+}
+
+std::string parameters(const Prediction& p) {
+    const double part = 100.0 * static_cast<double>(p.trainable_parameters) /
+                        static_cast<double>(std::max<std::int64_t>(p.total_parameters, 1));
+    return fmt::format("{} of {} parameters are trained ({:.2f} %)\n", grouped(p.trainable_parameters),
+                       grouped(p.total_parameters), part);
+}
+
+std::string notes(const Prediction& p, const Layout& layout) {
+    std::string out;
+    for (const Note& note : p.notes) {
+        out += wrapped(note.text, layout.width, "note: ", "      ");
+        if (!note.hint.empty()) out += wrapped(note.hint, layout.width, "hint: ", "      ");
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string prediction_text(const Prediction& p, const Layout& layout) {
+    std::string out = fmt::format("{}\n{}\n{}\n", question(p, layout), verdict(p, layout), peaks(p, layout));
+    const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p), notes(p, layout)};
+    const char* separator = "";
+    for (const std::string& part : parts) {
+        if (part.empty()) continue;
+        out += fmt::format("{}{}", separator, part);
+        separator = "\n";
+    }
+    return out;
+}
+
+}  // namespace vramfit::report

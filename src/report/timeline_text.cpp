@@ -1,0 +1,73 @@
+// The windows of a run as a table, and its events as a list.
+#include <fmt/format.h>
+
+#include "base/text_table.hpp"
+#include "report/documents.hpp"
+#include "vramfit/spec/sizes.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+std::string size(std::int64_t bytes) { return text_of(Bytes{bytes}); }
+
+TextTable windows_of(const Timeline& timeline) {
+    TextTable table;
+    table.columns = {{"window", Align::left},
+                     {"requested peak", Align::right},
+                     {"at its end", Align::right, 2},
+                     {"allocated peak", Align::right, 3},
+                     {"reserved peak", Align::right, 1}};
+    for (const WindowLevels& window : timeline.windows) {
+        table.rows.push_back({name_of(window.phase), size(window.peak.requested), size(window.end.requested),
+                              size(window.peak.allocated), size(window.peak.reserved)});
+    }
+    return table;
+}
+
+TextTable events_of(const Program& program) {
+    TextTable table;
+    table.columns = {{"window", Align::left, 1},   {"event"},
+                     {"id", Align::right},         {"bytes", Align::right},
+                     {"category", Align::left, 3}, {"operator", Align::left, 2}};
+    std::size_t window = 0;
+    for (std::size_t i = 0; i < program.events.size(); ++i) {
+        while (window + 1 < program.windows.size() && program.windows[window + 1].first_event <= i) ++window;
+        const Event event = program.events[i];
+        const std::string place = name_of(program.windows[window].phase);
+        if (event.kind == EventKind::empty_cache) {
+            table.rows.push_back({place, "empty cache"});
+            continue;
+        }
+        const bool begins = event.kind == EventKind::alloc || event.kind == EventKind::managed_alloc;
+        const bool managed = event.kind == EventKind::managed_alloc || event.kind == EventKind::managed_free;
+        const Allocation& allocation = program.allocations[event.id];
+        const bool named = allocation.op < program.ops.size();
+        table.rows.push_back({place, fmt::format("{}{}", managed ? "managed " : "", begins ? "alloc" : "free"),
+                              fmt::format("{}", event.id), fmt::format("{}", allocation.bytes),
+                              name_of(allocation.category), named ? program.ops[allocation.op] : ""});
+    }
+    return table;
+}
+
+}  // namespace
+
+std::string timeline_text(const TimelineReport& report, const Layout& layout) {
+    std::string out = text_of(windows_of(report.timeline), layout.width);
+    if (report.timeline.out_of_memory) {
+        const OutOfMemory& oom = *report.timeline.out_of_memory;
+        out += '\n';
+        out += wrapped(
+            fmt::format("out of memory in {}: a request of {} for which the allocator wants a segment of {}; "
+                        "the run ends there",
+                        name_of(report.timeline.windows[oom.window].phase), size(oom.requested), size(oom.segment)),
+            layout.width);
+    }
+    if (report.events) {
+        out += '\n';
+        out += text_of(events_of(*report.events), layout.width);
+    }
+    return out;
+}
+
+}  // namespace vramfit::report
