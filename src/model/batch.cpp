@@ -8,7 +8,7 @@ namespace vramfit::model {
 using namespace engine;
 
 // accelerate data_loader.py DataLoaderShard, utils/operations.py send_to_device: key by key. A collator stacks rows,
-// so that labels are a tensor of their own; the plain loop moves an object that stands there twice only once.
+// so that labels are a tensor of their own. The plain loop moves an object that stands there twice twice, and keeps one.
 Batch fetch_batch(const Run& run, std::int64_t length) {
     const BatchPlan& plan = run.plan.batch;
     const Dims shape{run.plan.training.per_device_train_batch_size, length > 0 ? length : plan.sequence_length};
@@ -16,7 +16,8 @@ Batch fetch_batch(const Run& run, std::int64_t length) {
     const bool shared = plan.labels == Labels::same_tensor && run.plan.loop.kind == LoopKind::plain;
     Batch batch;
     batch.input_ids = to_device(host);
-    if (plan.labels != Labels::absent) batch.labels = shared ? batch.input_ids : to_device(host);
+    if (plan.labels != Labels::absent) batch.labels = to_device(host);
+    if (shared) batch.input_ids = batch.labels;
     if (plan.attention_mask != AttentionMask::absent) batch.attention_mask = to_device(host);
     return batch;
 }

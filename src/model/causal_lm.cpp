@@ -40,15 +40,25 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
                                                               : checkpoint_non_reentrant(unit, hidden);
 }
 
+/// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.
+KvCachePointer make_cache(const Run& run, const Network& network) {
+    const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
+    const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
+    if (!wanted || network.checkpointing != Checkpointing::off) return {};
+    return std::make_shared<KvCache>(network.layers.size());
+}
+
 /// LlamaModel.forward: the last hidden state.
-Tensor decoder(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+Tensor decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+               const Place& place) {
     Session& session = run.session;
     const Family& family = family_of(run.spec.model_type);
     session.recorder.begin(phase(PhaseKind::embedding, place));
     const Tensor embedded = embed(network, batch.input_ids);
     LayerInputs inputs;
     inputs.position_ids = positions(session, batch.input_ids.size(1));
-    inputs.masks = make_masks(run, network, embedded, batch, inputs.position_ids);
+    inputs.cache = cache;
+    inputs.masks = make_masks(run, network, embedded, batch, cache ? Tensor() : inputs.position_ids);
     Tensor hidden = embedded;
     inputs.rotary = rotary_tables(network.buffers[0], hidden, inputs.position_ids);
     for (const DecoderLayer& layer : network.layers) {
@@ -70,12 +80,13 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    const Tensor hidden = decoder(run, network, batch, place);
+    const KvCachePointer cache = make_cache(run, network);
+    const Tensor hidden = decoder(run, network, batch, cache, place);
     Tensor logits = forward(network.head, hidden);
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     Tensor loss;
     if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, items);
-    return {loss, logits};
+    return {loss, logits, cache};
 }
 
 }  // namespace vramfit::model

@@ -9,6 +9,7 @@ namespace vramfit::model {
 struct Output {
     Tensor loss;
     Tensor logits;
+    KvCachePointer past_key_values;
 };
 
 /// Names the windows of one forward pass.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/session.hpp"
+#include "model/kv_cache.hpp"
 #include "model/network.hpp"
 
 namespace vramfit::model {
@@ -23,6 +24,7 @@ struct LayerInputs {
     Rotary rotary;  ///< empty where each layer makes its own (transformers before 4.45)
     Masks masks;
     Tensor position_ids;
+    KvCachePointer cache;  ///< past_key_values; null without a cache
 };
 
 /// One run: what the user asked for, and where it is recorded.

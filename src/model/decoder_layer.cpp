@@ -28,8 +28,9 @@ Tensor self_attention(const Run& run, const Family& family, const DecoderLayer& 
                       const LayerInputs& inputs) {
     Tensor q = heads_first(run, family, layer.q_norm, forward(layer.q, hidden));
     Tensor k = heads_first(run, family, layer.k_norm, forward(layer.k, hidden));
-    const Tensor v = heads_first(run, family, std::nullopt, forward(layer.v, hidden));
+    Tensor v = heads_first(run, family, std::nullopt, forward(layer.v, hidden));
     apply_rotary(q, k, inputs.rotary);
+    if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
     Tensor out = attend(run, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});

@@ -139,7 +139,8 @@ void run_trainer(const Run& run, Network& network) {
     session.recorder.begin({PhaseKind::trainer});
     Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(network)), {}, {}};
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
-    trainer.optimizer.embeddings_in_32bit = trainer.optimizer.type->is_8bit;
+    trainer.optimizer.embeddings_in_32bit =
+        trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     run_epoch(trainer);

@@ -39,6 +39,8 @@ struct Stack {
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
+    bool trainer_decides_about_cache() const;         ///< TrainingArguments.use_cache goes into the config
+    bool trainer_keeps_embeddings_in_32bit() const;   ///< states of 8-bit optimizers
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
     // peft

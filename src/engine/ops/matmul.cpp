@@ -175,17 +175,18 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
     return out;
 }
 
+// Under autocast the last argument is cast first: g++ evaluates arguments from the right (autocast_mode.h WrapFunction_).
 Tensor matmul(const Tensor& left, const Tensor& right) {
-    const Tensor a = autocast_to_lower(left);
     const Tensor b = autocast_to_lower(right);
+    const Tensor a = autocast_to_lower(left);
     if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
     return should_fold(a, b) ? fold(a, b) : batched(a, b);
 }
 
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b) {
-    const Tensor input = autocast_to_lower(x);
-    const Tensor weight = autocast_to_lower(w);
     const Tensor bias = autocast_to_lower(b);
+    const Tensor weight = autocast_to_lower(w);
+    const Tensor input = autocast_to_lower(x);
     const Scoped<bool> off(x.session().autocast.enabled, false);
     const Tensor matrix = transpose2d(weight);
     if (!bias.defined()) return matmul(input, matrix);

@@ -27,4 +27,11 @@ bool Stack::loader_sorts_tensors() const { return transformers >= Version{5, 0, 
 // quantizers_utils.py should_convert_module, 5.0; before, integrations/bitsandbytes.py _replace_with_bnb_linear.
 bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{5, 0, 0}; }
 
+// trainer.py Trainer.__init__, training_args.py use_cache: not in 4.40, in 5.17.
+bool Stack::trainer_decides_about_cache() const { return transformers >= Version{5, 0, 0}; }
+
+// trainer.py create_optimizer: only for a class called Adam8bit, which no optimizer of Trainer is; pull request 37331 of
+// April 2025, after 4.51.
+bool Stack::trainer_keeps_embeddings_in_32bit() const { return transformers >= Version{4, 52, 0}; }
+
 }  // namespace vramfit

@@ -1,0 +1,41 @@
+// transformers 5.17 cache_utils.py DynamicLayer.update, DynamicSlidingWindowLayer.update.
+#include "model/kv_cache.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/view.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// states[:, :, -window + 1:, :]: a view, which keeps the whole.
+Tensor last_places(const Tensor& states, std::int64_t window) {
+    const std::int64_t length = states.size(2);
+    return slice(states, 2, std::max<std::int64_t>(0, length - window + 1), length);
+}
+
+}  // namespace
+
+// lazy_initialization makes two empty tensors of the key's dtype; torch.cat with one of them is a contiguous copy.
+void KvCache::update(const DecoderLayer& layer, std::optional<std::int64_t> window, Tensor& key, Tensor& value) {
+    Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
+    const bool slides = layer.attention == LayerAttention::sliding && window;
+    if (slides) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
+    Dims none = key.sizes();
+    none[2] = 0;
+    const Tensor nothing = empty(key.session(), none, key.dtype());
+    const Tensor key_parts[2] = {nothing, key};
+    const Tensor value_parts[2] = {nothing, value};
+    const Tensor keys = cat(key_parts, 2);
+    const Tensor values = cat(value_parts, 2);
+    cached.keys = slides ? last_places(keys, *window) : keys;
+    cached.values = slides ? last_places(values, *window) : values;
+    key = keys;
+    value = values;
+}
+
+}  // namespace vramfit::model
