@@ -9,6 +9,22 @@ namespace vramfit::model {
 
 using namespace engine;
 
+namespace {
+
+/// F.scaled_dot_product_attention, behind the job's repetition of key and value heads where it asks for it.
+Tensor functional_sdpa(const Run& run, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                       AttentionArguments arguments) {
+    const std::int64_t groups = query.size(1) / key.size(1);
+    if (!run.plan.load.sdpa_expand_kv || groups == 1)
+        return scaled_dot_product_attention(query, key, value, mask, arguments);
+    arguments.enable_gqa = false;
+    const Tensor keys = repeat_interleave(key, groups, -3);
+    const Tensor values = repeat_interleave(value, groups, -3);
+    return scaled_dot_product_attention(query, keys, values, mask, arguments);
+}
+
+}  // namespace
+
 Tensor repeat_kv(const Tensor& t, std::int64_t groups) {
     if (groups == 1) return t;
     const std::int64_t batch = t.size(0), heads = t.size(1), length = t.size(2), width = t.size(3);
@@ -17,7 +33,7 @@ Tensor repeat_kv(const Tensor& t, std::int64_t groups) {
 }
 
 // transformers 5.17 integrations/sdpa_attention.py sdpa_attention_forward.
-Tensor sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
     Tensor key = k;
     Tensor value = v;
     const std::int64_t groups = q.size(1) / k.size(1);
@@ -34,11 +50,10 @@ Tensor sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Te
     arguments.is_causal = q.size(2) > 1 && !mask.defined();
     arguments.dropout = run.spec.attention_dropout;
     arguments.forced = run.plan.load.sdpa_kernel;
-    const Tensor out = scaled_dot_product_attention(q, key, value, mask, arguments);
-    return contiguous(transpose(out, 1, 2));
+    return {contiguous(transpose(functional_sdpa(run, q, key, value, mask, arguments), 1, 2)), {}};
 }
 
-Tensor attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+Attended attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
     if (run.plan.load.attention == AttentionImplementation::eager) return eager_attention(run, q, k, v, mask);
     return sdpa_attention(run, q, k, v, mask);
 }

@@ -3,7 +3,6 @@
 
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
-#include "model/attention.hpp"
 #include "model/mlp.hpp"
 #include "model/modules.hpp"
 #include "model/rotary.hpp"
@@ -24,17 +23,17 @@ Tensor heads_first(const Run& run, const Family& family, const std::optional<Nor
 }  // namespace
 
 // transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py, models/gemma2/...
-Tensor self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
-                      const LayerInputs& inputs) {
+Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                        const LayerInputs& inputs) {
     Tensor q = heads_first(run, family, layer.q_norm, forward(layer.q, hidden));
     Tensor k = heads_first(run, family, layer.k_norm, forward(layer.k, hidden));
     Tensor v = heads_first(run, family, std::nullopt, forward(layer.v, hidden));
     apply_rotary(q, k, inputs.rotary);
     if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
-    Tensor out = attend(run, q, k, v, mask);
+    auto [out, weights] = attend(run, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});
-    return forward(layer.o, out);
+    return {forward(layer.o, out), weights};
 }
 
 // models/llama/modeling_llama.py LlamaDecoderLayer.forward; the same in mistral, qwen2, qwen3 and gemma.
@@ -42,7 +41,8 @@ Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& 
                       const LayerInputs& inputs) {
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
-    hidden = self_attention(run, family, layer, hidden, inputs);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    hidden = std::move(attended);
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = family.norm(layer.post_attention_norm, hidden);
@@ -55,7 +55,8 @@ Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer&
                        const LayerInputs& inputs) {
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
-    hidden = self_attention(run, family, layer, hidden, inputs);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    hidden = std::move(attended);
     hidden = family.norm(layer.post_attention_norm, hidden);
     hidden = add(residual, hidden);
     residual = hidden;

@@ -1,13 +1,15 @@
 // The decoder layers that families share.
 #pragma once
 
+#include "model/attention.hpp"
 #include "model/family.hpp"
 
 namespace vramfit::model {
 
-/// Attention of Llama and of all families that took it over: hidden -- [B, S, H], the normed input.
-Tensor self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
-                      const LayerInputs& inputs);
+/// Attention of Llama and of all families that took it over: hidden -- [B, S, H], the normed input. The output is
+/// [B, S, H].
+Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                        const LayerInputs& inputs);
 
 /// One norm before attention, one before the MLP (LlamaDecoderLayer).
 Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,

@@ -1,12 +1,36 @@
-// Eager attention.
-#include <stdexcept>
-
+// transformers 5.17 models/llama/modeling_llama.py and models/gemma2/modeling_gemma2.py eager_attention_forward.
+#include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/softmax.hpp"
+#include "engine/ops/view.hpp"
 #include "model/attention.hpp"
 
 namespace vramfit::model {
 
-Tensor eager_attention(const Run&, const Tensor&, const Tensor&, const Tensor&, const Tensor&) {
-    throw std::logic_error("not written yet");
+using namespace engine;
+
+Attended eager_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
+    const std::int64_t groups = q.size(1) / k.size(1);
+    const Tensor keys = repeat_kv(k, groups);
+    const Tensor values = repeat_kv(v, groups);
+    Tensor weights = matmul(q, transpose(keys, 2, 3));
+    weights = mul(weights, 1.0);
+    if (run.spec.attn_logit_softcapping) {
+        weights = div(weights, *run.spec.attn_logit_softcapping);
+        weights = tanh(weights);
+        weights = mul(weights, *run.spec.attn_logit_softcapping);
+    }
+    if (mask.defined()) weights = add(weights, mask);
+    {
+        const Tensor probabilities = softmax(weights, true);
+        weights = to(probabilities, q.dtype());
+    }
+    weights = dropout(weights, run.spec.attention_dropout);
+    Tensor out = matmul(weights, values);
+    out = contiguous(transpose(out, 1, 2));
+    return {out, weights};
 }
 
 }  // namespace vramfit::model

@@ -1,22 +1,162 @@
-// transformers 5.17 masking_utils.py.
+// transformers 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask without a cache.
 #include "model/masks.hpp"
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/family.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
 
-Masks make_masks(const Run& run, const Network&, const Tensor&, const Batch& batch, const Tensor&) {
-    Masks masks;
-    if (!batch.attention_mask.defined()) return masks;
-    // _preprocess_mask_arguments: to bool; _ignore_causal_mask_sdpa: fast_all reads the answer.
-    const Tensor mask = to(batch.attention_mask, DType::boolean);
+namespace {
+
+/// What one call of create_*_mask is asked for.
+struct Question {
+    const Run& run;
+    const Tensor& embedded;      ///< [B, S, H]: gives sizes and dtype
+    const Tensor& padding;       ///< [B, S] int64, or undefined
+    const Tensor& position_ids;  ///< [1, S]; undefined with a cache
+    std::optional<std::int64_t> window;
+
+    Session& session() const { return run.session; }
+    std::int64_t batch() const { return embedded.size(0); }
+    std::int64_t length() const { return embedded.size(1); }
+};
+
+/// find_packed_sequence_indices: reads that positions never jump, so nothing is packed.
+void look_for_packed_sequences(const Question& q) {
+    const Tensor positions = expand(q.position_ids, {q.batch(), q.length()});
+    const Tensor first = pointwise_result(slice(positions, 1, 0, 1), DType::int64, Op::sub);
+    Tensor difference;
+    {
+        const Tensor parts[2] = {first, positions};
+        const Tensor joined = cat(parts, 1);
+        difference = sub(slice(joined, 1, 1, q.length() + 1), slice(joined, 1, 0, q.length()));
+    }
+    Tensor packed;
+    {
+        const Tensor jumps = compare(Op::ne, difference);
+        packed = empty(q.session(), jumps.sizes(), DType::int64, Op::cumsum);
+        const Tensor numbers = to(jumps, DType::int64);
+    }
+    const Tensor none = compare(Op::eq, slice(packed, 1, q.length() - 1, q.length()));
+    const Tensor all = reduce(none, 3, false, DType::boolean, Op::all);
+}
+
+/// fast_all: the host reads tensor.sum() == tensor.numel().
+void read_all(const Tensor& mask) {
     const Tensor count = sum_all(mask);
-    const Tensor all = compare(Op::eq, count);
-    (void)run;
+    const Tensor equal = compare(Op::eq, count);
+}
+
+/// _ignore_causal_mask_sdpa: true where the kernel's causal flag is enough.
+bool causal_flag_is_enough(const Question& q, const Tensor& padding) {
+    if (q.window && q.length() >= *q.window) return false;
+    if (!padding.defined()) return true;
+    read_all(padding);
+    const AttentionMask mask = q.run.plan.batch.attention_mask;
+    if (mask == AttentionMask::ones) return true;
+    // The case of an empty static cache asks the same of the first q_length places.
+    read_all(slice(padding, 1, 0, q.length()));
+    return false;
+}
+
+/// The index tensors of sdpa_mask, expanded to four dimensions.
+struct Indices {
+    Tensor batch, head, query, key;
+};
+
+Indices make_indices(const Question& q) {
+    const auto range = [&](std::int64_t n) { return arange(q.session(), n); };
+    const Tensor batch = range(q.batch());
+    const Tensor head = range(1);
+    const Tensor query = add(range(q.length()), 0);
+    const Tensor key = add(range(q.length()), 0);
+    const auto four = [](const Tensor& t, int at) {
+        Dims sizes{1, 1, 1, 1};
+        sizes[at] = t.size(0);
+        return view(t, sizes);
+    };
+    return {four(batch, 0), four(head, 1), four(query, 2), four(key, 3)};
+}
+
+using MaskFunction = Tensor (*)(const Question&, const Indices&);
+
+/// and_masks of two functions: starts from a single true.
+template <MaskFunction first, MaskFunction second>
+Tensor both(const Question& q, const Indices& at) {
+    Tensor result = empty(q.session(), {}, DType::boolean, Op::ones);
+    result = compare(Op::bitwise_and, result, first(q, at));
+    result = compare(Op::bitwise_and, result, second(q, at));
+    return result;
+}
+
+Tensor causal(const Question&, const Indices& at) { return compare(Op::le, at.key, at.query); }
+
+/// sliding_window_overlay.
+Tensor inside_window(const Question&, const Indices& at) {
+    const Tensor oldest = pointwise_result(at.query, DType::int64, Op::sub);
+    return compare(Op::gt, at.key, oldest);
+}
+
+/// padding_mask_function: padding_mask[batch_idx, kv_idx]; index tensors are broadcast and made contiguous.
+Tensor not_padded(const Question& q, const Indices& at) {
+    const Dims sizes{q.batch(), 1, 1, q.length()};
+    const Tensor rows = contiguous(expand(at.batch, sizes));
+    const Tensor places = contiguous(expand(at.key, sizes));
+    return empty(q.session(), sizes, DType::boolean, Op::index);
+}
+
+constexpr MaskFunction sliding = both<inside_window, causal>;
+
+/// sdpa_mask, from "Potentially add the padding 2D mask" on: bool, [B, 1, S, S].
+Tensor boolean_mask(const Question& q, bool padded) {
+    const Indices at = make_indices(q);
+    Tensor mask;
+    if (padded)
+        mask = q.window ? both<both<inside_window, causal>, not_padded>(q, at) : both<causal, not_padded>(q, at);
+    else
+        mask = q.window ? sliding(q, at) : causal(q, at);
+    return expand(mask, {q.batch(), 1, q.length(), q.length()});
+}
+
+/// eager_mask: 0 where the bool mask is true, else the smallest number.
+Tensor float_mask(const Question& q, const Tensor& mask) {
+    const Tensor zero = empty(q.session(), {}, q.embedded.dtype(), Op::to_copy);
+    const Tensor smallest = empty(q.session(), {}, q.embedded.dtype(), Op::scalar_tensor);
+    return where(mask, zero, smallest);
+}
+
+/// create_causal_mask or create_sliding_window_causal_mask.
+Tensor create_mask(const Question& q) {
+    Tensor padding;
+    if (q.padding.defined())
+        padding = to(q.padding, DType::boolean);
+    else if (q.position_ids.defined())
+        look_for_packed_sequences(q);
+    if (q.run.plan.load.attention == AttentionImplementation::eager) {
+        Tensor mask = boolean_mask(q, padding.defined());
+        mask = float_mask(q, mask);
+        return mask;
+    }
+    if (causal_flag_is_enough(q, padding)) return {};
+    return boolean_mask(q, padding.defined());
+}
+
+}  // namespace
+
+Masks make_masks(const Run& run, const Network&, const Tensor& embedded, const Batch& batch,
+                 const Tensor& position_ids) {
+    const GradMode no_grad(run.session, false);
+    const bool slides = run.spec.sliding_window.has_value();
+    Masks masks;
+    if (!slides || !family_of(run.spec.model_type).one_mask)
+        masks.full = create_mask({run, embedded, batch.attention_mask, position_ids, std::nullopt});
+    if (slides)
+        masks.sliding = create_mask({run, embedded, batch.attention_mask, position_ids, run.spec.sliding_window});
     return masks;
 }
 

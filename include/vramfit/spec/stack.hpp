@@ -31,6 +31,11 @@ struct Stack {
     bool allocator_knows_throw_on_device_oom() const;    ///< the setting throw_on_cudamalloc_oom
     bool allocator_orders_blocks_by_creation() const;    ///< equal free blocks: the earliest block, not the lowest
     bool allocator_orders_segments_by_creation() const;  ///< equal free blocks: the earliest segment first
+    bool math_attention_upcasts() const;                 ///< sdpa's math kernel computes half inputs in float32
+    bool math_attention_softmax_is_safe() const;         ///< rows that are masked as a whole become zero
+    bool flash_attention_runs_beyond_hopper() const;     ///< capabilities 10.x and 12.x
+    bool has_cudnn_attention() const;                    ///< with masks and a backward pass
+    bool prefers_cudnn_attention() const;                ///< on capabilities 9.0, 10.0 and 10.3
 
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs

@@ -1,17 +1,94 @@
-// F.scaled_dot_product_attention.
+// F.scaled_dot_product_attention (torch 2.11 ATen/native/transformers/attention.cpp).
 #include "engine/ops/attention.hpp"
 
 #include "engine/autocast.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pad.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "vramfit/base/checked.hpp"
 
 namespace vramfit::engine {
 
-Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor&,
+namespace {
+
+constexpr std::int64_t kAlignment = 8;
+
+/// aligned_tensor<8>.
+bool aligned(const Tensor& mask) {
+    for (int i = 0; i < mask.dim() - 1; ++i)
+        if (mask.strides()[i] % kAlignment != 0) return false;
+    return mask.strides()[-1] == 1;
+}
+
+/// preprocess_mask: rows start at multiples of 8 elements, all heads see it.
+Tensor preprocessed_mask(const Tensor& mask, const Tensor& query, const Tensor& key) {
+    Tensor result = mask;
+    if (!mask.session().decide("aligned mask", aligned(mask))) {
+        const std::int64_t last = mask.size(-1);
+        const Tensor padded = pad_end(mask, kAlignment - last % kAlignment);
+        result = slice(padded, -1, 0, last);
+    }
+    return expand(result, {query.size(0), query.size(1), query.size(2), key.size(2)});
+}
+
+Tensor padded_head(const Tensor& t) {
+    const std::int64_t over = t.size(-1) % kAlignment;
+    return over == 0 ? t : pad_end(t, kAlignment - over);
+}
+
+Tensor padded_flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                              const AttentionArguments& arguments) {
+    const Tensor q = padded_head(query);
+    const Tensor k = padded_head(key);
+    const Tensor v = padded_head(value);
+    const Tensor out = flash_attention(q, k, v, arguments.is_causal, arguments.dropout);
+    return out.size(-1) == query.size(-1) ? out : slice(out, -1, 0, query.size(-1));
+}
+
+Tensor run(SdpaKernel kernel, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+           const AttentionArguments& arguments) {
+    if (kernel == SdpaKernel::flash) return padded_flash_attention(query, key, value, arguments);
+    Tensor additive = additive_mask(mask, query.dtype());
+    switch (kernel) {
+        case SdpaKernel::efficient:
+            if (additive.defined()) additive = preprocessed_mask(additive, query, key);
+            return efficient_attention(query, key, value, additive, arguments.dropout);
+        case SdpaKernel::cudnn: return cudnn_attention(query, key, value, additive);
+        default: return math_attention(query, key, value, additive, arguments);
+    }
+}
+
+}  // namespace
+
+Tensor additive_mask(const Tensor& mask, DType dtype) {
+    if (!mask.defined() || mask.dtype() != DType::boolean) return mask;
+    Session& session = mask.session();
+    const Tensor outside = empty(session, {}, dtype, Op::scalar_tensor);
+    const Tensor inside = empty(session, {}, dtype, Op::scalar_tensor);
+    return where(mask, inside, outside);
+}
+
+Tensor repeat_interleave(const Tensor& t, std::int64_t times, int dim) {
+    dim = dim < 0 ? dim + t.dim() : dim;
+    const Tensor one = unsqueeze(t, dim + 1);
+    Dims sizes = one.sizes();
+    sizes[dim + 1] = times;
+    Dims flat = t.sizes();
+    flat[dim] = times * t.size(dim);
+    return view(clone_contiguous(expand(one, sizes)), flat);
+}
+
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                                     const AttentionArguments& arguments) {
     const Tensor q = autocast_to_lower(query);
     const Tensor k = autocast_to_lower(key);
     const Tensor v = autocast_to_lower(value);
-    return flash_attention(q, k, v, arguments.is_causal, arguments.dropout);
+    const Tensor m = autocast_to_lower(mask);
+    // autocast_mode.h WrapFunction_: the operator itself runs without autocast.
+    const Scoped<bool> off(query.session().autocast.enabled, false);
+    return run(choose_attention(q, k, v, m, arguments), q, k, v, m, arguments);
 }
 
 }  // namespace vramfit::engine

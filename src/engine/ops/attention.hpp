@@ -21,13 +21,26 @@ struct AttentionArguments {
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                                     const AttentionArguments& arguments);
 
-/// aten::_scaled_dot_product_flash_attention.
+/// sdp::select_sdp_backend: the first kernel in PyTorch's order that takes these tensors on this card.
+/// Throws Error (unsupported) if none does.
+SdpaKernel choose_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                            const AttentionArguments& arguments);
+
+/// convert_boolean_attn_mask: 0 where a bool mask is true, else minus infinity. Other masks as they are.
+Tensor additive_mask(const Tensor& mask, DType dtype);
+
+/// aten::_scaled_dot_product_flash_attention; the head size must be a multiple of 8.
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal, double dropout);
-/// aten::_scaled_dot_product_efficient_attention; `bias` may be undefined.
+/// aten::_scaled_dot_product_efficient_attention; `bias` may be undefined, else [B, H, S, S].
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
-                           bool is_causal, double dropout);
-/// aten::_scaled_dot_product_attention_math; `mask` may be undefined.
+                           double dropout);
+/// aten::_scaled_dot_product_cudnn_attention; `bias` may be undefined.
+Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias);
+/// aten::_scaled_dot_product_attention_math; `mask` may be undefined, else it is additive.
 Tensor math_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                       const AttentionArguments& arguments);
+
+/// Tensor.repeat_interleave(times, dim) for one number of times: always a copy.
+Tensor repeat_interleave(const Tensor& t, std::int64_t times, int dim);
 
 }  // namespace vramfit::engine

@@ -14,6 +14,9 @@ namespace vramfit::engine {
 
 namespace {
 
+/// flash_api.cpp head_size_rounded: to multiples of 32, above 128 of 64.
+std::int64_t rounded_head(std::int64_t head) { return head <= 128 ? round_up(head, 32) : round_up(head, 64); }
+
 // Saved: query, key, value, output, logsumexp, seed, offset; tensors stand as [B, H, S, D] views of [B, S, H, D].
 void flash_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
@@ -27,7 +30,7 @@ void flash_backward(Node& node, Grads& in, Grads& out) {
     const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
     const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const std::int64_t rounded_s = round_up(S, 128);
-    const std::int64_t rounded_d = D <= 128 ? round_up(D, 32) : round_up(D, 64);
+    const std::int64_t rounded_d = rounded_head(D);
     const auto like = [](const Tensor& t) {
         return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(),
                              Op::flash_backward);
@@ -53,9 +56,7 @@ std::int64_t num_splits_heuristic(std::int64_t batch_heads_m, std::int64_t sms, 
                                   std::int64_t max_splits) {
     if (static_cast<double>(batch_heads_m) >= 0.8 * static_cast<double>(sms)) return 1;
     max_splits = std::min({max_splits, sms, n_blocks});
-    const auto eligible = [&](std::int64_t s) {
-        return s == 1 || ceil_div(n_blocks, s) != ceil_div(n_blocks, s - 1);
-    };
+    const auto eligible = [&](std::int64_t s) { return s == 1 || ceil_div(n_blocks, s) != ceil_div(n_blocks, s - 1); };
     const auto efficiency = [&](std::int64_t s) {
         const float waves = static_cast<float>(batch_heads_m * s) / static_cast<float>(sms);
         return waves / std::ceil(waves);
@@ -91,17 +92,19 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
     }
     const Tensor q = transpose(detach(query), 1, 2);
     const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
-    const Tensor out = empty_strided(session, q.sizes(), preserved_strides(q.sizes(), q.strides()), q.dtype(),
-                                     Op::flash_forward);
+    const Tensor out =
+        empty_strided(session, q.sizes(), preserved_strides(q.sizes(), q.strides()), q.dtype(), Op::flash_forward);
     const Tensor lse = empty(session, {B, H, S}, DType::float32, Op::flash_forward);
     const std::int64_t n = dropout > 0 ? 1 : splits(session, B, H, S, key.size(2), D);
     Tensor lse_accum, out_accum;
     if (session.decide("flash splits", n) > 1) {
         lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_forward);
-        out_accum = empty(session, {n, B, H, S, round_up(D, 32)}, DType::float32, Op::flash_forward);
+        out_accum = empty(session, {n, B, H, S, rounded_head(D)}, DType::float32, Op::flash_forward);
     }
     const Tensor seed = empty(session, {2}, DType::int64, Op::flash_forward);
     const Tensor unused = empty(session, {}, DType::int64, Op::flash_forward);
+    // flash_api.cpp mha_fwd: with dropout the generator's state is copied to the device once more, for the launch.
+    if (dropout > 0) const Tensor state = empty(session, {2}, DType::int64, Op::flash_forward);
     Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
     if (node) {
         set_history(result, node);

@@ -11,6 +11,7 @@ const Family mistral_entry = {
     .model_type = "mistral",
     .norm = llama_norm,
     .layer = pre_norm_layer,
+    .one_mask = true,
 };
 
 }  // namespace vramfit::families

@@ -26,4 +26,21 @@ bool Stack::allocator_orders_blocks_by_creation() const {
 }
 bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 14, 0}; }
 
+// ATen/native/transformers/attention.cpp _scaled_dot_product_attention_math: in the input's dtype and with a
+// plain softmax up to 2.4.
+bool Stack::math_attention_upcasts() const { return torch >= Version{2, 5, 0}; }
+bool Stack::math_attention_softmax_is_safe() const { return torch >= Version{2, 5, 0}; }
+
+// ATen/native/transformers/cuda/sdp_utils.cpp check_flash_attention_hardware_support: up to 9.0, from 2.7 on to 12.1.
+bool Stack::flash_attention_runs_beyond_hopper() const { return torch >= Version{2, 7, 0}; }
+
+// sdp_utils.cpp can_use_cudnn_attention: with a mask and a backward pass from 2.5 on.
+bool Stack::has_cudnn_attention() const { return torch >= Version{2, 5, 0}; }
+
+// sdp_utils.cpp check_prefer_cudnn_attention: on in 2.5.0, off in 2.5.1, on again behind cuDNN 9.15.1, which wheels of
+// 2.11 bring (9.19) and those of 2.10 do not (9.10).
+bool Stack::prefers_cudnn_attention() const {
+    return (torch >= Version{2, 5, 0} && torch < Version{2, 5, 1}) || torch >= Version{2, 11, 0};
+}
+
 }  // namespace vramfit

@@ -1,0 +1,84 @@
+// Memory-efficient attention (torch 2.11 ATen/native/transformers/cuda/{attention,attention_backward}.cu).
+#include "engine/ops/attention.hpp"
+#include "engine/ops/attention_efficient_kernels.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+/// (grad_out.to(float) * out.to(float)).sum(-1).transpose(-2, -1).contiguous(); g++ evaluates the right factor first.
+Tensor computed_delta(const Tensor& grad, const Tensor& output) {
+    const Tensor out_float = to(output, DType::float32);
+    const Tensor product = mul(to(grad, DType::float32), out_float);
+    return contiguous(transpose(sum_dim(product, -1, false, DType::float32), 1, 2));
+}
+
+// Saved: query, key, value, bias, output, logsumexp; the operator sees [B, S, H, D].
+void efficient_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const Tensor q = transpose(node.unpack(0), 1, 2);
+    const Tensor k = transpose(node.unpack(1), 1, 2);
+    const Tensor v = transpose(node.unpack(2), 1, 2);
+    const Tensor bias = node.unpack(3);
+    const Tensor output = transpose(node.unpack(4), 1, 2);
+    const Tensor lse = node.unpack(5);
+    const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
+    const Tensor dq = empty(session, q.sizes(), q.dtype(), Op::efficient_backward);
+    const Tensor dk = empty(session, k.sizes(), k.dtype(), Op::efficient_backward);
+    const Tensor dv = empty(session, v.sizes(), v.dtype(), Op::efficient_backward);
+    const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3)};
+    const EfficientBackwardKernel kernel =
+        efficient_backward_kernel(session.device.capability, q.dtype(), shape.head, node.ints[0] != 0);
+    const Tensor delta =
+        session.decide("kernel computes delta", kernel.computes_delta)
+            ? empty(session, {shape.batch, shape.heads, shape.queries}, DType::float32, Op::efficient_backward)
+            : computed_delta(grad, output);
+    Tensor workspace;
+    if (const std::int64_t bytes = efficient_backward_workspace(kernel, shape); bytes > 0)
+        workspace = empty(session, {bytes}, DType::uint8, Op::efficient_backward);
+    if (node.wants(0)) out[0] = transpose(dq, 1, 2);
+    if (node.wants(1)) out[1] = transpose(dk, 1, 2);
+    if (node.wants(2)) out[2] = transpose(dv, 1, 2);
+}
+const NodeType kEfficientBackward{"ScaledDotProductEfficientAttentionBackward0", efficient_backward};
+
+}  // namespace
+
+Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
+                           double dropout) {
+    Session& session = query.session();
+    Ref<Node> node;
+    if (needs_grad(query, key, value)) {
+        node = make_node(session, kEfficientBackward);
+        node->ints[0] = dropout > 0;
+        for (const Tensor* t : {&query, &key, &value}) {
+            add_edge(*node, *t);
+            node->save(*t);
+        }
+        node->save(bias);
+    }
+    const std::int64_t B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
+    const Tensor out = empty(session, {B, S, H, D}, query.dtype(), Op::efficient_forward);
+    Tensor lse;
+    // kAlignLSE; without a gradient the tensor has no elements.
+    if (node) lse = empty(session, {B, H, round_up(S, 32)}, DType::float32, Op::efficient_forward);
+    // kNeedsOutputAccumulatorBuffer: only the kernel for more than 128 channels works through the values in several
+    // steps.
+    if (session.decide("output accumulator", is_half(query.dtype()) && D > 128))
+        const Tensor accumulator = empty(session, {B, S, H, D}, DType::float32, Op::efficient_forward);
+    Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
+    if (node) {
+        set_history(result, node);
+        node->save(result, true);
+        node->save(lse, true);
+    }
+    return result;
+}
+
+}  // namespace vramfit::engine

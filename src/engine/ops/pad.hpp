@@ -1,0 +1,11 @@
+// Constant padding with a gradient.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// F.pad(t, (0, places)): places more at the end of the last dimension.
+Tensor pad_end(const Tensor& t, std::int64_t places);
+
+}  // namespace vramfit::engine
