@@ -14,7 +14,7 @@ using namespace engine;
 namespace {
 
 /// What one call of create_*_mask is asked for.
-struct Question {
+struct Request {
     const Run& run;
     const Tensor& embedded;      ///< [B, S, H]: gives sizes and dtype
     const Tensor& padding;       ///< [B, S] int64, or undefined
@@ -27,7 +27,7 @@ struct Question {
 };
 
 /// find_packed_sequence_indices: reads that positions never jump, so nothing is packed.
-void look_for_packed_sequences(const Question& q) {
+void look_for_packed_sequences(const Request& q) {
     const Tensor positions = expand(q.position_ids, {q.batch(), q.length()});
     const Tensor first = pointwise_result(slice(positions, 1, 0, 1), DType::int64, Op::sub);
     Tensor difference;
@@ -53,7 +53,7 @@ void read_all(const Tensor& mask) {
 }
 
 /// _ignore_causal_mask_sdpa: true where the kernel's causal flag is enough.
-bool causal_flag_is_enough(const Question& q, const Tensor& padding) {
+bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
     if (q.window && q.length() >= *q.window) return false;
     if (!padding.defined()) return true;
     read_all(padding);
@@ -69,7 +69,7 @@ struct Indices {
     Tensor batch, head, query, key;
 };
 
-Indices make_indices(const Question& q) {
+Indices make_indices(const Request& q) {
     const auto range = [&](std::int64_t n) { return arange(q.session(), n); };
     const Tensor batch = range(q.batch());
     const Tensor head = range(1);
@@ -83,27 +83,27 @@ Indices make_indices(const Question& q) {
     return {four(batch, 0), four(head, 1), four(query, 2), four(key, 3)};
 }
 
-using MaskFunction = Tensor (*)(const Question&, const Indices&);
+using MaskFunction = Tensor (*)(const Request&, const Indices&);
 
 /// and_masks of two functions: starts from a single true.
 template <MaskFunction first, MaskFunction second>
-Tensor both(const Question& q, const Indices& at) {
+Tensor both(const Request& q, const Indices& at) {
     Tensor result = empty(q.session(), {}, DType::boolean, Op::ones);
     result = compare(Op::bitwise_and, result, first(q, at));
     result = compare(Op::bitwise_and, result, second(q, at));
     return result;
 }
 
-Tensor causal(const Question&, const Indices& at) { return compare(Op::le, at.key, at.query); }
+Tensor causal(const Request&, const Indices& at) { return compare(Op::le, at.key, at.query); }
 
 /// sliding_window_overlay.
-Tensor inside_window(const Question&, const Indices& at) {
+Tensor inside_window(const Request&, const Indices& at) {
     const Tensor oldest = pointwise_result(at.query, DType::int64, Op::sub);
     return compare(Op::gt, at.key, oldest);
 }
 
 /// padding_mask_function: padding_mask[batch_idx, kv_idx]; index tensors are broadcast and made contiguous.
-Tensor not_padded(const Question& q, const Indices& at) {
+Tensor not_padded(const Request& q, const Indices& at) {
     const Dims sizes{q.batch(), 1, 1, q.length()};
     const Tensor rows = contiguous(expand(at.batch, sizes));
     const Tensor places = contiguous(expand(at.key, sizes));
@@ -113,7 +113,7 @@ Tensor not_padded(const Question& q, const Indices& at) {
 constexpr MaskFunction sliding = both<inside_window, causal>;
 
 /// sdpa_mask, from "Potentially add the padding 2D mask" on: bool, [B, 1, S, S].
-Tensor boolean_mask(const Question& q, bool padded) {
+Tensor boolean_mask(const Request& q, bool padded) {
     const Indices at = make_indices(q);
     Tensor mask;
     if (padded)
@@ -124,14 +124,14 @@ Tensor boolean_mask(const Question& q, bool padded) {
 }
 
 /// eager_mask: 0 where the bool mask is true, else the smallest number.
-Tensor float_mask(const Question& q, const Tensor& mask) {
+Tensor float_mask(const Request& q, const Tensor& mask) {
     const Tensor zero = empty(q.session(), {}, q.embedded.dtype(), Op::to_copy);
     const Tensor smallest = empty(q.session(), {}, q.embedded.dtype(), Op::scalar_tensor);
     return where(mask, zero, smallest);
 }
 
 /// create_causal_mask or create_sliding_window_causal_mask.
-Tensor create_mask(const Question& q) {
+Tensor create_mask(const Request& q) {
     Tensor padding;
     if (q.padding.defined())
         padding = to(q.padding, DType::boolean);

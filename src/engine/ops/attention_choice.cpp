@@ -11,7 +11,7 @@ namespace vramfit::engine {
 
 namespace {
 
-struct Question {
+struct Params {
     const Tensor& query;
     const Tensor& key;
     const Tensor& value;
@@ -28,12 +28,12 @@ struct Question {
     bool heads_or_groups() const { return same_heads() || arguments.enable_gqa; }
 };
 
-bool same_head_size(const Question& q) {
+bool same_head_size(const Params& q) {
     return q.query.size(-1) == q.key.size(-1) && q.query.size(-1) == q.value.size(-1);
 }
 
 // can_use_flash_attention.
-bool flash_can(const Question& q) {
+bool flash_can(const Params& q) {
     if (q.mask.defined() || !same_head_size(q) || q.head() > 256) return false;
     const Capability newest = q.stack.flash_attention_runs_beyond_hopper() ? Capability{12, 1} : Capability{9, 0};
     if (q.card < Capability{8, 0} || q.card > newest) return false;
@@ -47,7 +47,7 @@ bool flash_can(const Question& q) {
 }
 
 // can_use_mem_efficient_attention; minimum_gemm_alignment.
-bool efficient_can(const Question& q) {
+bool efficient_can(const Params& q) {
     const std::int64_t alignment = q.half() ? (q.card.major >= 7 ? 8 : 1) : (q.card.major >= 8 ? 4 : 1);
     if (q.query.size(-1) != q.key.size(-1) || q.head() % alignment != 0 || q.value.size(-1) % alignment != 0)
         return false;
@@ -56,13 +56,13 @@ bool efficient_can(const Question& q) {
 }
 
 // can_use_cudnn_attention; check_cudnn_tensor_shapes for cuDNN 9.11 and newer.
-bool cudnn_can(const Question& q) {
+bool cudnn_can(const Params& q) {
     if (q.card < Capability{8, 0} || !q.half() || !q.heads_or_groups()) return false;
     const std::int64_t limit = q.card == Capability{9, 0} ? 256 : 128;
     return same_head_size(q) && q.head() <= limit && q.head() % 8 == 0 && q.key.size(2) > 1;
 }
 
-bool can(SdpaKernel kernel, const Question& q) {
+bool can(SdpaKernel kernel, const Params& q) {
     if (q.arguments.forced && *q.arguments.forced != kernel) return false;
     switch (kernel) {
         case SdpaKernel::flash: return flash_can(q);
@@ -74,7 +74,7 @@ bool can(SdpaKernel kernel, const Question& q) {
 }
 
 // priority_order; check_prefer_cudnn_attention.
-std::array<SdpaKernel, 4> order(const Question& q) {
+std::array<SdpaKernel, 4> order(const Params& q) {
     using enum SdpaKernel;
     const bool hopper_or_newer = (q.card.major == 9 || q.card.major == 10) && (q.card.minor == 0 || q.card.minor == 3);
     if (hopper_or_newer && q.stack.prefers_cudnn_attention()) return {cudnn, flash, efficient, math};
@@ -86,10 +86,10 @@ std::array<SdpaKernel, 4> order(const Question& q) {
 SdpaKernel choose_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                             const AttentionArguments& arguments) {
     Session& session = query.session();
-    const Question question{
+    const Params params{
         query, key, value, mask, arguments, session.stack, session.device.capability, needs_grad(query, key, value)};
-    for (const SdpaKernel kernel : order(question))
-        if (can(kernel, question)) {
+    for (const SdpaKernel kernel : order(params))
+        if (can(kernel, params)) {
             session.decide("attention kernel", static_cast<std::int64_t>(kernel));
             return kernel;
         }
@@ -98,7 +98,7 @@ SdpaKernel choose_attention(const Tensor& query, const Tensor& key, const Tensor
         fmt::format(
             "No available kernel: {} attention does not take {} with heads of {} channels{} on capability {}.{}",
             name_of(*arguments.forced), name_of(query.dtype()), query.size(-1), mask.defined() ? " and a mask" : "",
-            question.card.major, question.card.minor),
+            params.card.major, params.card.minor),
         "leave the kernel to PyTorch (sdpa_kernel null)");
 }
 
