@@ -32,6 +32,8 @@ struct Stack {
     bool allocator_orders_blocks_by_creation() const;    ///< equal free blocks: the earliest block, not the lowest
     bool allocator_orders_segments_by_creation() const;  ///< equal free blocks: the earliest segment first
 
+    bool cub_is_3() const;                  ///< tunings and tile states of cub's device algorithms
+
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself

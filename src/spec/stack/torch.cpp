@@ -26,4 +26,7 @@ bool Stack::allocator_orders_blocks_by_creation() const {
 }
 bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 14, 0}; }
 
+// cub comes with the CUDA toolkit that the wheel is built with: 12.1 (cub 2.0) with torch 2.2, 13.0 (cub 3.0) with 2.11.
+bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }
+
 }  // namespace vramfit
