@@ -1,5 +1,6 @@
-// aten::embedding_dense_backward with a sort (torch 2.2 to 2.11 ATen/native/cuda/Embedding.cu embedding_dense_backward_cuda,
-// EmbeddingBackwardKernel.cu embedding_backward_cuda_kernel) and the scratch of cub (CUDA 12.1 and 13.0, cub/device/dispatch).
+// aten::embedding_dense_backward with a sort (torch 2.2 to 2.11 ATen/native/cuda/Embedding.cu
+// embedding_dense_backward_cuda, EmbeddingBackwardKernel.cu embedding_backward_cuda_kernel) and the scratch of cub
+// (CUDA 12.1 and 13.0, cub/device/dispatch).
 #include "engine/ops/embedding_scratch.hpp"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace vramfit::engine {
 
 namespace {
 
-constexpr std::int64_t kIndex = 8;            // int64 ids
-constexpr std::int64_t kRowsPerThread = 10;   // EmbeddingBackwardKernel.cu NROWS_PER_THREAD
+constexpr std::int64_t kIndex = 8;           // int64 ids
+constexpr std::int64_t kRowsPerThread = 10;  // EmbeddingBackwardKernel.cu NROWS_PER_THREAD
 
 /// util_temporary_storage.cuh AliasTemporaries: one block for several arrays, each on a multiple of 256.
 std::int64_t aliased(std::initializer_list<std::int64_t> arrays) {
@@ -27,8 +28,8 @@ std::int64_t aliased(std::initializer_list<std::int64_t> arrays) {
 /// dispatch_radix_sort.cuh InvokeOnesweep for 64-bit keys, values and offsets: 8 passes of 8 bits.
 std::int64_t sort_scratch(const Session& session, std::int64_t n) {
     constexpr std::int64_t kPasses = 8, kDigits = 256, kOffset = 8, kCounter = 4;
-    // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub 3 on
-    // SM90 384 x 12.
+    // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub
+    // 3 on SM90 384 x 12.
     std::int64_t tile = 256 * 11;
     if (session.device.capability.major >= 8) tile = 384 * 10;
     if (session.device.capability.major >= 9 && session.stack.cub_is_3()) tile = 384 * 12;
@@ -60,7 +61,9 @@ std::int64_t unique_scratch(const Session& session, std::int64_t n) {
 /// dispatch_scan.cuh for a 64-bit sum: tuning_scan.cuh DefaultPolicy, 128 threads x 7 items.
 std::int64_t scan_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 7, 16); }
 
-void scratch(Session& session, std::int64_t bytes, Op op) { const Tensor t = empty(session, {bytes}, DType::uint8, op); }
+void scratch(Session& session, std::int64_t bytes, Op op) {
+    const Tensor t = empty(session, {bytes}, DType::uint8, op);
+}
 
 Tensor indices(Session& session, std::int64_t n) { return empty(session, {n}, DType::int64, Op::embedding_backward); }
 
@@ -88,8 +91,7 @@ Tensor sorted_embedding_backward(Session& session, const Tensor& grad, std::int6
     const std::int64_t most_partials = n / kRowsPerThread + most_segments;
     const Tensor partial_offset = indices(session, most_partials);
     const DType accumulate = grad.dtype() == DType::float64 ? DType::float64 : DType::float32;
-    const Tensor per_segment =
-        empty(session, {most_partials, weight_sizes[1]}, accumulate, Op::embedding_backward);
+    const Tensor per_segment = empty(session, {most_partials, weight_sizes[1]}, accumulate, Op::embedding_backward);
     return weight_grad;
 }
 

@@ -18,8 +18,8 @@ struct ReduceScratch {
 
 /// What one reduction takes beside its result.
 struct ReducePlan {
-    std::int64_t accumulation = 0;      ///< results in the accumulation type while parts of the input are added up
-    std::vector<ReduceScratch> parts;   ///< one kernel each: more than one where the input is beyond 32-bit offsets
+    std::int64_t accumulation = 0;     ///< results in the accumulation type while parts of the input are added up
+    std::vector<ReduceScratch> parts;  ///< one kernel each: more than one where the input is beyond 32-bit offsets
 };
 
 /// Element sizes of a reduction.

@@ -11,6 +11,8 @@ const Family mistral_entry = {
     .model_type = "mistral",
     .norm = llama_norm,
     .layer = pre_norm_layer,
+    .old_rotary = OldRotary::tables,
+    .converts_masks = true,
 };
 
 }  // namespace vramfit::families

@@ -34,10 +34,9 @@ Scratch scratch(Capability capability, std::string_view stack, std::int64_t ids)
 
 TEST_CASE("a sorted look-up's gradient allocates what embedding_backward_cuda_kernel does") {
     Recorded r;
-    const std::vector<std::int64_t> expected{24584,  24584,  24584, 67583, -67583, -24584, 4096000,
-                                             24584,  8,      24584, 1279,  -1279,  -24584, 24584,
-                                             24584,  1279,   -1279, 8,     27040,  865280, -865280,
-                                             -27040, -8,     -24584, -24584, -8,   -24584, -24584, -24584};
+    const std::vector<std::int64_t> expected{
+        24584, 24584, 24584, 67583, -67583, -24584,  4096000, 24584, 8,      24584,  1279, -1279,  -24584, 24584, 24584,
+        1279,  -1279, 8,     27040, 865280, -865280, -27040,  -8,    -24584, -24584, -8,   -24584, -24584, -24584};
     CHECK(events(r, 3073, {32000, 64}, DType::bfloat16) == expected);
 }
 
