@@ -28,7 +28,8 @@ Tensor functional_sdpa(const Run& run, const Tensor& query, const Tensor& key, c
 Tensor repeat_kv(const Tensor& t, std::int64_t groups) {
     if (groups == 1) return t;
     const std::int64_t batch = t.size(0), heads = t.size(1), length = t.size(2), width = t.size(3);
-    const Tensor repeated = expand(unsqueeze(t, 2), {batch, heads, groups, length, width});
+    const Tensor indexed = whole(whole(unsqueeze(whole(whole(t, 0), 1), 2), 3), 4);
+    const Tensor repeated = expand(indexed, {batch, heads, groups, length, width});
     return reshape(repeated, {batch, heads * groups, length, width});
 }
 

@@ -1,11 +1,14 @@
 // transformers 5.17 models/llama/modeling_llama.py LlamaModel.forward and LlamaForCausalLM.forward.
 #include "model/causal_lm.hpp"
 
+#include <utility>
+
 #include "engine/backward.hpp"
 #include "engine/checkpoint.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
+#include "model/decoder_4_40.hpp"
 #include "model/family.hpp"
 #include "model/masks.hpp"
 #include "model/modules.hpp"
@@ -37,7 +40,7 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
         return family.layer(run, family, layer, h, inputs);
     };
     return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, hidden)
-                                                              : checkpoint_non_reentrant(unit, hidden);
+                                                             : checkpoint_non_reentrant(unit, hidden);
 }
 
 /// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.
@@ -51,16 +54,20 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
 /// LlamaModel.forward: the last hidden state.
 Tensor decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                const Place& place) {
-    Session& session = run.session;
-    const Family& family = family_of(run.spec.model_type);
-    session.recorder.begin(phase(PhaseKind::embedding, place));
     const Tensor embedded = embed(network, batch.input_ids);
     LayerInputs inputs;
-    inputs.position_ids = positions(session, batch.input_ids.size(1));
+    inputs.position_ids = positions(run.session, batch.input_ids.size(1));
     inputs.cache = cache;
     inputs.masks = make_masks(run, network, embedded, batch, cache ? Tensor() : inputs.position_ids);
-    Tensor hidden = embedded;
-    inputs.rotary = rotary_tables(network.buffers[0], hidden, inputs.position_ids);
+    inputs.rotary = rotary_tables(network.buffers[0], embedded, inputs.position_ids);
+    return run_layers(run, network, embedded, inputs, place);
+}
+
+}  // namespace
+
+Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs,
+                  const Place& place) {
+    Session& session = run.session;
     for (const DecoderLayer& layer : network.layers) {
         session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
         const Scoped<std::int16_t> index(session.recorder.layer, layer.index);
@@ -72,16 +79,15 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     on_gradient_complete(hidden,
                          phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
     session.recorder.fresh = Category::logits_and_loss;
-    hidden = family.norm(network.norm, hidden);
-    return hidden;
+    return family_of(run.spec.model_type).norm(network.norm, hidden);
 }
-
-}  // namespace
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
     const KvCachePointer cache = make_cache(run, network);
-    const Tensor hidden = decoder(run, network, batch, cache, place);
+    const Tensor hidden = run.stack.layers_make_rotary_tables() ? decoder_4_40(run, network, batch, cache, place)
+                                                                : decoder(run, network, batch, cache, place);
     Tensor logits = forward(network.head, hidden);
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     Tensor loss;

@@ -24,7 +24,8 @@ struct LayerInputs {
     Rotary rotary;  ///< empty where each layer makes its own (transformers before 4.45)
     Masks masks;
     Tensor position_ids;
-    KvCachePointer cache;  ///< past_key_values; null without a cache
+    KvCachePointer cache;              ///< past_key_values; null without a cache
+    const Network* network = nullptr;  ///< where each layer makes its rotary tables
 };
 
 /// One run: what the user asked for, and where it is recorded.

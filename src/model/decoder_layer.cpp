@@ -3,6 +3,8 @@
 
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
+#include "model/attention.hpp"
+#include "model/decoder_4_40.hpp"
 #include "model/mlp.hpp"
 #include "model/modules.hpp"
 #include "model/rotary.hpp"
@@ -25,6 +27,7 @@ Tensor heads_first(const Run& run, const Family& family, const std::optional<Nor
 // transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py, models/gemma2/...
 Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                         const LayerInputs& inputs) {
+    if (run.stack.layers_make_rotary_tables()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
     Tensor q = heads_first(run, family, layer.q_norm, forward(layer.q, hidden));
     Tensor k = heads_first(run, family, layer.k_norm, forward(layer.k, hidden));
     Tensor v = heads_first(run, family, std::nullopt, forward(layer.v, hidden));

@@ -8,6 +8,13 @@
 
 namespace vramfit::model {
 
+/// transformers 4.40: what a layer's rotary embedding keeps.
+enum class OldRotary : std::uint8_t {
+    frequencies,       ///< inv_freq, made with the module
+    late_frequencies,  ///< inv_freq, made in the first forward pass
+    tables             ///< cos and sin of all positions
+};
+
 /// One family of decoders.
 struct Family {
     std::string_view model_type;
@@ -16,10 +23,12 @@ struct Family {
     /// DecoderLayer.forward: hidden -- [B, S, H].
     Tensor (*layer)(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                     const LayerInputs& inputs);
-    bool four_norms = false;         ///< norms behind attention and MLP too
-    bool qk_norm = false;            ///< norms on each head's query and key
-    bool scales_embedding = false;   ///< the embedding times the root of the hidden size
-    bool one_mask = false;           ///< with a window there is no full mask
+    bool four_norms = false;        ///< norms behind attention and MLP too
+    bool qk_norm = false;           ///< norms on each head's query and key
+    bool scales_embedding = false;  ///< the embedding times the root of the hidden size
+    OldRotary old_rotary = OldRotary::frequencies;
+    bool converts_masks = false;  ///< transformers 4.40: masks of modeling_attn_mask_utils.py
+    bool one_mask = false;        ///< with a window there is no full mask
     /// Between the head's result and the loss; may be null.
     Tensor (*shape_logits)(const Run& run, Tensor logits) = nullptr;
 };

@@ -38,4 +38,8 @@ void KvCache::update(const DecoderLayer& layer, std::optional<std::int64_t> wind
     value = values;
 }
 
+void KvCache::keep(const DecoderLayer& layer, const Tensor& key, const Tensor& value) {
+    layers_[static_cast<std::size_t>(layer.index)] = {key, value, {}};
+}
+
 }  // namespace vramfit::model

@@ -18,6 +18,9 @@ class KvCache {
     /// slides.
     void update(const DecoderLayer& layer, std::optional<std::int64_t> window, Tensor& key, Tensor& value);
 
+    /// The same in transformers 4.40: a layer's first keys and values are kept as they are.
+    void keep(const DecoderLayer& layer, const Tensor& key, const Tensor& value);
+
     struct Layer {
         Tensor keys;
         Tensor values;

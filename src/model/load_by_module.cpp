@@ -1,5 +1,6 @@
 // The loader of transformers 4.x (modeling_utils.py _load_state_dict_into_meta_model) and accelerate's dispatch_model.
 #include "engine/session.hpp"
+#include "model/family.hpp"
 #include "model/load_entries.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -41,7 +42,7 @@ void attach_hooks(Session& session, const Network& network) {
 /// transformers 4.40.2 models/*/modeling_*.py: each layer's rotary embedding has its own buffers; Gemma's makes them
 /// in the first forward.
 void move_buffers(const Run& run, Network& network) {
-    if (run.spec.model_type == "gemma") return;
+    if (family_of(run.spec.model_type).old_rotary == OldRotary::late_frequencies) return;
     const std::int64_t width = run.spec.head_dim;
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
         network.buffers.push_back(empty(run.session, {width / 2}, DType::float32, Op::to_copy));

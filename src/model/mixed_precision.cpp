@@ -11,10 +11,15 @@ using namespace engine;
 namespace {
 
 /// convert_to_fp32: a new output, made while the old one is still held.
-Output to_float32(const Output& output) {
+Output to_float32(const Stack& stack, const Output& output) {
     Output converted = output;
     for (Tensor* t : {&converted.loss, &converted.logits})
         if (t->defined()) *t = to(*t, DType::float32);
+    if (output.past_key_values && stack.cache_is_returned_as_tuples()) {
+        converted.past_key_values = std::make_shared<KvCache>(*output.past_key_values);
+        for (KvCache::Layer& layer : converted.past_key_values->layers())
+            for (Tensor* t : {&layer.keys, &layer.values}) *t = to(*t, DType::float32);
+    }
     return converted;
 }
 
@@ -29,7 +34,7 @@ Output prepared_forward(const Run& run, const Network& network, const Batch& bat
         const AutocastScope autocast(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
         output = causal_lm(run, network, batch, items, place);
     }
-    return to_float32(output);
+    return to_float32(run.stack, output);
 }
 
 }  // namespace vramfit::model

@@ -29,13 +29,13 @@ struct LoraEmbeddingAdapter {
 
 /// What bitsandbytes keeps of a 4-bit weight beside the packed bytes (functional.py QuantState).
 struct QuantState4bit {
-    Tensor packed;         ///< [n/2, 1] uint8
-    Tensor absmax;         ///< float32 [n/64], or uint8 with double quantization
-    Tensor code;           ///< [16] float32
-    Tensor offset;         ///< 0-dim float32, double quantization only
-    Tensor nested_absmax;  ///< float32
-    Tensor nested_code;    ///< [256] float32, a copy for each weight
-    DType dtype = DType::bfloat16;          ///< of the weight when it was quantized
+    Tensor packed;                  ///< [n/2, 1] uint8
+    Tensor absmax;                  ///< float32 [n/64], or uint8 with double quantization
+    Tensor code;                    ///< [16] float32
+    Tensor offset;                  ///< 0-dim float32, double quantization only
+    Tensor nested_absmax;           ///< float32
+    Tensor nested_code;             ///< [256] float32, a copy for each weight
+    DType dtype = DType::bfloat16;  ///< of the weight when it was quantized
     mutable DType compute_dtype = DType::float32;
     mutable bool compute_dtype_decided = false;  ///< some versions look at the first input
 };
@@ -46,7 +46,7 @@ struct Linear {
     std::int64_t in = 0;
     std::int64_t out = 0;
     bool has_bias = false;
-    Tensor weight;     ///< [out, in]; undefined if quantized
+    Tensor weight;  ///< [out, in]; undefined if quantized
     Tensor bias;
     std::optional<QuantState4bit> quantized;
     std::optional<LoraAdapter> lora;
@@ -86,10 +86,10 @@ struct Network {
     std::vector<DecoderLayer> layers;
     Norm norm;
     Linear head;
-    bool tied = false;                  ///< head.weight is embed.weight
-    std::vector<Tensor> buffers;        ///< inv_freq and the like; in older releases one for each layer
-    std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
-    Tensor dynamic_code;                ///< bitsandbytes functional.py name2qmap["dynamic"]
+    bool tied = false;                          ///< head.weight is embed.weight
+    mutable std::vector<Tensor> buffers;        ///< inv_freq and the like; in older releases one for each layer
+    mutable std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
+    Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
 };
 

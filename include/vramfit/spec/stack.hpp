@@ -36,12 +36,16 @@ struct Stack {
     bool flash_attention_runs_beyond_hopper() const;     ///< capabilities 10.x and 12.x
     bool has_cudnn_attention() const;                    ///< with masks and a backward pass
     bool prefers_cudnn_attention() const;                ///< on capabilities 9.0, 10.0 and 10.3
+    bool whole_slices_are_nodes() const;                 ///< a literal `:` in a subscript stands on the tape
+    bool cub_is_3() const;                               ///< tunings and tile states of cub's device algorithms
 
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
     bool loader_sorts_tensors() const;                ///< and warms up the allocator; before, modules' order
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
+    bool layers_make_rotary_tables() const;           ///< decoders as they were before the one rotary module
+    bool cache_is_returned_as_tuples() const;         ///< keys and values of a forward pass
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
     bool trainer_decides_about_cache() const;         ///< TrainingArguments.use_cache goes into the config

@@ -1,4 +1,5 @@
-// mm, bmm, addmm and what matmul and linear make of them (torch 2.11 ATen/native/LinearAlgebra.cpp, Linear.cpp, cuda/Blas.cpp).
+// mm, bmm, addmm and what matmul and linear make of them (torch 2.11 ATen/native/LinearAlgebra.cpp, Linear.cpp,
+// cuda/Blas.cpp).
 #include "engine/ops/matmul.hpp"
 
 #include "engine/autocast.hpp"
@@ -127,12 +128,17 @@ void cublas_workspace(Session& session) {
 }
 
 void cublaslt_workspace(Session& session) {
+    if (!session.stack.cublaslt_workspace_stays()) {
+        // CUDABlas.cpp gemm_and_bias: its own scratch, then the cuBLAS handle with its workspace.
+        const Tensor scratch = empty(session, {session.cublaslt_workspace_bytes}, DType::uint8, Op::cublaslt_workspace);
+        cublas_workspace(session);
+        return;
+    }
     if (session.cublaslt_workspace_bytes == 0) return;
     Tensor& place = session.workspaces.cublaslt[static_cast<int>(session.thread)];
     if (place.defined()) return;
     place = empty(session, {session.cublaslt_workspace_bytes}, DType::uint8, Op::cublaslt_workspace);
     label(place, Category::workspaces);
-    if (!session.stack.cublaslt_workspace_stays()) place.reset();
 }
 
 Tensor mm(const Tensor& a, const Tensor& b) {

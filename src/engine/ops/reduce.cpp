@@ -42,6 +42,17 @@ Ref<Node> mean_node(const Tensor& t) {
     return node;
 }
 
+/// Halves are added up in float, integers and bools in their own type; sums of halves load eight at once
+/// (cuda/ReduceSumProdKernel.cu sum_functor, ReduceLogicKernel.cu, ReduceMomentKernel.cu).
+ReduceTypes types_of(const Tensor& input, const Tensor& out, Op op) {
+    ReduceTypes types;
+    types.input = static_cast<int>(element_size(input.dtype()));
+    types.output = static_cast<int>(element_size(out.dtype()));
+    types.accumulate = is_floating(input.dtype()) ? std::max(types.input, 4) : types.input;
+    types.vector = op == Op::sum && is_floating(input.dtype()) && types.input == 2 ? 8 : 4;
+    return types;
+}
+
 DimMask all_dims(const Tensor& t) { return (1u << t.dim()) - 1u; }
 
 }  // namespace
@@ -51,13 +62,14 @@ Tensor reduce(const Tensor& t, DimMask dims, bool keepdim, DType dtype, Op op) {
     Tensor out = empty(session, reduced_sizes(t.sizes(), dims, keepdim), dtype, op);
     Tensor input = t;
     if (!is_floating(t.dtype()) && t.dtype() != dtype) input = to(t, dtype);
-    const int size = static_cast<int>(element_size(input.dtype()));
-    const bool sum_of_halves = op == Op::sum && size == 2;
-    const ReduceScratch scratch = reduce_scratch(layout_of(input), dims, size, std::max(size, 4),
-                                                 sum_of_halves ? 8 : 4, session.device);
-    if (session.decide("reduction split", scratch.buffer > 0)) {
-        const Tensor buffer = empty(session, {scratch.buffer}, DType::uint8, Op::reduce_scratch);
-        const Tensor semaphores = empty(session, {scratch.semaphores}, DType::uint8, Op::reduce_scratch);
+    const ReducePlan plan = plan_reduction(layout_of(input), dims, types_of(input, out, op), session.device);
+    Tensor accumulation;
+    if (session.decide("reduction accumulates", plan.accumulation > 0))
+        accumulation = empty(session, {plan.accumulation}, DType::uint8, Op::reduce_scratch);
+    for (const ReduceScratch& part : plan.parts) {
+        if (!session.decide("reduction split", part.buffer > 0)) continue;
+        const Tensor buffer = empty(session, {part.buffer}, DType::uint8, Op::reduce_scratch);
+        const Tensor semaphores = empty(session, {part.semaphores}, DType::uint8, Op::reduce_scratch);
     }
     return out;
 }

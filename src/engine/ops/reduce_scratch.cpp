@@ -1,8 +1,9 @@
-// A transcription of setReduceConfig as far as it decides sizes.
+// A transcription of gpu_reduce_kernel and setReduceConfig as far as they decide sizes.
 #include "engine/ops/reduce_scratch.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <limits>
+#include <utility>
 
 #include "vramfit/base/checked.hpp"
 
@@ -70,12 +71,8 @@ int output_vec_size(const std::vector<IterDim>& dims, std::size_t reduced) {
     return vec;
 }
 
-}  // namespace
-
-ReduceScratch reduce_scratch(const Layout& input, DimMask mask, int element_size, int accumulate_size,
-                             int input_vec_size, const Device& device) {
-    (void)element_size;
-    const std::vector<IterDim> dims = iterator_dims(input, mask);
+/// setReduceConfig, ReduceConfig::global_memory_size and semaphore_size.
+ReduceScratch scratch_of(const std::vector<IterDim>& dims, const ReduceTypes& types, const Device& device) {
     std::int64_t outputs = 1;
     std::int64_t inputs = 1;
     std::size_t reduced = 0;
@@ -92,7 +89,7 @@ ReduceScratch reduce_scratch(const Layout& input, DimMask mask, int element_size
     int vec_out = 1;
     if (fastest_stride == 1) {
         if (fastest && dim0 >= 128 && reduced == 1) {
-            dim0 /= input_vec_size;
+            dim0 /= types.vector;
         } else if (!fastest) {
             vec_out = output_vec_size(dims, reduced);
             dim0 /= vec_out;
@@ -121,9 +118,63 @@ ReduceScratch reduce_scratch(const Layout& input, DimMask mask, int element_size
     const std::int64_t ctas = std::max(std::min(ceil_div(target_grid, grid), ceil_div(values_per_thread(), 16)),
                                        ceil_div(values_per_thread(), 256));
     if (ctas <= 1) return {};
-    std::int64_t buffer = accumulate_size * outputs * ctas;
+    std::int64_t buffer = types.accumulate * outputs * ctas;
     if (!block_x_reduce) buffer *= width * vec_out;
     return {buffer, 4 * grid};
+}
+
+// TensorIterator.cpp can_use_32bit_indexing.
+bool fits_32_bits(const std::vector<IterDim>& dims, const ReduceTypes& types) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    std::int64_t elements = 1, input = 1, output = 1;
+    for (const IterDim& d : dims) {
+        elements *= d.size;
+        input += (d.size - 1) * d.input_stride * types.input;
+        output += (d.size - 1) * d.output_stride * types.output;
+    }
+    return elements <= kMost && input <= kMost && output <= kMost;
+}
+
+// TensorIterator.cpp get_dim_to_split: the dimension of the widest reach in bytes, the last of equals.
+std::size_t dim_to_split(const std::vector<IterDim>& dims, const ReduceTypes& types) {
+    std::size_t widest = 0;
+    std::int64_t most = -1;
+    for (std::size_t i = dims.size(); i-- > 0;) {
+        const std::int64_t reach =
+            (dims[i].size - 1) * std::max(dims[i].input_stride * types.input, dims[i].output_stride * types.output);
+        if (reach > most) {
+            most = reach;
+            widest = i;
+        }
+    }
+    return widest;
+}
+
+// TensorIterator.cpp SplitUntil32Bit: halves, the first one first.
+void split(std::vector<IterDim> dims, const ReduceTypes& types, const Device& device, ReducePlan& plan) {
+    while (!fits_32_bits(dims, types)) {
+        const std::size_t at = dim_to_split(dims, types);
+        std::vector<IterDim> first = dims;
+        first[at].size = dims[at].size / 2;
+        dims[at].size -= first[at].size;
+        split(std::move(first), types, device, plan);
+    }
+    plan.parts.push_back(scratch_of(dims, types, device));
+}
+
+}  // namespace
+
+ReducePlan plan_reduction(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
+    const std::vector<IterDim> dims = iterator_dims(input, mask);
+    ReducePlan plan;
+    const bool in_output = types.output >= types.accumulate;
+    if (!in_output && !fits_32_bits(dims, types)) {
+        std::int64_t outputs = 1;
+        for (const IterDim& d : dims) outputs = std::max(outputs, d.size * d.output_stride);
+        plan.accumulation = outputs * types.accumulate;
+    }
+    split(dims, types, device, plan);
+    return plan;
 }
 
 }  // namespace vramfit::engine

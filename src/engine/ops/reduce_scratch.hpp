@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/dims.hpp"
 #include "engine/ops/reduce.hpp"
@@ -9,15 +10,28 @@
 
 namespace vramfit::engine {
 
-/// Bytes of the buffer for partial results and of the semaphores; both 0 without a global reduction.
+/// Bytes of the buffer for partial results and of the semaphores of one kernel; both 0 without a global reduction.
 struct ReduceScratch {
     std::int64_t buffer = 0;
     std::int64_t semaphores = 0;
 };
 
-/// For a reduction over `dims` of a tensor of this layout. `element_size` is the input's, accumulation is in
-/// `accumulate_size` bytes. Source: torch 2.11 Reduce.cuh setReduceConfig, ReduceConfig.
-ReduceScratch reduce_scratch(const Layout& input, DimMask dims, int element_size, int accumulate_size, int input_vec_size,
-                             const Device& device);
+/// What one reduction takes beside its result.
+struct ReducePlan {
+    std::int64_t accumulation = 0;     ///< results in the accumulation type while parts of the input are added up
+    std::vector<ReduceScratch> parts;  ///< one kernel each: more than one where the input is beyond 32-bit offsets
+};
+
+/// Element sizes of a reduction.
+struct ReduceTypes {
+    int input = 4;
+    int output = 4;
+    int accumulate = 4;
+    int vector = 4;  ///< elements that a thread loads at once
+};
+
+/// For a reduction over `dims` of a tensor of this layout. Source: torch 2.2 and 2.11 ATen/native/cuda/Reduce.cuh
+/// gpu_reduce_kernel, setReduceConfig, ReduceConfig.
+ReducePlan plan_reduction(const Layout& input, DimMask dims, const ReduceTypes& types, const Device& device);
 
 }  // namespace vramfit::engine

@@ -32,9 +32,7 @@ void expand_backward(Node& node, Grads& in, Grads& out) { out[0] = sum_to(in[0],
 const NodeType kExpandBackward{"ExpandBackward0", expand_backward};
 
 // slice_backward: zeros of the input's shape, the gradient copied into them.
-void slice_backward(Node& node, Grads& in, Grads& out) {
-    out[0] = zeros(*node.session, node.dims[0], in[0].dtype());
-}
+void slice_backward(Node& node, Grads& in, Grads& out) { out[0] = zeros(*node.session, node.dims[0], in[0].dtype()); }
 const NodeType kSliceBackward{"SliceBackward0", slice_backward};
 const NodeType kSelectBackward{"SelectBackward0", slice_backward};
 
@@ -143,6 +141,10 @@ Tensor slice(const Tensor& t, int dim, std::int64_t begin, std::int64_t end) {
     Tensor out = alias(t, sizes, t.strides());
     if (node) set_history(out, node);
     return out;
+}
+
+Tensor whole(const Tensor& t, int dim) {
+    return t.session().stack.whole_slices_are_nodes() ? slice(t, dim, 0, t.size(dim)) : t;
 }
 
 Tensor select(const Tensor& t, int dim) {

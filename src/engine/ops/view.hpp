@@ -21,6 +21,8 @@ Tensor unsqueeze(const Tensor& t, int dim);
 Tensor expand(const Tensor& t, const Dims& sizes);
 /// t[..., begin:end, ...] along `dim`, a slice node even if nothing is cut.
 Tensor slice(const Tensor& t, int dim, std::int64_t begin, std::int64_t end);
+/// A literal `:` in a subscript with several parts: nothing is cut, but older releases make a slice node.
+Tensor whole(const Tensor& t, int dim);
 /// t.select(dim, index).
 Tensor select(const Tensor& t, int dim);
 /// torch.cat of tensors of one dtype.

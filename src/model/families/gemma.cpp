@@ -12,6 +12,7 @@ const Family gemma_entry = {
     .norm = gemma_norm,
     .layer = pre_norm_layer,
     .scales_embedding = true,
+    .old_rotary = OldRotary::late_frequencies,
 };
 
 }  // namespace vramfit::families

@@ -12,6 +12,8 @@ const Family mistral_entry = {
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,
+    .old_rotary = OldRotary::tables,
+    .converts_masks = true,
 };
 
 }  // namespace vramfit::families

@@ -11,6 +11,8 @@ const Family qwen2_entry = {
     .model_type = "qwen2",
     .norm = llama_norm,
     .layer = pre_norm_layer,
+    .old_rotary = OldRotary::tables,
+    .converts_masks = true,
 };
 
 }  // namespace vramfit::families

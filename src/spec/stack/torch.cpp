@@ -43,4 +43,11 @@ bool Stack::prefers_cudnn_attention() const {
     return (torch >= Version{2, 5, 0} && torch < Version{2, 5, 1}) || torch >= Version{2, 11, 0};
 }
 
+// cub comes with the CUDA toolkit that the wheel is built with: 12.1 (cub 2.0) with torch 2.2, 13.0 (cub 3.0) with 2.11.
+bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }
+
+// torch/csrc/autograd/python_variable_indexing.cpp applySlicing: 2.2 makes a slice of every `:`, 2.11 only where
+// something is cut.
+bool Stack::whole_slices_are_nodes() const { return torch < Version{2, 3, 0}; }
+
 }  // namespace vramfit

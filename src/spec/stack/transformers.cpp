@@ -34,4 +34,10 @@ bool Stack::trainer_decides_about_cache() const { return transformers >= Version
 // April 2025, after 4.51.
 bool Stack::trainer_keeps_embeddings_in_32bit() const { return transformers >= Version{4, 52, 0}; }
 
+// Up to 4.44 each attention has a rotary embedding (4.45 modeling_llama.py: LlamaModel.rotary_emb).
+bool Stack::layers_make_rotary_tables() const { return transformers < Version{4, 45, 0}; }
+
+// cache_utils.py to_legacy_cache: 4.40 models return a tuple of tuples, 5.17 a DynamicCache.
+bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 45, 0}; }
+
 }  // namespace vramfit

@@ -1,0 +1,97 @@
+// transformers 4.40.2 models/{llama,gemma,mistral,qwen2}/modeling_*.py: the attention classes `eager` and `sdpa`.
+#include "model/attention.hpp"
+
+#include <utility>
+
+#include "engine/ops/attention.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/softmax.hpp"
+#include "engine/ops/view.hpp"
+#include "model/decoder_4_40.hpp"
+#include "model/modules.hpp"
+#include "model/rotary.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Tensor heads_first(const Run& run, const Tensor& t) {
+    return transpose(view(t, {t.size(0), t.size(1), -1, run.spec.head_dim}), 1, 2);
+}
+
+/// apply_rotary_pos_emb; mistral's and qwen2's pick the rows of the positions first.
+void rotate(const Family& family, Tensor& q, Tensor& k, const Rotary& tables, const Tensor& position_ids) {
+    if (family.old_rotary != OldRotary::tables) {
+        apply_rotary(q, k, tables);
+        return;
+    }
+    Dims sizes = position_ids.sizes();
+    sizes.push(tables.cos.size(1));
+    const Tensor cosine = empty(q.session(), sizes, tables.cos.dtype(), Op::index);
+    const Tensor sine = empty(q.session(), sizes, tables.sin.dtype(), Op::index);
+    apply_rotary(q, k, {cosine, sine});
+}
+
+/// attention_mask[:, :, :, : key_states.shape[-2]].
+Tensor for_keys(const Tensor& mask, const Tensor& k) { return mask.defined() ? slice(mask, -1, 0, k.size(-2)) : mask; }
+
+/// LlamaAttention.forward from the scores on; `weights` stay until it returns.
+Tensor eager(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, Tensor& weights) {
+    weights = matmul(q, transpose(k, 2, 3));
+    weights = div(weights, 1.0);
+    if (mask.defined()) weights = add(weights, for_keys(mask, k));
+    {
+        const Tensor probabilities = softmax(weights, true);
+        weights = to(probabilities, q.dtype());
+    }
+    weights = dropout(weights, run.spec.attention_dropout);
+    const Tensor out = matmul(weights, v);
+    return contiguous(transpose(out, 1, 2));
+}
+
+/// LlamaSdpaAttention.forward from the mask on; q, k, v are rebound.
+Tensor sdpa(const Run& run, Tensor& q, Tensor& k, Tensor& v, const Tensor& whole_mask) {
+    const Tensor mask = for_keys(whole_mask, k);
+    if (mask.defined()) {
+        q = contiguous(q);
+        k = contiguous(k);
+        v = contiguous(v);
+    }
+    AttentionArguments arguments;
+    arguments.is_causal = !mask.defined() && q.size(2) > 1;
+    arguments.dropout = run.spec.attention_dropout;
+    arguments.forced = run.plan.load.sdpa_kernel;
+    const Tensor out = scaled_dot_product_attention(q, k, v, mask, arguments);
+    return contiguous(transpose(out, 1, 2));
+}
+
+}  // namespace
+
+Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                           const LayerInputs& inputs) {
+    Tensor q = forward(layer.q, hidden);
+    Tensor k = forward(layer.k, hidden);
+    Tensor v = forward(layer.v, hidden);
+    q = heads_first(run, q);
+    k = heads_first(run, k);
+    v = heads_first(run, v);
+    const Rotary tables = rotary_4_40(family, layer, v, inputs);
+    rotate(family, q, k, tables, inputs.position_ids);
+    if (inputs.cache) inputs.cache->keep(layer, k, v);
+    const std::int64_t groups = q.size(1) / k.size(1);
+    k = repeat_kv(k, groups);
+    v = repeat_kv(v, groups);
+    const Tensor& mask = inputs.masks.full;
+    const bool is_eager = run.plan.load.attention == AttentionImplementation::eager;
+    Tensor weights;
+    Tensor out = is_eager ? eager(run, q, k, v, mask, weights) : sdpa(run, q, k, v, mask);
+    out = reshape(out, {out.size(0), out.size(1), -1});
+    return forward(layer.o, out);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,25 @@
+// The decoders of transformers 4.40: rotary tables in each layer, additive masks, keys and values in a cache.
+#pragma once
+
+#include "model/causal_lm.hpp"
+#include "model/family.hpp"
+
+namespace vramfit::model {
+
+/// LlamaModel.forward, GemmaModel.forward, MistralModel.forward, Qwen2Model.forward: the last hidden state.
+/// `cache` may be null.
+Tensor decoder_4_40(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                    const Place& place);
+
+/// XAttention.forward and XSdpaAttention.forward: hidden -- [B, S, H], the normed input.
+Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                           const LayerInputs& inputs);
+
+/// cos and sin, [1, S, D] (or [S, D] where `old_rotary` is `tables`) in the dtype of `value` -- [B, Hk, S, D].
+Rotary rotary_4_40(const Family& family, const DecoderLayer& layer, const Tensor& value, const LayerInputs& inputs);
+
+/// The additive mask [B, 1, S, S or S + 1]; undefined where sdpa's causal flag does it.
+Tensor mask_4_40(const Run& run, const Family& family, const Tensor& embedded, const Batch& batch,
+                 const Tensor& positions);
+
+}  // namespace vramfit::model
