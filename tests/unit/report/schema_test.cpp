@@ -1,0 +1,113 @@
+// Every JSON document is as its schema in docs/reference says.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "support/catch.hpp"
+#include "support/llama.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/report/format.hpp"
+#include "vramfit/spec/devices.hpp"
+
+using namespace vramfit;
+using nlohmann::json;
+
+namespace {
+
+json schema_of(const std::string& name) {
+    return json::parse(std::ifstream(fmt::format(VRAMFIT_SOURCE_DIR "/docs/reference/{}.schema.json", name)));
+}
+
+bool is_of_type(const json& value, const std::string& type) {
+    if (type == "integer") return value.is_number_integer();
+    if (type == "number") return value.is_number();
+    if (type == "string") return value.is_string();
+    if (type == "boolean") return value.is_boolean();
+    if (type == "object") return value.is_object();
+    if (type == "array") return value.is_array();
+    return type == "null" && value.is_null();
+}
+
+/// The part of JSON Schema that the files use. Stricter in one place: an object whose properties are listed has no
+/// others, so that a new key cannot be forgotten in the schema.
+void validate(const json& value, const json& schema, const std::string& path) {
+    CAPTURE(path, value.dump());
+    if (schema.contains("const")) CHECK(value == schema["const"]);
+    if (schema.contains("enum"))
+        CHECK(std::find(schema["enum"].begin(), schema["enum"].end(), value) != schema["enum"].end());
+    if (schema.contains("type")) {
+        const json types = schema["type"].is_array() ? schema["type"] : json::array({schema["type"]});
+        CHECK(std::any_of(types.begin(), types.end(),
+                          [&](const json& type) { return is_of_type(value, type.get<std::string>()); }));
+    }
+    if (schema.contains("minimum") && value.is_number()) CHECK(value >= schema["minimum"]);
+    if (value.is_object()) {
+        for (const json& key : schema.value("required", json::array())) {
+            CAPTURE(key);
+            CHECK(value.contains(key.get<std::string>()));
+        }
+        const json properties = schema.value("properties", json::object());
+        for (const auto& [key, member] : value.items()) {
+            if (properties.contains(key))
+                validate(member, properties[key], fmt::format("{}/{}", path, key));
+            else if (schema.contains("additionalProperties"))
+                validate(member, schema["additionalProperties"], fmt::format("{}/{}", path, key));
+            else if (path != "/model" && path != "/stack")
+                CHECK((properties.empty() ? "" : fmt::format("{} is not in the schema", key)).empty());
+        }
+    }
+    if (value.is_array() && schema.contains("items")) {
+        for (const json& item : value) validate(item, schema["items"], fmt::format("{}/-", path));
+    }
+}
+
+const Format& json_format() { return *find_format("json"); }
+
+Job job_on(const char* card) {
+    Job job = test::small_llama();
+    if (*card) job.device = device_from(card);
+    return job;
+}
+
+}  // namespace
+
+TEST_CASE("predictions are as their schema says") {
+    const auto* card = GENERATE("", "24GiB", "RTX 4090", "tiny,8,0,108,1000000000,400000000");
+    const Prediction p = predict(job_on(card));
+    validate(json::parse(json_format().prediction(p, {})), schema_of("prediction"), "");
+}
+
+TEST_CASE("timelines are as their schema says") {
+    const auto* card = GENERATE("", "tiny,8,0,108,1000000000,400000000");
+    const Job job = job_on(card);
+    TimelineReport report{"small", timeline(job), std::nullopt};
+    validate(json::parse(json_format().timeline(report, {})), schema_of("timeline"), "");
+    report.events = program_of(job);
+    const json document = json::parse(json_format().timeline(report, {}));
+    validate(document, schema_of("timeline"), "");
+    CHECK(document["events"].size() == report.events->events.size());
+    for (const json& event : document["events"]) CHECK(event.size() == (event[1] == "alloc" ? 5 : 4));
+}
+
+TEST_CASE("shares and unattributed sum to the requested bytes in JSON too") {
+    const json document = json::parse(json_format().prediction(predict(job_on("24GiB")), {}));
+    for (const json& peak : document["peaks"]) {
+        std::int64_t sum = peak["unattributed"].get<std::int64_t>();
+        for (const json& share : peak["shares"]) sum += share["bytes"].get<std::int64_t>();
+        CHECK(sum == peak["requested"].get<std::int64_t>());
+    }
+}
+
+TEST_CASE("every format has a name, a summary, a place and all functions") {
+    for (const Format* format : all_formats()) {
+        CAPTURE(format->name);
+        CHECK(find_format(format->name) == format);
+        CHECK(format->order > 0);
+        CHECK_FALSE(std::string_view(format->summary).empty());
+        CHECK(format->prediction);
+        CHECK(format->timeline);
+        CHECK(format->table);
+    }
+    CHECK_FALSE(find_format("xml"));
+}
