@@ -6,6 +6,7 @@
 namespace vramfit::cli {
 
 extern const Command predict_command;
+extern const Command sweep_command;
 extern const Command timeline_command;
 extern const Command models_command;
 extern const Command gpus_command;
@@ -14,7 +15,7 @@ extern const Command replay_command;
 
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
-        &predict_command, &timeline_command, &models_command, &gpus_command, &stacks_command, &replay_command,
+        &predict_command, &sweep_command, &timeline_command, &models_command, &gpus_command, &stacks_command, &replay_command,
     };
     return all;
 }

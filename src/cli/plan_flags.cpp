@@ -138,8 +138,9 @@ bool PlanFlags::given(std::string_view name) const {
     return flag && state_->find(*flag);
 }
 
-Job PlanFlags::job() const {
-    Job job = state_->base();
+Job PlanFlags::job() const { return applied(state_->base()); }
+
+Job PlanFlags::applied(Job job) const {
     std::vector<const PlanFlag*> flags = plan_flags();
     std::stable_sort(flags.begin(), flags.end(),
                      [](const PlanFlag* a, const PlanFlag* b) { return a->turn < b->turn; });

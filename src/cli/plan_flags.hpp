@@ -47,6 +47,9 @@ class PlanFlags {
     /// The question that was asked: the job file or the defaults, and every flag applied. Throws Error.
     Job job() const;
 
+    /// Applies the given flags to another job.
+    Job applied(Job job) const;
+
     /// Whether the flag (by its name in the table) or one of its aliases was given.
     bool given(std::string_view name) const;
 

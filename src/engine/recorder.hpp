@@ -46,7 +46,9 @@ class Recorder {
     std::int64_t decide_place(Question question, std::int64_t answer);
 
     void label(std::uint32_t id, Category category);
-    Category label_of(std::uint32_t id) const { return program_.allocations[id].category; }
+    Category label_of(std::uint32_t id) const {
+        return id == kNoId ? Category::unattributed : program_.allocations[id].category;
+    }
 
     /// What new allocations are until something better is known.
     Category fresh = Category::temporaries;

@@ -10,6 +10,7 @@
 #include "engine/pool.hpp"
 #include "engine/recorder.hpp"
 #include "engine/tensor.hpp"
+#include "engine/workspaces.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/stack.hpp"
 
@@ -41,7 +42,11 @@ struct SavedHook {
 class Session {
   public:
     Session(const Stack& on_stack, const Device& on_device, Keep keep = Keep::program)
-        : recorder(keep), stack(on_stack), device(on_device) {}
+        : recorder(keep),
+          stack(on_stack),
+          device(on_device),
+          cublas_workspace_bytes(engine::cublas_workspace_bytes(on_stack, on_device)),
+          cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_device)) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -59,8 +64,8 @@ class Session {
     Autocast autocast;
     SavedHook saved_hook;
     std::uint64_t next_sequence = 0;
-    std::int64_t cublas_workspace_bytes = 8519680;  ///< 2 * 4096 KiB + 8 * 16 KiB (CublasHandlePool.cpp)
-    std::int64_t cublaslt_workspace_bytes = 1048576;
+    const std::int64_t cublas_workspace_bytes;
+    const std::int64_t cublaslt_workspace_bytes;
     Workspaces workspaces;
     std::vector<Node*> doomed;  ///< nodes waiting for deletion
     bool deleting = false;

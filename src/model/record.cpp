@@ -5,6 +5,7 @@
 #include "model/load.hpp"
 #include "model/loops.hpp"
 #include "model/prepare.hpp"
+#include "model/supported.hpp"
 
 namespace vramfit::model {
 
@@ -22,6 +23,7 @@ void count_parameters(Network& network, Program& program) {
 }
 
 void run_all(const Run& run) {
+    refuse_unsupported(run);
     Session& session = run.session;
     const TrainPlan& plan = run.plan;
     session.recorder.begin({PhaseKind::load});

@@ -23,8 +23,8 @@ ModelSpec shortened(const ModelSpec& model) {
 
 class Signatures {
   public:
-    Signatures(const SweepQuestion& question, const std::vector<bool>& valid)
-        : question_(question), valid_(valid), spec_(shortened(question.model)), out_(valid.size(), 0) {}
+    Signatures(const SweepQuestion& question, std::size_t rows)
+        : question_(question), spec_(shortened(question.model)), out_(rows, 0) {}
 
     /// Signatures of rows that differ in rank alone, given by rising rank. Decisions about rank are thresholds, so
     /// rows between two of equal signature have it, too.
@@ -54,7 +54,6 @@ class Signatures {
     }
 
     const SweepQuestion& question_;
-    const std::vector<bool>& valid_;
     ModelSpec spec_;
     std::vector<std::uint64_t> out_;
 };
@@ -70,7 +69,7 @@ std::vector<std::size_t> class_of_rows(const SweepQuestion& question, const std:
         const Coordinates c = coordinates_of(space, row);
         chains[{c.target, c.batch, c.length}].push_back(row);
     }
-    Signatures signatures(question, valid);
+    Signatures signatures(question, valid.size());
     for (auto& [key, rows] : chains) {
         std::sort(rows.begin(), rows.end(), [&space](std::size_t a, std::size_t b) {
             return space.ranks[coordinates_of(space, a).rank] < space.ranks[coordinates_of(space, b).rank];

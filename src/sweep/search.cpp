@@ -7,9 +7,22 @@
 #include "model/record.hpp"
 #include "sweep/classes.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/peaks/peak.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
+
+namespace {
+
+std::string peak_of(const Phase& phase, const SweepQuestion& question) {
+    const RunShape run{static_cast<std::int32_t>(question.model.num_hidden_layers),
+                       question.base.load.quantization.has_value()};
+    for (const Peak* peak : peaks_in_order())
+        if (peak->covers(phase, run)) return peak->name;
+    return name_of(phase);
+}
+
+}  // namespace
 
 Search::Search(const SweepQuestion& question, const SweepOptions& options, SweepResult& result)
     : question_(question), options_(options), result_(result), limit_(question.device.usable.count) {
@@ -73,7 +86,7 @@ void Search::record(std::size_t row) {
     r.status = RowStatus::simulated;
     r.ruled_out_by.reset();
     r.requested = summary.requested;
-    r.peak = name_of(summary.at);
+    r.peak = peak_of(summary.at, question_);
     r.utilization = static_cast<double>(summary.requested) / static_cast<double>(limit_);
     open_.erase(row);
     if (summary.requested > limit_)

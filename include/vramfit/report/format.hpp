@@ -6,6 +6,7 @@
 
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
+#include "vramfit/sweep/sweep.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit {
@@ -23,6 +24,15 @@ struct TimelineReport {
     std::optional<Program> events;
 };
 
+/// A sweep's answer with its question.
+struct SweepReport {
+    SweepQuestion question;
+    SweepResult result;
+    std::size_t top = 10;   ///< rows of the ranking that are shown
+    bool all_rows = false;  ///< every row of the space too, where the format can
+    std::string command;    ///< "vramfit predict --model gemma-2b ...": the flags that all rows share
+};
+
 /// One format. A plug-in; a function it does not have is nullptr.
 struct Format {
     const char* name;     ///< "text", "json": the word after --format
@@ -31,6 +41,7 @@ struct Format {
     std::string (*prediction)(const Prediction&, const Layout&);
     std::string (*timeline)(const TimelineReport&, const Layout&);
     std::string (*table)(const ReportTable&, const Layout&);
+    std::string (*sweep)(const SweepReport&, const Layout&);
 };
 
 /// All formats, in no useful order.

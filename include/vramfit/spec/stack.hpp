@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "vramfit/spec/device.hpp"
 #include "vramfit/spec/version.hpp"
 
 namespace vramfit {
@@ -24,6 +25,7 @@ struct Stack {
 
     // torch
     bool mean_saves_its_input() const;                   ///< mean(dim) keeps its input for backward
+    bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
     bool cublaslt_workspace_stays() const;               ///< cublasLt's scratch is kept for each thread
     bool allocator_knows_non_split_rounding() const;     ///< the setting max_non_split_rounding_mb
     bool allocator_knows_memory_fraction() const;        ///< the setting per_process_memory_fraction

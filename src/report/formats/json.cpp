@@ -11,6 +11,7 @@ const Format json_entry = {
     .prediction = report::prediction_json,
     .timeline = report::timeline_json,
     .table = report::table_json,
+    .sweep = report::sweep_json,
 };
 
 }  // namespace vramfit::formats

@@ -11,6 +11,7 @@ const Format text_entry = {
     .prediction = report::prediction_text,
     .timeline = report::timeline_text,
     .table = report::table_text,
+    .sweep = report::sweep_text,
 };
 
 }  // namespace vramfit::formats

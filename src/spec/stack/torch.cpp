@@ -7,6 +7,13 @@ namespace vramfit {
 // knows sym_numel from 2.2 on (tools/autograd/load_derivatives.py).
 bool Stack::mean_saves_its_input() const { return torch < Version{2, 2, 0}; }
 
+// ATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize: 9.0; from 2.12 on also 9.x, 10.x and 12.x (pull request
+// 175344).
+bool Stack::cublas_workspace_is_32_mib(const Capability& on) const {
+    if (torch < Version{2, 12, 0}) return on == Capability{9, 0};
+    return on.major == 9 || on.major == 10 || on.major == 12;
+}
+
 // ATen/cuda/CUDABlas.cpp: up to 2.8 a temporary of each call, from 2.9 one for each handle and stream (pull request
 // 156495).
 bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0}; }

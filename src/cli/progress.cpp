@@ -1,0 +1,28 @@
+// Writes the progress line over itself and wipes it at the end.
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace vramfit::cli {
+
+Progress::Progress(std::string what)
+    : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+
+Progress::~Progress() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::show(std::size_t done, std::size_t total) {
+    if (!terminal_) return;
+    const Clock::time_point now = Clock::now();
+    if (now - start_ < std::chrono::milliseconds(500) || now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    shown_ = true;
+    fmt::print(stderr, "\r\033[K{} {}/{} ({} %)", what_, done, total, 100 * done / total);
+    std::fflush(stderr);
+}
+
+}  // namespace vramfit::cli

@@ -1,0 +1,107 @@
+// The document vramfit.sweep/1.
+#include "report/documents.hpp"
+#include "report/json.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+JsonValue numbers(const std::vector<std::int64_t>& values) {
+    std::vector<JsonValue> items;
+    for (const std::int64_t v : values) items.push_back(JsonValue::of(v));
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue number(std::size_t n) { return JsonValue::of(static_cast<std::int64_t>(n)); }
+
+JsonValue text(const std::string& t) { return JsonValue::of(std::string_view(t)); }
+
+JsonValue space_of(const SweepSpace& space) {
+    std::vector<JsonValue> targets;
+    for (const TargetSet& t : space.targets) targets.push_back(text(t.name));
+    JsonValue out = JsonValue::object();
+    out.put("targets", JsonValue::list(std::move(targets)));
+    out.put("rank", numbers(space.ranks));
+    out.put("batch", numbers(space.batches));
+    return out.put("sequence_length", numbers(space.lengths));
+}
+
+JsonValue counts_of(const SweepCounts& counts) {
+    JsonValue out = JsonValue::object();
+    out.put("total", number(counts.total));
+    out.put("simulated", number(counts.simulated));
+    out.put("ruled_out", number(counts.ruled_out));
+    out.put("invalid", number(counts.invalid));
+    return out.put("replayed", number(counts.replayed));
+}
+
+const char* word(RowStatus status) {
+    switch (status) {
+        case RowStatus::simulated: return "simulated";
+        case RowStatus::ruled_out: return "ruled_out";
+        case RowStatus::invalid: return "invalid";
+    }
+    return "";
+}
+
+JsonValue verdict_of(const SweepRow& row) {
+    if (!row.verdict) return JsonValue{};
+    return JsonValue::of(std::string_view(*row.verdict == Verdict::fits ? "fits" : "too_large"));
+}
+
+JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& row) {
+    JsonValue out = JsonValue::object();
+    out.put("rank", number(place));
+    out.put("row", number(row.number));
+    out.put("plan", plan_to_json(plan_of(report.question.space, report.question.base, row.number)));
+    out.put("peak", text(row.peak));
+    out.put("requested", JsonValue::of(row.requested));
+    out.put("allocated", JsonValue::of(row.allocated));
+    out.put("reserved", JsonValue::of(row.reserved));
+    out.put("utilization", JsonValue::of(row.utilization));
+    return out.put("command", text(command_of(report, row.number)));
+}
+
+JsonValue any_row(const SweepReport& report, const SweepRow& row) {
+    const SweepSpace& space = report.question.space;
+    const Coordinates c = coordinates_of(space, row.number);
+    JsonValue out = JsonValue::object();
+    out.put("row", number(row.number));
+    out.put("targets", text(space.targets[c.target].name));
+    out.put("rank", JsonValue::of(space.ranks[c.rank]));
+    out.put("batch", JsonValue::of(space.batches[c.batch]));
+    out.put("sequence_length", JsonValue::of(space.lengths[c.length]));
+    out.put("status", JsonValue::of(std::string_view(word(row.status))));
+    out.put("verdict", verdict_of(row));
+    if (row.status == RowStatus::simulated) out.put("requested", JsonValue::of(row.requested));
+    if (row.ruled_out_by) {
+        out.put("ruled_out_by", number(*row.ruled_out_by));
+        out.put("why", JsonValue::of(std::string_view(row.why == RuledOut::too_large ? "too_large" : "outranked")));
+    }
+    if (!row.problem.empty()) out.put("problem", text(row.problem));
+    return out;
+}
+
+}  // namespace
+
+std::string sweep_json(const SweepReport& report, const Layout&) {
+    const SweepResult& result = report.result;
+    std::vector<JsonValue> rows;
+    for (std::size_t i = 0; i < std::min(report.top, result.ranking.size()); ++i)
+        rows.push_back(ranked(report, i + 1, result.rows[result.ranking[i]]));
+    JsonValue out = JsonValue::object();
+    out.put("schema", JsonValue::of(std::string_view("vramfit.sweep/1")));
+    out.put("device", device_to_json(report.question.device));
+    out.put("space", space_of(report.question.space));
+    out.put("counts", counts_of(result.counts));
+    out.put("rows", JsonValue::list(std::move(rows)));
+    if (report.all_rows) {
+        std::vector<JsonValue> all;
+        for (const SweepRow& row : result.rows) all.push_back(any_row(report, row));
+        out.put("all_rows", JsonValue::list(std::move(all)));
+    }
+    out.put("notes", notes_to_json(report.question.device.notes));
+    return to_text(out);
+}
+
+}  // namespace vramfit::report
