@@ -82,11 +82,12 @@ Tensor repeat_interleave(const Tensor& t, std::int64_t times, int dim) {
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                                     const AttentionArguments& arguments) {
-    const Tensor q = autocast_to_lower(query);
-    const Tensor k = autocast_to_lower(key);
-    const Tensor v = autocast_to_lower(value);
+    // The last argument is cast first: g++ evaluates arguments from the right (autocast_mode.h WrapFunction_).
     const Tensor m = autocast_to_lower(mask);
-    // autocast_mode.h WrapFunction_: the operator itself runs without autocast.
+    const Tensor v = autocast_to_lower(value);
+    const Tensor k = autocast_to_lower(key);
+    const Tensor q = autocast_to_lower(query);
+    // The operator itself runs without autocast.
     const Scoped<bool> off(query.session().autocast.enabled, false);
     return run(choose_attention(q, k, v, m, arguments), q, k, v, m, arguments);
 }
