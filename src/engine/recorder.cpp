@@ -61,6 +61,7 @@ void Recorder::empty_cache() {
 }
 
 void Recorder::begin(const Phase& phase) {
+    if (phase == phase_) return;
     phase_ = phase;
     if (keep_ == Keep::program) program_.windows.push_back({phase, program_.events.size()});
 }

@@ -1,12 +1,14 @@
-// torch 2.11 torch/nn/utils/clip_grad.py (_get_total_norm, _clip_grads_with_norm_), ATen/native/cuda/ForeachReduceOp.cu.
+// torch 2.2 torch/nn/utils/clip_grad.py clip_grad_norm_, 2.11 _get_total_norm and _clip_grads_with_norm_, and
+// ATen/native/cuda/ForeachReduceOp.cu.
 #include "model/clip.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/optimizer.hpp"
 #include "vramfit/base/checked.hpp"
 
 namespace vramfit::model {
@@ -18,34 +20,43 @@ namespace {
 constexpr std::int64_t kChunk = 65536;  // ATen/native/cuda/MultiTensorApply.cuh kChunkSize
 
 /// foreach_tensor_norm_cuda: a scratch of one number for each chunk of each tensor, one result for each tensor.
-std::vector<Tensor> foreach_norm(Session& session, const std::vector<Tensor>& tensors) {
+void foreach_norm(Session& session, const std::vector<Tensor>& grads, const std::vector<std::size_t>& group,
+                  std::vector<Tensor>& norms) {
     std::int64_t chunks = 1;
-    for (const Tensor& t : tensors) chunks = std::max(chunks, ceil_div(t.numel(), kChunk));
-    const Tensor scratch =
-        zeros(session, {static_cast<std::int64_t>(tensors.size()) * chunks}, DType::float32);
-    std::vector<Tensor> out;
-    for (const Tensor& t : tensors) out.push_back(empty(session, {}, t.dtype(), Op::foreach_norm));
-    return out;
+    for (const std::size_t i : group) chunks = std::max(chunks, ceil_div(grads[i].numel(), kChunk));
+    const auto count = static_cast<std::int64_t>(group.size());
+    const DType dtype = grads[group[0]].dtype();
+    const Tensor scratch = zeros(session, {count * chunks}, DType::float32);
+    if (session.stack.foreach_norms_share_storage()) {
+        const Tensor all = empty(session, {count}, dtype, Op::foreach_norm);
+        for (std::int64_t i = 0; i < count; ++i) norms.push_back(select(all, 0));
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) norms.push_back(empty(session, {}, dtype, Op::foreach_norm));
+}
+
+/// torch.linalg.vector_norm(torch.stack(norms)): stack promotes.
+Tensor norm_of(Session& session, const std::vector<Tensor>& norms) {
+    Tensor widest = norms[0];
+    for (const Tensor& n : norms)
+        if (result_type(widest, n) != widest.dtype()) widest = n;
+    const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, widest.dtype(), Op::cat);
+    return reduce(stacked, 1, false, widest.dtype(), Op::linalg_vector_norm);
 }
 
 }  // namespace
 
 Tensor clip_grad_norm(Session& session, const std::vector<NamedParameter>& parameters) {
     const GradMode no_grad(session, false);
-    std::map<DType, std::vector<Tensor>> grads;
+    std::vector<Tensor> grads;
     for (const NamedParameter& p : parameters)
-        if ((*p.tensor)->grad) grads[p.tensor->dtype()].push_back(p.tensor->grad());
+        if ((*p.tensor)->grad) grads.push_back(p.tensor->grad());
     if (grads.empty()) return {};
-    Tensor total;
-    {
-        std::vector<Tensor> norms;
-        for (const auto& [dtype, tensors] : grads)
-            for (Tensor& n : foreach_norm(session, tensors)) norms.push_back(n);
-        DType dtype = norms[0].dtype();
-        for (const Tensor& n : norms) dtype = result_type(norms[0], n);
-        const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, dtype, Op::cat);
-        total = reduce(stacked, 1, false, dtype, Op::linalg_vector_norm);
-    }
+    std::vector<Tensor> norms;
+    for (const auto& group : positions_by_dtype(session, grads)) foreach_norm(session, grads, group, norms);
+    const Tensor total = norm_of(session, norms);
+    // Where the norm has a function of its own, the single norms end with it.
+    if (!session.stack.clip_keeps_norms()) norms.clear();
     Tensor coefficient = add(total, 1e-6);
     {
         const Tensor inverse = reciprocal(coefficient);

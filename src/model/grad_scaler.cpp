@@ -27,22 +27,34 @@ void GradScaler::unscale(Session& session, const Optimizer& optimizer) {
     Tensor inverse = number(session, DType::float64);  // _scale.double().reciprocal().float()
     inverse = number(session, DType::float64);
     inverse = number(session, DType::float32);
-    const Tensor found_inf = number(session, DType::float32);
     for (const ParameterGroup& group : optimizer.groups)
         for (const NamedParameter& p : group.parameters)
             if ((*p.tensor)->grad && p.tensor->grad().dtype() == DType::float16)
                 throw Error(ErrorKind::invalid, "training.fp16", "Attempting to unscale FP16 gradients (torch)",
                             "load in float32, or use bf16");
-    // _MultiDeviceReplicator.get copies both to the gradients' device.
+    find_inf(session);
+}
+
+// _unscale_grads_: _MultiDeviceReplicator.get copies found_inf and the factor to the gradients' device.
+void GradScaler::find_inf(Session& session) {
+    const Tensor found_inf = number(session, DType::float32);
     found_inf_ = number(session, DType::float32);
-    const Tensor inverse_there = number(session, DType::float32);
+    const Tensor factor_there = number(session, DType::float32);
 }
 
 void GradScaler::step(Session& session, Optimizer& optimizer) {
-    if (optimizer.type->scales_gradients) {
-        const Tensor found_inf = add(found_inf_, 0);  // sum([t]) begins with 0 + t
+    const bool ready = !found_inf_.defined();
+    if (!optimizer.type->scales_gradients) {
+        if (ready) unscale(session, optimizer);
         optimizer.type->step(session, optimizer);
     } else {
+        if (ready) {  // _check_inf_per_device
+            const Tensor dummy = number(session, DType::float32);
+            find_inf(session);
+        }
+        const Tensor found_inf = add(found_inf_, 0);  // sum([t]) begins with 0 + t
+        Tensor grad_scale;
+        if (ready && session.stack.grad_scale_is_multiplied()) grad_scale = mul(scale_, 1);
         optimizer.type->step(session, optimizer);
     }
     found_inf_.reset();

@@ -30,6 +30,13 @@ bool decays(std::string name) {
     return !ends_with_or_dot(name, "norm", true) && !ends_with_or_dot(name, "_norm", false);
 }
 
+/// transformers 4.40 trainer.py get_decay_parameter_names: no biases and no module of ALL_LAYERNORM_LAYERS, where of our
+/// families only modeling_llama.py and modeling_gemma.py put their norm.
+bool decays_4_40(const std::string& name, const std::string& model_type) {
+    const bool listed = model_type == "llama" || model_type == "gemma";
+    return name.find("bias") == std::string::npos && !(listed && name.find("norm") != std::string::npos);
+}
+
 }  // namespace
 
 const OptimizerType& optimizer_of(const std::string& name) {
@@ -57,23 +64,27 @@ void zero_grad(Optimizer& optimizer) {
         for (const NamedParameter& p : group.parameters) (*p.tensor)->grad.reset();
 }
 
-std::vector<ParameterGroup> decay_groups(Network& network) {
+std::vector<ParameterGroup> decay_groups(const Run& run, Network& network) {
     ParameterGroup decay{{}, true}, no_decay{{}, false};
-    for (const NamedParameter& p : trainable_parameters(network))
-        (decays(p.name) ? decay : no_decay).parameters.push_back(p);
+    const bool by_name = run.stack.trainer_groups_by_name();
+    for (const NamedParameter& p : trainable_parameters(network)) {
+        const bool yes = by_name ? decays(p.name) : decays_4_40(p.name, run.spec.model_type);
+        (yes ? decay : no_decay).parameters.push_back(p);
+    }
     return {decay, no_decay};
 }
 
-std::vector<std::vector<std::size_t>> positions_by_dtype(const std::vector<Tensor>& tensors) {
-    // ATen/native/ForeachUtils.h: a std::unordered_map, which libstdc++ walks from the last key that came in.
+std::vector<std::vector<std::size_t>> positions_by_dtype(const engine::Session& session,
+                                                         const std::vector<Tensor>& tensors) {
     std::vector<DType> dtypes;
     for (const Tensor& t : tensors)
         if (std::find(dtypes.begin(), dtypes.end(), t.dtype()) == dtypes.end()) dtypes.push_back(t.dtype());
+    if (session.stack.foreach_groups_backwards()) std::reverse(dtypes.begin(), dtypes.end());
     std::vector<std::vector<std::size_t>> out;
-    for (auto dtype = dtypes.rbegin(); dtype != dtypes.rend(); ++dtype) {
+    for (const DType dtype : dtypes) {
         auto& group = out.emplace_back();
         for (std::size_t i = 0; i < tensors.size(); ++i)
-            if (tensors[i].dtype() == *dtype) group.push_back(i);
+            if (tensors[i].dtype() == dtype) group.push_back(i);
     }
     return out;
 }

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/session.hpp"
-#include "model/network.hpp"
+#include "model/context.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
 namespace vramfit::model {
@@ -47,11 +46,12 @@ Optimizer make_optimizer(engine::Session& session, const TrainingPlan& plan, std
 /// Gradients set to None, in the order of the groups.
 void zero_grad(Optimizer& optimizer);
 
-/// Trainer.create_optimizer's groups: with and without weight decay, by name.
-std::vector<ParameterGroup> decay_groups(Network& network);
+/// Trainer.create_optimizer's groups: with and without weight decay.
+std::vector<ParameterGroup> decay_groups(const Run& run, Network& network);
 
 /// torch.utils._foreach_utils._group_tensors_by_device_and_dtype: positions in `tensors`, one list for each dtype.
-std::vector<std::vector<std::size_t>> positions_by_dtype(const std::vector<Tensor>& tensors);
+std::vector<std::vector<std::size_t>> positions_by_dtype(const engine::Session& session,
+                                                         const std::vector<Tensor>& tensors);
 
 }  // namespace vramfit::model
 

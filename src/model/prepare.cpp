@@ -34,8 +34,7 @@ void enable_checkpointing(const Run& run, Network& network, std::optional<bool> 
     if (run.stack.checkpointing_requires_input_grads()) require_input_grads(network);
 }
 
-void prepare_for_kbit_training(const Run& run, Network& network) {
-    const PreparePlan& plan = *run.plan.prepare_kbit;
+void prepare_for_kbit_training(const Run& run, Network& network, const PreparePlan& plan) {
     const GradMode no_grad(run.session, false);
     for (const NamedParameter& p : named_parameters(network)) {
         p.tensor->set_requires_grad(false);
@@ -49,18 +48,20 @@ void prepare_for_kbit_training(const Run& run, Network& network) {
     enable_checkpointing(run, network, reentrant);
 }
 
+void cast_to_bf16_by_trl(const Run& run, Network& network) {
+    const GradMode no_grad(run.session, false);
+    // The embedding's module has a weight of its own; its adapter's matrices have not.
+    const bool whole = network.embed.weight.dtype() == DType::float32;
+    for (const NamedParameter& p : named_parameters(network)) {
+        if (is_norm(p)) cast_in_place(*p.tensor, DType::float32);
+        if (!whole && p.name.find("lora_embedding") != std::string::npos) continue;
+        if (is_head_or_embedding(p) && p.tensor->dtype() == DType::float32) cast_in_place(*p.tensor, DType::bfloat16);
+    }
+}
+
 void cast_adapted(const Run& run, Network& network) {
     const GradMode no_grad(run.session, false);
-    if (run.plan.trl_casting_to_bf16) {
-        // The embedding's module has a weight of its own; its adapter's matrices have not.
-        const bool whole = network.embed.weight.dtype() == DType::float32;
-        for (const NamedParameter& p : named_parameters(network)) {
-            if (is_norm(p)) cast_in_place(*p.tensor, DType::float32);
-            if (!whole && p.name.find("lora_embedding") != std::string::npos) continue;
-            if (is_head_or_embedding(p) && p.tensor->dtype() == DType::float32)
-                cast_in_place(*p.tensor, DType::bfloat16);
-        }
-    }
+    if (run.plan.trl_casting_to_bf16) cast_to_bf16_by_trl(run, network);
     if (!run.plan.load.cast_after_adapter) return;
     const DType dtype = *run.plan.load.cast_after_adapter;
     for (const NamedParameter& p : named_parameters(network)) cast_in_place(*p.tensor, dtype);

@@ -14,9 +14,12 @@ void enable_checkpointing(const Run& run, Network& network, std::optional<bool> 
 void require_input_grads(Network& network);
 
 /// peft.prepare_model_for_kbit_training.
-void prepare_for_kbit_training(const Run& run, Network& network);
+void prepare_for_kbit_training(const Run& run, Network& network, const PreparePlan& plan);
 
-/// trl's peft_module_casting_to_bf16 and model.to(dtype), after get_peft_model.
+/// trl's peft_module_casting_to_bf16.
+void cast_to_bf16_by_trl(const Run& run, Network& network);
+
+/// What the job asks for after get_peft_model: trl's cast, and model.to(dtype).
 void cast_adapted(const Run& run, Network& network);
 
 }  // namespace vramfit::model

@@ -5,6 +5,7 @@
 #include "model/load.hpp"
 #include "model/loops.hpp"
 #include "model/prepare.hpp"
+#include "model/sft_2024.hpp"
 #include "model/supported.hpp"
 
 namespace vramfit::model {
@@ -22,16 +23,13 @@ void count_parameters(Network& network, Program& program) {
         if (l->quantized) program.total_parameters += l->in * l->out;
 }
 
-void run_all(const Run& run) {
-    refuse_unsupported(run);
+/// Preparation and adapters, before a loop is entered.
+void adapt(const Run& run, Network& network) {
     Session& session = run.session;
     const TrainPlan& plan = run.plan;
-    session.recorder.begin({PhaseKind::load});
-    Network network = load(run);
-    for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
     if (plan.prepare_kbit) {
         session.recorder.begin({PhaseKind::prepare});
-        prepare_for_kbit_training(run, network);
+        prepare_for_kbit_training(run, network, *plan.prepare_kbit);
     }
     if (plan.load.gradient_checkpointing && network.checkpointing == Checkpointing::off)
         enable_checkpointing(run, network, plan.training.use_reentrant);
@@ -42,7 +40,23 @@ void run_all(const Run& run) {
         cast_adapted(run, network);
     }
     session.recorder.mark("after_adapter");
-    if (plan.training.gradient_checkpointing) enable_checkpointing(run, network, plan.training.use_reentrant);
+}
+
+void run_all(const Run& run) {
+    refuse_unsupported(run);
+    Session& session = run.session;
+    const TrainPlan& plan = run.plan;
+    session.recorder.begin({PhaseKind::load});
+    Network network = load(run);
+    for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
+    const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
+    if (by_trl)
+        adapt_in_sft_trainer(run, network);
+    else
+        adapt(run, network);
+    // trl switches the argument off once it has prepared a quantized model.
+    if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))
+        enable_checkpointing(run, network, plan.training.use_reentrant);
     if (plan.loop.input_require_grads) require_input_grads(network);
     count_parameters(network, session.recorder.program());
     if (plan.loop.kind == LoopKind::plain)

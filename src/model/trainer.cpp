@@ -1,35 +1,20 @@
 // transformers 5.17 trainer.py: _prepare_for_training, _run_epoch, training_step, compute_loss.
 #include <fmt/format.h>
 
-#include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/batch.hpp"
-#include "model/clip.hpp"
-#include "model/grad_scaler.hpp"
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
-#include "model/optimizer.hpp"
+#include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
 
 namespace {
-
-/// Attributes of the Trainer object: they live longer than the loop.
-struct Trainer {
-    const Run& run;
-    Network& network;
-    Optimizer optimizer;
-    GradScaler scaler;
-    Tensor total_loss;  ///< _tr_loss
-
-    Session& session() const { return run.session; }
-    const TrainingPlan& args() const { return run.plan.training; }
-};
 
 /// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first.
 Tensor count_items(const std::vector<Batch>& batches) {
@@ -42,15 +27,6 @@ Tensor count_items(const std::vector<Batch>& batches) {
     return total;
 }
 
-/// accelerate 1.15 accelerator.py backward.
-void accelerator_backward(Trainer& trainer, const Tensor& whole) {
-    const Tensor loss = div(whole, 1);
-    if (trainer.args().fp16)
-        backward(trainer.scaler.scale(loss));
-    else
-        backward(loss);
-}
-
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
@@ -61,45 +37,8 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 
 Tensor training_step(Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     const Tensor loss = compute_loss(trainer, batch, items, place);
-    Recorder& recorder = trainer.session().recorder;
-    if (place.micro + 1 == trainer.args().gradient_accumulation_steps || place.micro < 0)
-        recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
-    recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
-    accelerator_backward(trainer, loss);
-    recorder.fresh = Category::temporaries;
+    accelerator_backward(trainer, loss, place);
     return detach(loss);
-}
-
-/// logging_nan_inf_filter, of a finite loss; then it is added to the sum.
-void log_loss(const Trainer& trainer, const Tensor& loss) {
-    { const Tensor is_nan = compare(Op::ne, loss); }
-    {
-        const Tensor magnitude = pointwise_result(loss, loss.dtype(), Op::abs);
-        const Tensor is_inf = compare(Op::eq, magnitude);
-    }
-    add_(trainer.total_loss, loss);
-}
-
-/// accelerator.clip_grad_norm_, called for the norm alone where max_grad_norm is 0 (_get_grad_norm).
-Tensor clip(Trainer& trainer) {
-    if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
-    return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network));
-}
-
-void optimizer_step(Trainer& trainer, std::int32_t step) {
-    Session& session = trainer.session();
-    Optimizer& optimizer = trainer.optimizer;
-    session.recorder.begin({PhaseKind::optimizer, step});
-    const GradMode no_grad(session, false);
-    if (optimizer.type->step) {
-        if (trainer.args().fp16)
-            trainer.scaler.step(session, optimizer);
-        else
-            optimizer.type->step(session, optimizer);
-    }
-    session.recorder.begin({PhaseKind::zero_grad, step});
-    for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
-    session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
 }
 
 /// _run_epoch: what it holds from one update to the next are its local variables, dropped when it returns.
@@ -121,12 +60,12 @@ void run_epoch(Trainer& trainer) {
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             const Place place{step, micros > 1 ? micro : -1};
             step_loss = training_step(trainer, batches[static_cast<std::size_t>(micro)], items, place);
-            log_loss(trainer, step_loss);
+            log_loss(trainer.total_loss, step_loss);
         }
         grad_norm.reset();
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
         session.recorder.begin({PhaseKind::clip, step});
-        grad_norm = clip(trainer);
+        grad_norm = clip_gradients(trainer);
         optimizer_step(trainer, step);
     }
     session.recorder.begin({PhaseKind::train_end});
@@ -137,14 +76,18 @@ void run_epoch(Trainer& trainer) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
-    Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(network)), {}, {}};
+    Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(run, network)), {}, {}};
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
-    run_epoch(trainer);
-    session.recorder.mark("allocated_end");
+    if (run.stack.trainer_counts_items()) {
+        run_epoch(trainer);
+        session.recorder.mark("allocated_end");
+    } else {
+        training_loop_4_40(trainer);
+    }
     session.recorder.stop();
 }
 

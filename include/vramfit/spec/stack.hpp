@@ -27,6 +27,10 @@ struct Stack {
     bool mean_saves_its_input() const;                   ///< mean(dim) keeps its input for backward
     bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
     bool cublaslt_workspace_stays() const;               ///< cublasLt's scratch is kept for each thread
+    bool grad_scale_is_multiplied() const;               ///< GradScaler.step of a fused optimizer
+    bool foreach_norms_share_storage() const;            ///< _foreach_norm returns views of one tensor
+    bool foreach_groups_backwards() const;               ///< tensors grouped by dtype, the last dtype first
+    bool clip_keeps_norms() const;                       ///< clip_grad_norm_ holds the single norms to its end
     bool allocator_knows_non_split_rounding() const;     ///< the setting max_non_split_rounding_mb
     bool allocator_knows_memory_fraction() const;        ///< the setting per_process_memory_fraction
     bool allocator_knows_large_segment_size() const;     ///< the setting large_segment_size_mb
@@ -52,6 +56,8 @@ struct Stack {
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
     bool trainer_decides_about_cache() const;         ///< TrainingArguments.use_cache goes into the config
     bool trainer_keeps_embeddings_in_32bit() const;   ///< states of 8-bit optimizers
+    bool trainer_counts_items() const;                ///< num_items_in_batch; all batches of an update fetched first
+    bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
     // peft

@@ -14,7 +14,7 @@ void step(engine::Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
         const std::vector<Tensor> second = adam_second_moments(session, optimizer, g, false);
         std::vector<Tensor> roots;
-        for (const auto& group : positions_by_dtype(second)) {
+        for (const auto& group : positions_by_dtype(session, second)) {
             std::vector<Tensor> next;
             for (const std::size_t i : group) {
                 const Tensor& t = second[i];

@@ -30,7 +30,7 @@ void step(engine::Session& session, Optimizer& optimizer) {
             grads.push_back(parameters[i].tensor->grad());
             owners.push_back(i);
         }
-        for (const auto& group : positions_by_dtype(grads)) {
+        for (const auto& group : positions_by_dtype(session, grads)) {
             for (const std::size_t k : group) {
                 OptimizerState& state = optimizer.states[g][owners[k]];
                 if (state.empty()) state.push_back(engine::clone(grads[k]));

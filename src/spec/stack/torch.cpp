@@ -57,4 +57,16 @@ bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }
 // something is cut.
 bool Stack::whole_slices_are_nodes() const { return torch < Version{2, 3, 0}; }
 
+// amp/grad_scaler.py GradScaler.step: `None if ... else scaler` in 2.2, `scaler * getattr(optimizer, ...)` in 2.11.
+bool Stack::grad_scale_is_multiplied() const { return torch >= Version{2, 3, 0}; }
+
+// ATen/native/cuda/ForeachReduceOp.cu foreach_tensor_norm_cuda: in 2.2 one tensor and its views, in 2.11 one for each.
+bool Stack::foreach_norms_share_storage() const { return torch < Version{2, 3, 0}; }
+
+// ATen/native/ForeachUtils.h: the order of a std::unordered_map; in 2.2.2 that of insertion, in 2.11 the reverse.
+bool Stack::foreach_groups_backwards() const { return torch >= Version{2, 3, 0}; }
+
+// nn/utils/clip_grad.py: one function in 2.2; get_total_norm and clip_grads_with_norm_ came with 2.6.
+bool Stack::clip_keeps_norms() const { return torch < Version{2, 6, 0}; }
+
 }  // namespace vramfit

@@ -40,4 +40,10 @@ bool Stack::layers_make_rotary_tables() const { return transformers < Version{4,
 // cache_utils.py to_legacy_cache: 4.40 models return a tuple of tuples, 5.17 a DynamicCache.
 bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 45, 0}; }
 
+// trainer.py get_batch_samples, pull request 34191 of October 2024, in 4.46.
+bool Stack::trainer_counts_items() const { return transformers >= Version{4, 46, 0}; }
+
+// trainer.py get_decay_parameter_names: ALL_LAYERNORM_LAYERS in 4.40, names in 5.17.
+bool Stack::trainer_groups_by_name() const { return transformers >= Version{5, 0, 0}; }
+
 }  // namespace vramfit

@@ -1,0 +1,55 @@
+// transformers 4.40 trainer.py: _inner_training_loop, training_step, compute_loss.
+#include <fmt/format.h>
+
+#include "engine/ops/pointwise.hpp"
+#include "model/batch.hpp"
+#include "model/mixed_precision.hpp"
+#include "model/trainer_parts.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Place& place) {
+    const Output outputs = prepared_forward(trainer.run, trainer.network, batch, {}, place);
+    return outputs.loss;
+}
+
+/// The result is a tensor of its own: loss.detach() / gradient_accumulation_steps.
+Tensor training_step(Trainer& trainer, const Batch& batch, const Place& place) {
+    const Tensor loss = compute_loss(trainer, batch, place);
+    accelerator_backward(trainer, loss, place);
+    return div(detach(loss), 1);
+}
+
+}  // namespace
+
+// The callback on_train_end is called inside of the function: its local variables are still alive then.
+void training_loop_4_40(Trainer& trainer) {
+    Session& session = trainer.session();
+    const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
+    Tensor total_loss = std::move(trainer.total_loss);
+    Batch inputs;
+    Tensor step_loss, grad_norm;
+    for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
+        for (std::int32_t micro = 0; micro < micros; ++micro) {
+            const Place place{step, micros > 1 ? micro : -1};
+            session.recorder.begin({PhaseKind::inputs, step, place.micro});
+            inputs = fetch_batch(trainer.run);
+            step_loss = training_step(trainer, inputs, place);
+            log_loss(total_loss, step_loss);
+        }
+        session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
+        if (trainer.args().max_grad_norm > 0.0) {
+            session.recorder.begin({PhaseKind::clip, step});
+            grad_norm = clip_gradients(trainer);
+        }
+        optimizer_step(trainer, step);
+    }
+    session.recorder.begin({PhaseKind::train_end});
+    session.recorder.mark("allocated_end");
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,57 @@
+// accelerate 0.29 to 1.15 accelerator.py and optimizer.py as Trainer calls them.
+#include "model/trainer_parts.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/backward.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "model/clip.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& place) {
+    Recorder& recorder = trainer.session().recorder;
+    const bool last = place.micro < 0 || place.micro + 1 == trainer.args().gradient_accumulation_steps;
+    if (last) recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
+    recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
+    const Tensor loss = div(whole, 1);
+    if (trainer.args().fp16)
+        backward(trainer.scaler.scale(loss));
+    else
+        backward(loss);
+    recorder.fresh = Category::temporaries;
+}
+
+void log_loss(const Tensor& total, const Tensor& loss) {
+    { const Tensor is_nan = compare(Op::ne, loss); }
+    {
+        const Tensor magnitude = pointwise_result(loss, loss.dtype(), Op::abs);
+        const Tensor is_inf = compare(Op::eq, magnitude);
+    }
+    add_(total, loss);
+}
+
+Tensor clip_gradients(Trainer& trainer) {
+    if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
+    return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network));
+}
+
+void optimizer_step(Trainer& trainer, std::int32_t step) {
+    Session& session = trainer.session();
+    Optimizer& optimizer = trainer.optimizer;
+    session.recorder.begin({PhaseKind::optimizer, step});
+    const GradMode no_grad(session, false);
+    if (optimizer.type->step) {
+        if (trainer.args().fp16)
+            trainer.scaler.step(session, optimizer);
+        else
+            optimizer.type->step(session, optimizer);
+    }
+    session.recorder.begin({PhaseKind::zero_grad, step});
+    for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
+    session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,37 @@
+// What the loops of all versions of transformers.Trainer have in common.
+#pragma once
+
+#include "model/causal_lm.hpp"
+#include "model/grad_scaler.hpp"
+#include "model/optimizer.hpp"
+
+namespace vramfit::model {
+
+/// Attributes of the Trainer object: they live longer than the loop.
+struct Trainer {
+    const Run& run;
+    Network& network;
+    Optimizer optimizer;
+    GradScaler scaler;
+    Tensor total_loss;  ///< _tr_loss (4.40: tr_loss, of the loop)
+
+    engine::Session& session() const { return run.session; }
+    const TrainingPlan& args() const { return run.plan.training; }
+};
+
+/// accelerator.backward(loss): opens the window of the backward pass.
+void accelerator_backward(Trainer& trainer, const Tensor& loss, const Place& place);
+
+/// logging_nan_inf_filter of a finite loss; then it is added to the sum.
+void log_loss(const Tensor& total, const Tensor& loss);
+
+/// accelerator.clip_grad_norm_ over all parameters.
+Tensor clip_gradients(Trainer& trainer);
+
+/// AcceleratedOptimizer.step, scheduler, model.zero_grad(), with their windows.
+void optimizer_step(Trainer& trainer, std::int32_t step);
+
+/// transformers 4.40 trainer.py _inner_training_loop, from the first batch to its return.
+void training_loop_4_40(Trainer& trainer);
+
+}  // namespace vramfit::model
