@@ -40,4 +40,7 @@ bool Stack::layers_make_rotary_tables() const { return transformers < Version{4,
 // cache_utils.py to_legacy_cache: 4.40 models return a tuple of tuples, 5.17 a DynamicCache.
 bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 45, 0}; }
 
+// models/*/modeling_*.py XForCausalLM.forward up to 4.45; then loss/loss_utils.py, which shifts labels from 4.49 on.
+bool Stack::loss_shifts_logits() const { return transformers < Version{4, 49, 0}; }
+
 }  // namespace vramfit
