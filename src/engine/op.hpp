@@ -36,6 +36,7 @@ namespace vramfit::engine {
     X(sum, "aten::sum")                                                                                      \
     X(reduce_scratch, "reduction scratch")                                                                   \
     X(max, "aten::max")                                                                                      \
+    X(maximum, "aten::maximum")                                                                              \
     X(cumsum, "aten::cumsum")                                                                                \
     X(cat, "aten::cat")                                                                                      \
     X(mm, "aten::mm")                                                                                        \

@@ -59,6 +59,7 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     inputs.position_ids = positions(run.session, batch.input_ids.size(1));
     inputs.cache = cache;
     inputs.masks = make_masks(run, network, embedded, batch, cache ? Tensor() : inputs.position_ids);
+    update_frequencies(network, inputs.position_ids);
     inputs.rotary = rotary_tables(network.buffers[0], embedded, inputs.position_ids);
     return run_layers(run, network, embedded, inputs, place);
 }
@@ -90,6 +91,7 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
                                                                 : decoder(run, network, batch, cache, place);
     Tensor logits = forward(network.head, hidden);
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
+    if (run.stack.loss_shifts_logits()) logits = to(logits, DType::float32);
     Tensor loss;
     if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, items);
     return {loss, logits, cache};

@@ -88,6 +88,8 @@ struct Network {
     Linear head;
     bool tied = false;                          ///< head.weight is embed.weight
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like; in older releases one for each layer
+    mutable Tensor rotary_length;               ///< max_seq_len_cached, once it is a tensor
+    mutable std::int64_t rotary_positions = 0;  ///< its value
     mutable std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
     Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;

@@ -1,10 +1,14 @@
 // transformers 4.45 to 5.17 models/llama/modeling_llama.py: LlamaRotaryEmbedding, rotate_half, apply_rotary_pos_emb.
 #include "model/rotary.hpp"
 
+#include <algorithm>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -27,7 +31,54 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
     return add(straight, turned);
 }
 
+/// _compute_dynamic_ntk_parameters with the length as a tensor.
+Tensor dynamic_frequencies(const Tensor& length, std::int64_t count) {
+    Session& session = length.session();
+    Tensor base;
+    {
+        const Tensor limit = empty(session, {}, DType::int64, Op::to_copy);
+        const Tensor longest = pointwise_result(length, DType::int64, Op::maximum);
+        base = mul(longest, 1.0);
+        base = div(base, 1);
+        base = add(base, 1.0);
+        base = pointwise_result(base, base.dtype(), Op::pow);
+        base = mul(base, 1.0);
+    }
+    Tensor exponents = to_device(host_tensor(session, {count}, DType::float32));
+    exponents = div(exponents, 1);
+    const Tensor powers = pointwise_result(exponents, DType::float32, Op::pow);
+    const Tensor inverse = reciprocal(powers);
+    return mul(inverse, 1.0);
+}
+
 }  // namespace
+
+// transformers 5.17 modeling_rope_utils.py dynamic_frequency_update; the host asks the device about the length.
+void update_frequencies(const Network& network, const Tensor& position_ids) {
+    const ModelSpec& spec = *network.spec;
+    if (spec.rope_type == "longrope")
+        throw Error(ErrorKind::unsupported, "model.rope_scaling",
+                    "rotary embeddings of type longrope are not supported", "supported: linear, dynamic, yarn, llama3");
+    if (spec.rope_type != "dynamic") return;
+    Session& session = position_ids.session();
+    const GradMode no_grad(session, false);
+    Tensor length = reduce(position_ids, 3, false, DType::int64, Op::max);
+    length = add(length, 1);
+    { const Tensor grown = compare(Op::gt, length); }
+    const std::int64_t positions = position_ids.size(-1);
+    const std::int64_t before = std::max(network.rotary_positions, spec.max_position_embeddings);
+    if (session.decide("rotary frequencies grow", positions > before)) {
+        network.buffers[0] = dynamic_frequencies(length, spec.head_dim / 2);
+        network.rotary_length = length;
+        network.rotary_positions = positions;
+    }
+    { const Tensor shrunk = compare(Op::lt, length); }
+    if (positions >= spec.max_position_embeddings || before <= spec.max_position_embeddings) return;
+    if (network.rotary_length.defined()) const Tensor was_grown = compare(Op::gt, network.rotary_length);
+    network.buffers[0] = network.buffers[1];
+    network.rotary_length.reset();
+    network.rotary_positions = 0;
+}
 
 Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids) {
     Session& session = x.session();

@@ -52,6 +52,7 @@ struct Stack {
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool layers_make_rotary_tables() const;           ///< decoders as they were before the one rotary module
     bool cache_is_returned_as_tuples() const;         ///< keys and values of a forward pass
+    bool loss_shifts_logits() const;                  ///< float32 logits are shifted and returned; else labels are
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
     bool trainer_decides_about_cache() const;         ///< TrainingArguments.use_cache goes into the config

@@ -46,4 +46,7 @@ bool Stack::trainer_counts_items() const { return transformers >= Version{4, 46,
 // trainer.py get_decay_parameter_names: ALL_LAYERNORM_LAYERS in 4.40, names in 5.17.
 bool Stack::trainer_groups_by_name() const { return transformers >= Version{5, 0, 0}; }
 
+// models/*/modeling_*.py XForCausalLM.forward up to 4.45; then loss/loss_utils.py, which shifts labels from 4.49 on.
+bool Stack::loss_shifts_logits() const { return transformers < Version{4, 49, 0}; }
+
 }  // namespace vramfit

@@ -1,0 +1,53 @@
+// Every model family: what its file says agrees with how its config.json is read, and its network has the right size.
+#include "model/family.hpp"
+
+#include "spec/config_family.hpp"
+#include "support/catch.hpp"
+#include "vramfit/spec/config.hpp"
+
+using namespace vramfit;
+using namespace vramfit::model;
+
+namespace {
+
+std::int64_t parameters(const Linear& l) { return l.in * l.out + (l.has_bias ? l.out : 0); }
+
+std::int64_t parameters(Network& n) {
+    std::int64_t sum = n.spec->vocab_size * n.spec->hidden_size + n.norm.width;
+    for (DecoderLayer& l : n.layers) {
+        for (const Linear* linear : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) sum += parameters(*linear);
+        sum += l.input_norm.width + l.post_attention_norm.width;
+        for (const auto* norm : {&l.q_norm, &l.k_norm, &l.pre_feedforward_norm, &l.post_feedforward_norm})
+            if (*norm) sum += (*norm)->width;
+    }
+    return n.tied ? sum : sum + parameters(n.head);
+}
+
+}  // namespace
+
+TEST_CASE("each family has a reader of its configuration, and both count the same norms") {
+    REQUIRE(all_families().size() == all_configs().size());
+    for (const Family* family : all_families()) {
+        CAPTURE(family->model_type);
+        const ConfigFamily* config = config_family(family->model_type);
+        REQUIRE(config);
+        CHECK(family->qk_norm == config->qk_norm);
+        CHECK(family->four_norms == (config->norms_per_layer == 4));
+        CHECK(family->norm);
+        CHECK(family->layer);
+    }
+}
+
+TEST_CASE("a network has as many parameters as its configuration says") {
+    for (const Family* family : all_families()) {
+        const std::string text = "{\"model_type\": \"" + std::string(family->model_type) +
+                                 "\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "
+                                 "\"num_key_value_heads\": 2, \"head_dim\": 16, \"vocab_size\": 100}";
+        CAPTURE(text);
+        const ModelSpec spec = read_config(text, "config.json");
+        Network network = make_network(spec);
+        CHECK(parameters(network) == total_parameters(spec));
+    }
+}
+
+TEST_CASE("a type without a file is unsupported") { CHECK_THROWS(family_of("bert")); }
