@@ -15,7 +15,8 @@ extern const Command replay_command;
 
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
-        &predict_command, &sweep_command, &timeline_command, &models_command, &gpus_command, &stacks_command, &replay_command,
+        &predict_command, &sweep_command,  &timeline_command, &models_command,
+        &gpus_command,    &stacks_command, &replay_command,
     };
     return all;
 }

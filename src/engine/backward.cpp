@@ -22,7 +22,7 @@ struct TaskState {
     const void* owner = nullptr;  ///< the run
     int missing = 0;
     Grads buffer;
-    TaskState* outer = nullptr;   ///< the state of an enclosing run (reentrant checkpointing)
+    TaskState* outer = nullptr;  ///< the state of an enclosing run (reentrant checkpointing)
 };
 
 namespace {

@@ -62,7 +62,8 @@ bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
         return strides[a] < strides[b];
     };
     for (int i = 1; i < sizes.size(); ++i)
-        for (int j = i; j > 0 && before(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]); --j)
+        for (int j = i; j > 0 && before(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]);
+             --j)
             std::swap(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]);
     std::int64_t expected = 1;
     for (int i = 0; i < sizes.size(); ++i) {

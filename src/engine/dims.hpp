@@ -53,7 +53,8 @@ bool is_contiguous(const Dims& sizes, const Dims& strides);
 /// c10/core/Contiguity.h _compute_non_overlapping_and_dense: some permutation of the dimensions is contiguous.
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides);
 
-/// ATen/TensorUtils.cpp computeStride: the strides of a view of `sizes`/`strides` as `target`, or nothing if only a copy can have it.
+/// ATen/TensorUtils.cpp computeStride: the strides of a view of `sizes`/`strides` as `target`, or nothing if only a
+/// copy can have it.
 std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& target);
 
 /// Resolves one -1 in `target` for a tensor of `numel` elements (ATen/InferSize.h infer_size).
@@ -74,7 +75,8 @@ struct Layout {
 /// ATen/TensorIterator.cpp reorder_dimensions and fast setup: the strides of a pointwise result over `sizes`.
 Dims pointwise_strides(const Dims& sizes, std::span<const Layout> operands);
 
-/// Strides of empty_like with preserve_format (ATen/native/TensorFactories.cpp empty_like, ATen/ExpandUtils.cpp infer_dense_strides).
+/// Strides of empty_like with preserve_format (ATen/native/TensorFactories.cpp empty_like, ATen/ExpandUtils.cpp
+/// infer_dense_strides).
 Dims preserved_strides(const Dims& sizes, const Dims& strides);
 
 }  // namespace vramfit::engine

@@ -75,10 +75,10 @@ struct Node {
     Dims dims[3];
     std::int64_t ints[6] = {};
     DType dtypes[2] = {};
-    Tensor variable;                          ///< AccumulateGrad: the leaf
+    Tensor variable;  ///< AccumulateGrad: the leaf
     std::unique_ptr<NodeState> state;
-    std::unique_ptr<Phase> on_complete;       ///< window that begins when the node's gradient is complete
-    TaskState* task = nullptr;                ///< of the running backward
+    std::unique_ptr<Phase> on_complete;  ///< window that begins when the node's gradient is complete
+    TaskState* task = nullptr;           ///< of the running backward
 
     bool wants(std::size_t i) const { return i < next.size() && next[i].valid(); }
     void save(const Tensor& t, bool is_output = false);

@@ -5,100 +5,100 @@
 
 namespace vramfit::engine {
 
-#define VRAMFIT_OPS(X)                                                                                       \
-    X(none, "none")                                                                                          \
-    X(parameter, "parameter")                                                                                \
-    X(empty, "aten::empty")                                                                                  \
-    X(empty_like, "aten::empty_like")                                                                        \
-    X(to_copy, "aten::_to_copy")                                                                             \
-    X(clone, "aten::clone")                                                                                  \
-    X(index_select, "aten::index_select")                                                                    \
-    X(index, "aten::index")                                                                                  \
-    X(arange, "aten::arange")                                                                                \
-    X(add, "aten::add")                                                                                      \
-    X(sub, "aten::sub")                                                                                      \
-    X(mul, "aten::mul")                                                                                      \
-    X(div, "aten::div")                                                                                      \
-    X(neg, "aten::neg")                                                                                      \
-    X(pow, "aten::pow")                                                                                      \
-    X(rsqrt, "aten::rsqrt")                                                                                  \
-    X(cos, "aten::cos")                                                                                      \
-    X(sin, "aten::sin")                                                                                      \
-    X(tanh, "aten::tanh")                                                                                    \
-    X(tanh_backward, "aten::tanh_backward")                                                                  \
-    X(silu, "aten::silu")                                                                                    \
-    X(silu_backward, "aten::silu_backward")                                                                  \
-    X(gelu, "aten::gelu")                                                                                    \
-    X(gelu_backward, "aten::gelu_backward")                                                                  \
-    X(relu, "aten::relu")                                                                                    \
-    X(threshold_backward, "aten::threshold_backward")                                                        \
-    X(mean, "aten::mean")                                                                                    \
-    X(sum, "aten::sum")                                                                                      \
-    X(reduce_scratch, "reduction scratch")                                                                   \
-    X(max, "aten::max")                                                                                      \
-    X(maximum, "aten::maximum")                                                                              \
-    X(cumsum, "aten::cumsum")                                                                                \
-    X(cat, "aten::cat")                                                                                      \
-    X(mm, "aten::mm")                                                                                        \
-    X(bmm, "aten::bmm")                                                                                      \
-    X(addmm, "aten::addmm")                                                                                  \
-    X(baddbmm, "aten::baddbmm")                                                                              \
-    X(cublas_workspace, "cublas workspace")                                                                  \
-    X(cublaslt_workspace, "cublasLt workspace")                                                              \
-    X(softmax, "aten::_softmax")                                                                             \
-    X(softmax_backward, "aten::_softmax_backward_data")                                                      \
-    X(log_softmax, "aten::_log_softmax")                                                                     \
-    X(log_softmax_backward, "aten::_log_softmax_backward_data")                                              \
-    X(nll_loss_forward, "aten::nll_loss_forward")                                                            \
-    X(nll_loss_backward, "aten::nll_loss_backward")                                                          \
-    X(constant_pad_nd, "aten::constant_pad_nd")                                                              \
-    X(native_dropout, "aten::native_dropout")                                                                \
-    X(native_dropout_backward, "aten::native_dropout_backward")                                              \
-    X(zeros, "aten::zeros")                                                                                  \
-    X(zeros_like, "aten::zeros_like")                                                                        \
-    X(ones_like, "aten::ones_like")                                                                          \
-    X(ones, "aten::ones")                                                                                    \
-    X(full, "aten::full")                                                                                    \
-    X(eq, "aten::eq")                                                                                        \
-    X(ne, "aten::ne")                                                                                        \
-    X(le, "aten::le")                                                                                        \
-    X(lt, "aten::lt")                                                                                        \
-    X(gt, "aten::gt")                                                                                        \
-    X(ge, "aten::ge")                                                                                        \
-    X(abs, "aten::abs")                                                                                      \
-    X(all, "aten::all")                                                                                      \
-    X(any, "aten::any")                                                                                      \
-    X(bitwise_and, "aten::bitwise_and")                                                                      \
-    X(bitwise_or, "aten::bitwise_or")                                                                        \
-    X(bitwise_not, "aten::bitwise_not")                                                                      \
-    X(logical_not, "aten::logical_not")                                                                      \
-    X(where, "aten::where")                                                                                  \
-    X(masked_fill, "aten::masked_fill")                                                                      \
-    X(tril, "aten::tril")                                                                                    \
-    X(triu, "aten::triu")                                                                                    \
-    X(scalar_tensor, "aten::scalar_tensor")                                                                  \
-    X(reciprocal, "aten::reciprocal")                                                                        \
-    X(clamp, "aten::clamp")                                                                                  \
-    X(linalg_vector_norm, "aten::linalg_vector_norm")                                                        \
-    X(foreach_norm, "aten::_foreach_norm")                                                                   \
-    X(foreach_sqrt, "aten::_foreach_sqrt")                                                                   \
-    X(foreach_add, "aten::_foreach_add")                                                                     \
-    X(flash_forward, "aten::_flash_attention_forward")                                                       \
-    X(flash_backward, "aten::_flash_attention_backward")                                                     \
-    X(efficient_forward, "aten::_efficient_attention_forward")                                               \
-    X(efficient_backward, "aten::_efficient_attention_backward")                                             \
-    X(cudnn_forward, "aten::_scaled_dot_product_cudnn_attention")                                            \
-    X(cudnn_backward, "aten::_scaled_dot_product_cudnn_attention_backward")                                  \
-    X(embedding_backward, "aten::embedding_dense_backward")                                                  \
-    X(radix_sort, "sort scratch")                                                                            \
-    X(scan, "scan scratch")                                                                                  \
-    X(quantize_4bit, "bitsandbytes::quantize_4bit")                                                          \
-    X(quantize_blockwise, "bitsandbytes::quantize_blockwise")                                                \
-    X(dequantize_4bit, "bitsandbytes::dequantize_4bit")                                                      \
-    X(dequantize_blockwise, "bitsandbytes::dequantize_blockwise")                                            \
-    X(gemm_4bit, "bitsandbytes::gemm_4bit")                                                                  \
-    X(optimizer_state, "optimizer state")                                                                    \
-    X(scaler, "gradient scaler")                                                                             \
+#define VRAMFIT_OPS(X)                                                      \
+    X(none, "none")                                                         \
+    X(parameter, "parameter")                                               \
+    X(empty, "aten::empty")                                                 \
+    X(empty_like, "aten::empty_like")                                       \
+    X(to_copy, "aten::_to_copy")                                            \
+    X(clone, "aten::clone")                                                 \
+    X(index_select, "aten::index_select")                                   \
+    X(index, "aten::index")                                                 \
+    X(arange, "aten::arange")                                               \
+    X(add, "aten::add")                                                     \
+    X(sub, "aten::sub")                                                     \
+    X(mul, "aten::mul")                                                     \
+    X(div, "aten::div")                                                     \
+    X(neg, "aten::neg")                                                     \
+    X(pow, "aten::pow")                                                     \
+    X(rsqrt, "aten::rsqrt")                                                 \
+    X(cos, "aten::cos")                                                     \
+    X(sin, "aten::sin")                                                     \
+    X(tanh, "aten::tanh")                                                   \
+    X(tanh_backward, "aten::tanh_backward")                                 \
+    X(silu, "aten::silu")                                                   \
+    X(silu_backward, "aten::silu_backward")                                 \
+    X(gelu, "aten::gelu")                                                   \
+    X(gelu_backward, "aten::gelu_backward")                                 \
+    X(relu, "aten::relu")                                                   \
+    X(threshold_backward, "aten::threshold_backward")                       \
+    X(mean, "aten::mean")                                                   \
+    X(sum, "aten::sum")                                                     \
+    X(reduce_scratch, "reduction scratch")                                  \
+    X(max, "aten::max")                                                     \
+    X(maximum, "aten::maximum")                                             \
+    X(cumsum, "aten::cumsum")                                               \
+    X(cat, "aten::cat")                                                     \
+    X(mm, "aten::mm")                                                       \
+    X(bmm, "aten::bmm")                                                     \
+    X(addmm, "aten::addmm")                                                 \
+    X(baddbmm, "aten::baddbmm")                                             \
+    X(cublas_workspace, "cublas workspace")                                 \
+    X(cublaslt_workspace, "cublasLt workspace")                             \
+    X(softmax, "aten::_softmax")                                            \
+    X(softmax_backward, "aten::_softmax_backward_data")                     \
+    X(log_softmax, "aten::_log_softmax")                                    \
+    X(log_softmax_backward, "aten::_log_softmax_backward_data")             \
+    X(nll_loss_forward, "aten::nll_loss_forward")                           \
+    X(nll_loss_backward, "aten::nll_loss_backward")                         \
+    X(constant_pad_nd, "aten::constant_pad_nd")                             \
+    X(native_dropout, "aten::native_dropout")                               \
+    X(native_dropout_backward, "aten::native_dropout_backward")             \
+    X(zeros, "aten::zeros")                                                 \
+    X(zeros_like, "aten::zeros_like")                                       \
+    X(ones_like, "aten::ones_like")                                         \
+    X(ones, "aten::ones")                                                   \
+    X(full, "aten::full")                                                   \
+    X(eq, "aten::eq")                                                       \
+    X(ne, "aten::ne")                                                       \
+    X(le, "aten::le")                                                       \
+    X(lt, "aten::lt")                                                       \
+    X(gt, "aten::gt")                                                       \
+    X(ge, "aten::ge")                                                       \
+    X(abs, "aten::abs")                                                     \
+    X(all, "aten::all")                                                     \
+    X(any, "aten::any")                                                     \
+    X(bitwise_and, "aten::bitwise_and")                                     \
+    X(bitwise_or, "aten::bitwise_or")                                       \
+    X(bitwise_not, "aten::bitwise_not")                                     \
+    X(logical_not, "aten::logical_not")                                     \
+    X(where, "aten::where")                                                 \
+    X(masked_fill, "aten::masked_fill")                                     \
+    X(tril, "aten::tril")                                                   \
+    X(triu, "aten::triu")                                                   \
+    X(scalar_tensor, "aten::scalar_tensor")                                 \
+    X(reciprocal, "aten::reciprocal")                                       \
+    X(clamp, "aten::clamp")                                                 \
+    X(linalg_vector_norm, "aten::linalg_vector_norm")                       \
+    X(foreach_norm, "aten::_foreach_norm")                                  \
+    X(foreach_sqrt, "aten::_foreach_sqrt")                                  \
+    X(foreach_add, "aten::_foreach_add")                                    \
+    X(flash_forward, "aten::_flash_attention_forward")                      \
+    X(flash_backward, "aten::_flash_attention_backward")                    \
+    X(efficient_forward, "aten::_efficient_attention_forward")              \
+    X(efficient_backward, "aten::_efficient_attention_backward")            \
+    X(cudnn_forward, "aten::_scaled_dot_product_cudnn_attention")           \
+    X(cudnn_backward, "aten::_scaled_dot_product_cudnn_attention_backward") \
+    X(embedding_backward, "aten::embedding_dense_backward")                 \
+    X(radix_sort, "sort scratch")                                           \
+    X(scan, "scan scratch")                                                 \
+    X(quantize_4bit, "bitsandbytes::quantize_4bit")                         \
+    X(quantize_blockwise, "bitsandbytes::quantize_blockwise")               \
+    X(dequantize_4bit, "bitsandbytes::dequantize_4bit")                     \
+    X(dequantize_blockwise, "bitsandbytes::dequantize_blockwise")           \
+    X(gemm_4bit, "bitsandbytes::gemm_4bit")                                 \
+    X(optimizer_state, "optimizer state")                                   \
+    X(scaler, "gradient scaler")                                            \
     X(loader, "loader")
 
 enum class Op : std::uint16_t {

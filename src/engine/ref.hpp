@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-
 namespace vramfit::engine {
 
 /// Owner of a `T`. `hold(T*)` counts up; `drop(T*)` counts down and destroys at zero: T may be incomplete here.

@@ -29,7 +29,7 @@ struct Workspaces {
 struct Autocast {
     bool enabled = false;
     DType dtype = DType::bfloat16;
-    int nesting[2] = {0, 0};  ///< by thread
+    int nesting[2] = {0, 0};                                           ///< by thread
     std::unordered_map<TensorImpl*, std::pair<Tensor, Tensor>> cache;  ///< source, cast
 };
 

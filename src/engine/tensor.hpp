@@ -52,7 +52,7 @@ struct TensorImpl {
     Ref<Node> grad_fn;
     Ref<TensorImpl> grad;
     std::unique_ptr<Phase> on_complete;  ///< of a leaf: the window that begins when its gradient is complete
-    Node* accumulator = nullptr;  ///< weak: the AccumulateGrad node of this leaf while a graph holds it
+    Node* accumulator = nullptr;         ///< weak: the AccumulateGrad node of this leaf while a graph holds it
 };
 void end(TensorImpl* impl);
 inline void hold(TensorImpl* impl) { ++impl->refs; }

@@ -52,7 +52,8 @@ std::int64_t cublas_workspace_bytes(const Stack& stack, const Device& device) {
 std::int64_t cublaslt_workspace_bytes(const Device& device) {
     if (!device.cublaslt_workspace_size) return kMiB;
     std::string_view rest = *device.cublaslt_workspace_size;
-    const std::int64_t kib = number(rest, "CUBLASLT_WORKSPACE_SIZE", *device.cublaslt_workspace_size, "a number of KiB");
+    const std::int64_t kib =
+        number(rest, "CUBLASLT_WORKSPACE_SIZE", *device.cublaslt_workspace_size, "a number of KiB");
     if (!rest.empty()) refuse("CUBLASLT_WORKSPACE_SIZE", *device.cublaslt_workspace_size, "a number of KiB");
     return checked_mul(kib, kKiB);
 }

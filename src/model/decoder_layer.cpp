@@ -24,7 +24,8 @@ Tensor heads_first(const Run& run, const Family& family, const std::optional<Nor
 
 }  // namespace
 
-// transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py, models/gemma2/...
+// transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py,
+// models/gemma2/...
 Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                         const LayerInputs& inputs) {
     if (run.stack.layers_make_rotary_tables()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};

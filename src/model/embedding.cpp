@@ -8,7 +8,8 @@
 
 namespace vramfit::model {
 
-// transformers 5.17 models/gemma/modeling_gemma.py GemmaTextScaledWordEmbedding.forward: the scale is a buffer on the device.
+// transformers 5.17 models/gemma/modeling_gemma.py GemmaTextScaledWordEmbedding.forward: the scale is a buffer on the
+// device.
 Tensor base_forward(const Embedding& layer, const Tensor& ids) {
     const Tensor out = engine::embedding(layer.weight, ids);
     if (!layer.scale.defined()) return out;

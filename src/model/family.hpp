@@ -26,7 +26,7 @@ struct Family {
     bool four_norms = false;        ///< norms behind attention and MLP too
     bool qk_norm = false;           ///< norms on each head's query and key
     bool scales_embedding = false;  ///< the embedding times the root of the hidden size
-    bool one_mask = false;        ///< with a window there is no full mask
+    bool one_mask = false;          ///< with a window there is no full mask
     OldRotary old_rotary = OldRotary::frequencies;
     bool converts_masks = false;  ///< transformers 4.40: masks of modeling_attn_mask_utils.py
     /// Between the head's result and the loss; may be null.

@@ -30,8 +30,8 @@ bool decays(std::string name) {
     return !ends_with_or_dot(name, "norm", true) && !ends_with_or_dot(name, "_norm", false);
 }
 
-/// transformers 4.40 trainer.py get_decay_parameter_names: no biases and no module of ALL_LAYERNORM_LAYERS, where of our
-/// families only modeling_llama.py and modeling_gemma.py put their norm.
+/// transformers 4.40 trainer.py get_decay_parameter_names: no biases and no module of ALL_LAYERNORM_LAYERS, where of
+/// our families only modeling_llama.py and modeling_gemma.py put their norm.
 bool decays_4_40(const std::string& name, const std::string& model_type) {
     const bool listed = model_type == "llama" || model_type == "gemma";
     return name.find("bias") == std::string::npos && !(listed && name.find("norm") != std::string::npos);

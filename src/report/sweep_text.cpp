@@ -9,13 +9,15 @@ namespace vramfit::report {
 
 namespace {
 
-std::string gib(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(kGiB)); }
+std::string gib(std::int64_t bytes) {
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(kGiB));
+}
 
 TextTable ranking(const SweepReport& report) {
     TextTable table;
-    table.columns = {{"#", Align::right, 0},         {"targets", Align::left, 0},    {"rank", Align::right, 0},
-                     {"batch", Align::right, 0},     {"seq", Align::right, 0},       {"requested", Align::right, 0},
-                     {"reserved", Align::right, 2},  {"used", Align::right, 0},      {"highest peak", Align::left, 3}};
+    table.columns = {{"#", Align::right, 0},        {"targets", Align::left, 0}, {"rank", Align::right, 0},
+                     {"batch", Align::right, 0},    {"seq", Align::right, 0},    {"requested", Align::right, 0},
+                     {"reserved", Align::right, 2}, {"used", Align::right, 0},   {"highest peak", Align::left, 3}};
     const SweepSpace& space = report.question.space;
     for (std::size_t i = 0; i < std::min(report.top, report.result.ranking.size()); ++i) {
         const SweepRow& row = report.result.rows[report.result.ranking[i]];
@@ -54,7 +56,8 @@ std::string sweep_text(const SweepReport& report, const Layout& layout) {
                        n.simulated, n.replayed, n.ruled_out, n.invalid);
     if (result.ranking.empty()) return out + "No configuration fits.\n";
     out += text_of(ranking(report), layout.width);
-    out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", layout.width, "\n", "");
+    out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", layout.width, "\n",
+                   "");
     out += wrapped(command_of(report, result.ranking[0]), layout.width, "\nthe first row alone: ", "  ");
     return out;
 }

@@ -74,7 +74,8 @@ void Search::corners() {
             const std::size_t rank = ranks[static_cast<std::size_t>(i & 1)];
             const std::size_t end = static_cast<std::size_t>(i >> 1);
             const std::size_t row =
-                ((t * space.ranks.size() + rank) * space.batches.size() + batches[end]) * space.lengths.size() + lengths[end];
+                ((t * space.ranks.size() + rank) * space.batches.size() + batches[end]) * space.lengths.size() +
+                lengths[end];
             if (open_.count(row)) record(row);
         }
 }
@@ -134,9 +135,8 @@ std::optional<std::size_t> Search::next() const {
     double closest = 0;
     for (const std::size_t row : open_) {
         const Coordinates c = coordinates_of(question_.space, row);
-        const double guess =
-            estimates_[c.target].guess(question_.space.batches[c.batch] * question_.space.lengths[c.length],
-                                       question_.space.ranks[c.rank]);
+        const double guess = estimates_[c.target].guess(
+            question_.space.batches[c.batch] * question_.space.lengths[c.length], question_.space.ranks[c.rank]);
         const double distance = std::abs(guess - static_cast<double>(limit_));
         if (!best || distance < closest) {
             best = row;

@@ -37,7 +37,8 @@ void count(SweepResult& result) {
 
 SweepResult sweep(const SweepQuestion& question, const SweepOptions& options) {
     if (!question.device.capacity_known)
-        throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a card to fill", "give one, e.g. --gpu 24GiB or --gpu rtx4090");
+        throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a card to fill",
+                    "give one, e.g. --gpu 24GiB or --gpu rtx4090");
     SweepResult result;
     Search search(question, options, result);
     const bool all = options.top == 0 || !options.prune;

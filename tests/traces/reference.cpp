@@ -48,7 +48,8 @@ void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& o
         else
             out.differing.push_back(fmt::format("{}: peak {:+} end {:+}", t.name, w.peak.requested - t.requested_peak,
                                                 w.end.requested - t.requested_end));
-        out.allocated_close += within(w.peak.allocated, t.allocated_peak, 0.001) && within(w.end.allocated, t.allocated_end, 0.001);
+        out.allocated_close +=
+            within(w.peak.allocated, t.allocated_peak, 0.001) && within(w.end.allocated, t.allocated_end, 0.001);
         out.reserved_close += within(w.peak.reserved, t.reserved_peak, 0.01);
     }
 }

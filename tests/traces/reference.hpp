@@ -18,8 +18,8 @@ struct TracedWindow {
 
 struct Trace {
     std::string name;
-    std::string job;       ///< text of the job file
-    std::string refusal;   ///< the library's message; empty for jobs that ran
+    std::string job;      ///< text of the job file
+    std::string refusal;  ///< the library's message; empty for jobs that ran
     std::string oom_window;
     std::vector<TracedWindow> windows;
 };
@@ -29,8 +29,8 @@ const std::vector<Trace>& traces();
 
 /// How a prediction compares with a trace.
 struct Comparison {
-    bool unsupported = false;   ///< the program refuses the job with exit status 3
-    bool refused = false;       ///< ... with exit status 2
+    bool unsupported = false;  ///< the program refuses the job with exit status 3
+    bool refused = false;      ///< ... with exit status 2
     std::string message;
     std::size_t windows = 0;
     std::size_t requested_equal = 0;  ///< peak and end equal to the byte

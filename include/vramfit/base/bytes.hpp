@@ -16,8 +16,14 @@ struct Bytes {
     friend constexpr auto operator<=>(Bytes, Bytes) = default;
     friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes{a.count + b.count}; }
     friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes{a.count - b.count}; }
-    constexpr Bytes& operator+=(Bytes b) { count += b.count; return *this; }
-    constexpr Bytes& operator-=(Bytes b) { count -= b.count; return *this; }
+    constexpr Bytes& operator+=(Bytes b) {
+        count += b.count;
+        return *this;
+    }
+    constexpr Bytes& operator-=(Bytes b) {
+        count -= b.count;
+        return *this;
+    }
 };
 
 inline constexpr std::int64_t kKiB = std::int64_t{1} << 10;

@@ -24,26 +24,27 @@ struct Stack {
     friend bool operator==(const Stack&, const Stack&) = default;
 
     // torch
-    bool mean_saves_its_input() const;                   ///< mean(dim) keeps its input for backward
+    bool mean_saves_its_input() const;                            ///< mean(dim) keeps its input for backward
     bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
-    bool cublaslt_workspace_stays() const;               ///< cublasLt's scratch is kept for each thread
-    bool grad_scale_is_multiplied() const;               ///< GradScaler.step of a fused optimizer
-    bool foreach_norms_share_storage() const;            ///< _foreach_norm returns views of one tensor
-    bool foreach_groups_backwards() const;               ///< tensors grouped by dtype, the last dtype first
-    bool clip_keeps_norms() const;                       ///< clip_grad_norm_ holds the single norms to its end
-    bool allocator_knows_non_split_rounding() const;     ///< the setting max_non_split_rounding_mb
-    bool allocator_knows_memory_fraction() const;        ///< the setting per_process_memory_fraction
-    bool allocator_knows_large_segment_size() const;     ///< the setting large_segment_size_mb
-    bool allocator_knows_throw_on_device_oom() const;    ///< the setting throw_on_cudamalloc_oom
-    bool allocator_orders_blocks_by_creation() const;    ///< equal free blocks: the earliest block, not the lowest
-    bool allocator_orders_segments_by_creation() const;  ///< equal free blocks: the earliest segment first
-    bool math_attention_upcasts() const;                 ///< sdpa's math kernel computes half inputs in float32
-    bool math_attention_softmax_is_safe() const;         ///< rows that are masked as a whole become zero
-    bool flash_attention_runs_beyond_hopper() const;     ///< capabilities 10.x and 12.x
-    bool has_cudnn_attention() const;                    ///< with masks and a backward pass
-    bool prefers_cudnn_attention() const;                ///< on capabilities 9.0, 10.0 and 10.3
-    bool whole_slices_are_nodes() const;                 ///< a literal `:` in a subscript stands on the tape
-    bool cub_is_3() const;                               ///< tunings and tile states of cub's device algorithms
+    bool cublaslt_workspace_stays() const;                        ///< cublasLt's scratch is kept for each thread
+    bool grad_scale_is_multiplied() const;                        ///< GradScaler.step of a fused optimizer
+    bool foreach_norms_share_storage() const;                     ///< _foreach_norm returns views of one tensor
+    bool foreach_groups_backwards() const;                        ///< tensors grouped by dtype, the last dtype first
+    bool clip_keeps_norms() const;                                ///< clip_grad_norm_ holds the single norms to its end
+    bool allocator_knows_non_split_rounding() const;              ///< the setting max_non_split_rounding_mb
+    bool allocator_knows_memory_fraction() const;                 ///< the setting per_process_memory_fraction
+    bool allocator_knows_large_segment_size() const;              ///< the setting large_segment_size_mb
+    bool allocator_knows_throw_on_device_oom() const;             ///< the setting throw_on_cudamalloc_oom
+    bool allocator_orders_blocks_by_creation() const;        ///< equal free blocks: the earliest block, not the lowest
+    bool allocator_orders_segments_by_creation() const;      ///< equal free blocks: the earliest segment first
+    bool flash_attention_keeps_its_state_on_device() const;  ///< seed and offset of dropout, 16 and 8 bytes
+    bool math_attention_upcasts() const;                     ///< sdpa's math kernel computes half inputs in float32
+    bool math_attention_softmax_is_safe() const;             ///< rows that are masked as a whole become zero
+    bool flash_attention_runs_beyond_hopper() const;         ///< capabilities 10.x and 12.x
+    bool has_cudnn_attention() const;                        ///< with masks and a backward pass
+    bool prefers_cudnn_attention() const;                    ///< on capabilities 9.0, 10.0 and 10.3
+    bool whole_slices_are_nodes() const;                     ///< a literal `:` in a subscript stands on the tape
+    bool cub_is_3() const;                                   ///< tunings and tile states of cub's device algorithms
 
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs

@@ -31,7 +31,8 @@ struct Coordinates {
     std::size_t length = 0;
 };
 
-/// Number of rows; throws Error (invalid) on an empty axis, a value below 1, a value twice, or more than ten million rows.
+/// Number of rows; throws Error (invalid) on an empty axis, a value below 1, a value twice, or more than ten million
+/// rows.
 std::size_t row_count(const SweepSpace& space);
 
 /// Rows are numbered with the length running fastest, then batch, rank, target.

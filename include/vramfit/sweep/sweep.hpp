@@ -44,15 +44,15 @@ enum class RuledOut : std::uint8_t {
 struct SweepRow {
     std::size_t number = 0;  ///< place in the space
     RowStatus status = RowStatus::invalid;
-    std::optional<Verdict> verdict;        ///< absent: not asked (outranked) or not replayed
+    std::optional<Verdict> verdict;  ///< absent: not asked (outranked) or not replayed
     std::optional<std::size_t> ruled_out_by;
-    RuledOut why = RuledOut::too_large;    ///< of ruled_out rows
-    std::string problem;                   ///< of invalid rows
-    std::string peak;                      ///< name of the highest peak
+    RuledOut why = RuledOut::too_large;  ///< of ruled_out rows
+    std::string problem;                 ///< of invalid rows
+    std::string peak;                    ///< name of the highest peak
     std::int64_t requested = 0;
-    std::int64_t allocated = 0;            ///< 0 where the row was not replayed
+    std::int64_t allocated = 0;  ///< 0 where the row was not replayed
     std::int64_t reserved = 0;
-    double utilization = 0;                ///< requested bytes by the card's usable bytes
+    double utilization = 0;  ///< requested bytes by the card's usable bytes
 };
 
 struct SweepCounts {
@@ -64,8 +64,8 @@ struct SweepCounts {
 };
 
 struct SweepResult {
-    std::vector<SweepRow> rows;         ///< all rows of the space, by number
-    std::vector<std::size_t> ranking;   ///< rows that fit, closest to the card's capacity first
+    std::vector<SweepRow> rows;        ///< all rows of the space, by number
+    std::vector<std::size_t> ranking;  ///< rows that fit, closest to the card's capacity first
     SweepCounts counts;
     Notes notes;
 };

@@ -12,11 +12,11 @@
 namespace vramfit {
 
 enum class EventKind : std::uint8_t {
-    alloc,         ///< allocation `id` begins
-    free,          ///< allocation `id` ends
-    empty_cache,   ///< torch.cuda.empty_cache()
-    managed_alloc, ///< allocation `id` begins in CUDA managed memory, outside of the caching allocator
-    managed_free,  ///< and ends
+    alloc,          ///< allocation `id` begins
+    free,           ///< allocation `id` ends
+    empty_cache,    ///< torch.cuda.empty_cache()
+    managed_alloc,  ///< allocation `id` begins in CUDA managed memory, outside of the caching allocator
+    managed_free,   ///< and ends
 };
 
 struct Event {
@@ -57,7 +57,7 @@ struct Program {
     std::vector<Allocation> allocations;  ///< by id, in order of their alloc events
     std::vector<Window> windows;          ///< in order; the first is PhaseKind::start at event 0
     std::vector<Mark> marks;
-    std::vector<std::string> ops;         ///< names of operators
+    std::vector<std::string> ops;  ///< names of operators
     Signature signature;
     std::int64_t trainable_parameters = 0;
     std::int64_t total_parameters = 0;

@@ -46,8 +46,8 @@ SweepSpace space_from(const Flags& flags, const Job& job) {
     if (!flags.targets.empty()) space.targets = target_sets_from(flags.targets, "--targets");
     if (!job.plan.peft) {
         if (!flags.rank.empty() || !flags.targets.empty())
-            throw Error(ErrorKind::invalid, flags.rank.empty() ? "--targets" : "--rank", "full fine-tuning has no adapters",
-                        "choose --method lora or qlora");
+            throw Error(ErrorKind::invalid, flags.rank.empty() ? "--targets" : "--rank",
+                        "full fine-tuning has no adapters", "choose --method lora or qlora");
         space.ranks = {1};
         space.targets = {{"all weights", {}}};
     }

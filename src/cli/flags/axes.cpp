@@ -16,14 +16,16 @@ void add_range(std::string_view text, const std::string& where, std::vector<std:
     const std::size_t dots = text.find("..");
     const std::size_t colon = text.find(':', dots);
     const std::int64_t first = integer_from(text.substr(0, dots), where);
-    const std::int64_t last = integer_from(text.substr(dots + 2, colon == text.npos ? text.npos : colon - dots - 2), where);
+    const std::int64_t last =
+        integer_from(text.substr(dots + 2, colon == text.npos ? text.npos : colon - dots - 2), where);
     std::string_view step = colon == text.npos ? "+1" : text.substr(colon + 1);
     const bool times = step.starts_with('x');
     if (!times && !step.starts_with('+'))
         throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" is no step", step), "write :x2 or :+512");
     const std::int64_t by = integer_from(step.substr(1), where);
     if (first < 1 || last < first || by < (times ? 2 : 1))
-        throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" is no rising range", text), "8..256:x2, 512..4096:+512");
+        throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" is no rising range", text),
+                    "8..256:x2, 512..4096:+512");
     for (std::int64_t v = first; v <= last; v = times ? v * by : v + by) {
         out.push_back(v);
         if (static_cast<std::int64_t>(out.size()) > kLongest)

@@ -34,8 +34,7 @@ Tensor to(const Tensor& t, DType dtype) {
         add_edge(*node, t);
         node->dtypes[0] = t.dtype();
     }
-    Tensor out =
-        empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), dtype, Op::to_copy);
+    Tensor out = empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), dtype, Op::to_copy);
     if (node) set_history(out, node);
     return out;
 }

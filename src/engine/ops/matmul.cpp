@@ -181,7 +181,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
     return out;
 }
 
-// Under autocast the last argument is cast first: g++ evaluates arguments from the right (autocast_mode.h WrapFunction_).
+// Under autocast the last argument is cast first: g++ evaluates arguments from the right (autocast_mode.h
+// WrapFunction_).
 Tensor matmul(const Tensor& left, const Tensor& right) {
     const Tensor b = autocast_to_lower(right);
     const Tensor a = autocast_to_lower(left);

@@ -5,13 +5,13 @@
 
 namespace vramfit::engine {
 
-extern const NodeType kAddBackward;          ///< both inputs get the same gradient
-extern const NodeType kPassBackward;         ///< one input gets the gradient as it is
+extern const NodeType kAddBackward;   ///< both inputs get the same gradient
+extern const NodeType kPassBackward;  ///< one input gets the gradient as it is
 extern const NodeType kSubBackward;
 extern const NodeType kMulBackward;
-extern const NodeType kScaleBackward;        ///< times a number
+extern const NodeType kScaleBackward;  ///< times a number
 extern const NodeType kDivBackward;
-extern const NodeType kUnscaleBackward;      ///< divided by a number
+extern const NodeType kUnscaleBackward;  ///< divided by a number
 extern const NodeType kNegBackward;
 extern const NodeType kSquareBackward;
 extern const NodeType kRsqrtBackward;

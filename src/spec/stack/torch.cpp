@@ -33,6 +33,9 @@ bool Stack::allocator_orders_blocks_by_creation() const {
 }
 bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 14, 0}; }
 
+// flash_attn/flash_api.cpp mha_fwd: scalars in host memory in eager mode up to 2.6 (traced: 2.2 and 2.11).
+bool Stack::flash_attention_keeps_its_state_on_device() const { return torch >= Version{2, 7, 0}; }
+
 // ATen/native/transformers/attention.cpp _scaled_dot_product_attention_math: in the input's dtype and with a
 // plain softmax up to 2.4.
 bool Stack::math_attention_upcasts() const { return torch >= Version{2, 5, 0}; }
@@ -50,7 +53,8 @@ bool Stack::prefers_cudnn_attention() const {
     return (torch >= Version{2, 5, 0} && torch < Version{2, 5, 1}) || torch >= Version{2, 11, 0};
 }
 
-// cub comes with the CUDA toolkit that the wheel is built with: 12.1 (cub 2.0) with torch 2.2, 13.0 (cub 3.0) with 2.11.
+// cub comes with the CUDA toolkit that the wheel is built with: 12.1 (cub 2.0) with torch 2.2, 13.0 (cub 3.0)
+// with 2.11.
 bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }
 
 // torch/csrc/autograd/python_variable_indexing.cpp applySlicing: 2.2 makes a slice of every `:`, 2.11 only where

@@ -30,8 +30,8 @@ bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{
 // trainer.py Trainer.__init__, training_args.py use_cache: not in 4.40, in 5.17.
 bool Stack::trainer_decides_about_cache() const { return transformers >= Version{5, 0, 0}; }
 
-// trainer.py create_optimizer: only for a class called Adam8bit, which no optimizer of Trainer is; pull request 37331 of
-// April 2025, after 4.51.
+// trainer.py create_optimizer: only for a class called Adam8bit, which no optimizer of Trainer is; pull request 37331
+// of April 2025, after 4.51.
 bool Stack::trainer_keeps_embeddings_in_32bit() const { return transformers >= Version{4, 52, 0}; }
 
 // Up to 4.44 each attention has a rotary embedding (4.45 modeling_llama.py: LlamaModel.rotary_emb).

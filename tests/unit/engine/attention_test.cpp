@@ -88,15 +88,24 @@ TEST_CASE("PyTorch's choice of the attention kernel") {
     const Shape wide{2, 4, 4, 300, 256};
     const Shape odd{2, 4, 4, 300, 20};
     const Row rows[] = {
-        {8, 0, bf16, plain, false, flash},      {8, 0, bf16, grouped, false, flash},
-        {8, 0, fp32, plain, false, efficient},  {8, 0, fp32, grouped, false, math},
-        {8, 0, bf16, plain, true, efficient},   {8, 0, bf16, grouped, true, math},
-        {7, 5, fp16, plain, false, efficient},  {7, 5, fp16, grouped, false, math},
-        {7, 5, bf16, plain, false, math},       {7, 5, fp16, odd, false, math},
-        {8, 0, bf16, odd, false, flash},        {8, 0, bf16, wide, false, flash},
-        {8, 9, bf16, wide, false, flash},       {8, 9, bf16, {2, 4, 4, 300, 224}, false, efficient},
-        {9, 0, bf16, plain, false, cudnn},      {9, 0, bf16, grouped, true, cudnn},
-        {9, 0, fp32, plain, false, efficient},  {12, 0, bf16, plain, false, flash},
+        {8, 0, bf16, plain, false, flash},
+        {8, 0, bf16, grouped, false, flash},
+        {8, 0, fp32, plain, false, efficient},
+        {8, 0, fp32, grouped, false, math},
+        {8, 0, bf16, plain, true, efficient},
+        {8, 0, bf16, grouped, true, math},
+        {7, 5, fp16, plain, false, efficient},
+        {7, 5, fp16, grouped, false, math},
+        {7, 5, bf16, plain, false, math},
+        {7, 5, fp16, odd, false, math},
+        {8, 0, bf16, odd, false, flash},
+        {8, 0, bf16, wide, false, flash},
+        {8, 9, bf16, wide, false, flash},
+        {8, 9, bf16, {2, 4, 4, 300, 224}, false, efficient},
+        {9, 0, bf16, plain, false, cudnn},
+        {9, 0, bf16, grouped, true, cudnn},
+        {9, 0, fp32, plain, false, efficient},
+        {12, 0, bf16, plain, false, flash},
         {8, 0, bf16, {2, 4, 4, 300, 320}, false, efficient},
     };
     const Stack stack = newest();
@@ -152,22 +161,37 @@ TEST_CASE("What attention kernels allocate") {
     };
     using enum SdpaKernel;
     const Row rows[] = {
-        {efficient, DType::float16, {}, false,
+        {efficient,
+         DType::float16,
+         {},
+         false,
          {"+307200", "+10240"},
          {"+307200", "+307200", "+307200", "+307200", "+9600", "+656000", "-656000", "-9600", "-307200"}},
         // Rows of the mask are padded from 100 to 104 places.
-        {efficient, DType::float16, {2, 4, 4, 100, 64}, true,
+        {efficient,
+         DType::float16,
+         {2, 4, 4, 100, 64},
+         true,
          {"+2", "+2", "+40000", "-2", "-2", "+41600", "-40000", "+102400", "+4096"},
          {"+102400", "+102400", "+102400", "+102400", "+3200", "+262400", "-262400", "-3200", "-102400"}},
         // Float32 computes delta from a product; more than 128 channels of a half type take an accumulator.
-        {efficient, DType::float32, {1, 2, 2, 128, 16}, false,
+        {efficient,
+         DType::float32,
+         {1, 2, 2, 128, 16},
+         false,
          {"+16384", "+1024"},
          {"+16384", "+16384", "+16384", "+16384", "+16384", "+1024", "+1024", "-1024", "-16384", "+65600", "-65600",
           "-1024", "-16384"}},
-        {efficient, DType::bfloat16, {1, 2, 2, 128, 160}, false,
+        {efficient,
+         DType::bfloat16,
+         {1, 2, 2, 128, 160},
+         false,
          {"+81920", "+1024", "+163840", "-163840"},
          {"+81920", "+81920", "+81920", "+81920", "+1024", "+720992", "-720992", "-1024", "-81920"}},
-        {flash, DType::bfloat16, {2, 4, 4, 300, 64}, false,
+        {flash,
+         DType::bfloat16,
+         {2, 4, 4, 300, 64},
+         false,
          {"+307200", "+9600", "+19200", "+1228800", "+16", "+8", "-1228800", "-19200"},
          {"+307200", "+307200", "+307200", "+307200", "+12288", "+786432", "-786432", "-12288", "-307200"}},
     };
@@ -178,8 +202,7 @@ TEST_CASE("What attention kernels allocate") {
         const Inputs in(session, row.shape, row.dtype, row.masked);
         CAPTURE(static_cast<int>(row.kernel), name_of(row.dtype), row.shape.head, row.masked);
         std::size_t first = session.recorder.program().events.size();
-        const Tensor out =
-            scaled_dot_product_attention(in.q, in.k, in.v, in.mask, arguments(in, row.kernel));
+        const Tensor out = scaled_dot_product_attention(in.q, in.k, in.v, in.mask, arguments(in, row.kernel));
         CHECK(events(session.recorder.program(), first) == row.forward);
         first = session.recorder.program().events.size();
         {

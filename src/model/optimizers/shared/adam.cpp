@@ -26,8 +26,8 @@ std::vector<Tensor> adam_second_moments(engine::Session& session, Optimizer& opt
         if (!p->grad) continue;
         OptimizerState& state = optimizer.states[group][i];
         if (state.empty()) {
-            const Tensor step = fused ? engine::zeros(session, {}, DType::float32)
-                                      : engine::host_tensor(session, {}, DType::float32);
+            const Tensor step =
+                fused ? engine::zeros(session, {}, DType::float32) : engine::host_tensor(session, {}, DType::float32);
             state = {step, state_like(session, p)};
             state.push_back(state_like(session, p));
         }
