@@ -63,6 +63,13 @@ int width_of(std::string_view text) {
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::string grouped(std::int64_t number) {
+    std::string out = std::to_string(number);
+    const std::size_t first = number < 0 ? 1 : 0;
+    for (std::size_t at = out.size(); at > first + 3;) out.insert(at -= 3, ",");
+    return out;
+}
+
 std::string text_of(const TextTable& table, int width) {
     const std::vector<int> widths = widths_of(table);
     const std::vector<bool> shown = shown_in(table, widths, width);

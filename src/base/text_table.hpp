@@ -1,6 +1,7 @@
 // Tables and paragraphs in plain text for screens of any width.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ std::string text_of(const TextTable& table, int width);
 
 /// Words broken into lines of at most `width`; `first` begins the first line, `rest` the others. Words are not cut.
 std::string wrapped(std::string_view text, int width, std::string_view first = {}, std::string_view rest = {});
+
+/// 2506172416 -> "2,506,172,416".
+std::string grouped(std::int64_t number);
 
 /// Columns that a UTF-8 text takes (one for each code point).
 int width_of(std::string_view text);

@@ -36,6 +36,16 @@ bool contains(const Cell& cell, const std::string& text) {
                                   [&](const std::string& one) { return contains(Cell(one), text); });
 }
 
+/// Whether the name of the row, or another word for it, contains the text.
+bool matches(const ReportTable& table, const std::vector<Cell>& row, const std::string& text) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const std::string& key = table.columns[i].key;
+        const bool is_name = key == "name" || key == "id" || key == "family" || key == "aliases";
+        if (is_name && contains(row[i], text)) return true;
+    }
+    return false;
+}
+
 struct Flags {
     std::string text;
     ReportFlags report;
@@ -44,9 +54,7 @@ struct Flags {
 ExitStatus show(const Flags& flags, ReportTable table) {
     const Format& format = flags.report.chosen();
     const std::string text = lower_case(flags.text);
-    std::erase_if(table.rows, [&](const std::vector<Cell>& row) {
-        return std::none_of(row.begin(), row.end(), [&](const Cell& cell) { return contains(cell, text); });
-    });
+    std::erase_if(table.rows, [&](const std::vector<Cell>& row) { return !matches(table, row, text); });
     if (table.rows.empty())
         throw Error(ErrorKind::invalid, flags.text, "no row contains this text", "without a text all are listed");
     flags.report.deliver(format.table(table, flags.report.layout()));

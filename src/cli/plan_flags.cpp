@@ -38,6 +38,8 @@ std::vector<std::string> spellings(const PlanFlag& flag) {
     return names;
 }
 
+bool takes_list(const PlanFlag& flag) { return std::string_view(flag.value).ends_with(",..."); }
+
 }  // namespace
 
 std::vector<const PlanFlag*> plan_flags() {
@@ -124,8 +126,8 @@ void PlanFlags::add(CLI::App& app, std::span<const std::string_view> except) {
         for (const std::string& name : spellings(*flag)) {
             Spelling& spelling = state_->spellings.emplace_back(Spelling{flag, fmt::format("--{}", name), {}, nullptr});
             spelling.option = app.add_option(spelling.name, spelling.values, help_text(flag->help));
-            spelling.option->type_name(flag->value)->group(group);
-            const bool list = flag->name == std::string_view("targets") || flag->name == std::string_view("save-whole");
+            spelling.option->type_name(flag->alone ? fmt::format("[{}]", flag->value) : flag->value)->group(group);
+            const bool list = takes_list(*flag);
             spelling.option->expected(flag->alone ? 0 : 1, list ? 100 : 1);
             spelling.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
             group = "";  // aliases are understood, not listed
@@ -149,10 +151,16 @@ Job PlanFlags::job() const {
         const Spelling* spelling = state_->find(*flag);
         if (!spelling) continue;
         given.push_back(spelling->name);
+        if (spelling->option->count() > 1 && !takes_list(*flag))
+            throw Error(ErrorKind::invalid, spelling->name, "given more than once", "give it once");
         std::string value = fmt::format("{}", fmt::join(spelling->values, ","));
         if (flag->alone && (value.empty() || value == "{}")) value = flag->alone;
         flag->apply(job, value, spelling->name);
     }
+    // The preparation that comes with --method qlora is then not the user's own call but the trainer's.
+    if (state_->job.empty() && job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model() &&
+        !this->given("prepare-kbit"))
+        job.plan.prepare_kbit.reset();
     if (!state_->job.empty() && !given.empty()) {
         job.notes.push_back({NoteKind::flags_before_job,
                              fmt::format("{} {} before what the job file says", fmt::join(given, ", "),

@@ -26,6 +26,13 @@ const CLI::App& innermost(const CLI::App& app) {
     return given.empty() ? app : *given.front();
 }
 
+/// The help of the innermost command, with one empty line between its parts.
+std::string help_of(const CLI::App& app) {
+    std::string help = app.help();
+    for (std::size_t at = 0; (at = help.find("\n\n\n", at)) != std::string::npos;) help.erase(at, 1);
+    return help;
+}
+
 std::vector<std::string> known_flags(const CLI::App& app) {
     std::vector<std::string> names;
     for (const CLI::Option* option : app.get_options()) {
@@ -58,6 +65,19 @@ Error unknown_argument(const CLI::App& app, std::string argument) {
     return Error(ErrorKind::invalid, argument, what, did_you_mean(argument, words, help));
 }
 
+/// The error of a flag that is known and was not used as it should be: "--batch: 1 required N missing".
+Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
+    const CLI::App& command = innermost(app);
+    const bool at_top = &command == &app;
+    const std::string hint = fmt::format("vramfit{}{} --help", at_top ? "" : " ", at_top ? "" : command.get_name());
+    const std::string_view text = error.what();
+    const std::size_t colon = text.find(": ");
+    if (!text.starts_with("--") || colon == text.npos) return Error(ErrorKind::invalid, "", std::string(text), hint);
+    const bool missing = text.find(" required ") != text.npos && text.ends_with(" missing");
+    return Error(ErrorKind::invalid, std::string(text.substr(0, colon)),
+                 missing ? "a value is missing" : std::string(text.substr(colon + 2)), hint);
+}
+
 ExitStatus parse_and_run(int argc, const char* const* argv) {
     CLI::App app{"Predicts the GPU memory of LLM fine-tuning before launch", "vramfit"};
     app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION);
@@ -67,13 +87,13 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
     app.add_flag("-v,--verbose", verbosity, "Say on standard error what is done; -vv says more");
     std::map<const CLI::App*, Run> runs;
     for (const Command* command : commands()) {
-        CLI::App* sub = app.add_subcommand(command->name, command->summary);
+        CLI::App* sub = app.add_subcommand(command->name, help_text(command->summary));
         runs[sub] = command->add(*sub);
     }
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        write_result(innermost(app).help());
+        write_result(help_of(app));
         return kFits;
     } catch (const CLI::CallForVersion&) {
         write_result("vramfit " VRAMFIT_VERSION "\n");
@@ -81,7 +101,7 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
     } catch (const CLI::ParseError& error) {
         const auto extras = app.remaining(true);  // a mistyped flag is named before the one that is then missing
         if (!extras.empty()) throw unknown_argument(app, extras.front());
-        throw Error(ErrorKind::invalid, "", error.what(), fmt::format("{} --help", app.get_name()));
+        throw misused_argument(app, error);
     }
     start_log(verbosity);
     const auto run = runs.find(&innermost(app));

@@ -14,15 +14,11 @@ namespace {
 
 std::string size(std::int64_t bytes) { return text_of(Bytes{bytes}); }
 
+/// A share that rounds to nothing is still there.
+std::string share(std::int64_t bytes) { return bytes < kGiB / 200 ? "< 0.01 GiB" : size(bytes); }
+
 std::string painted(std::string_view text, const char* code, const Layout& layout) {
     return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
-}
-
-/// 2506172416 -> "2,506,172,416".
-std::string grouped(std::int64_t number) {
-    std::string out = fmt::format("{}", number);
-    for (std::size_t at = out.size(); at > 3;) out.insert(at -= 3, ",");
-    return out;
 }
 
 std::string question(const Prediction& p, const Layout& layout) {
@@ -86,8 +82,8 @@ std::string verdict(const Prediction& p, const Layout& layout) {
 
 std::string peaks(const Prediction& p, const Layout& layout) {
     TextTable table;
-    table.columns = {{"", Align::left},           {"peak", Align::left},          {"highest in", Align::left, 4},
-                     {"requested", Align::right}, {"allocated", Align::right, 3}, {"reserved", Align::right, 2}};
+    table.columns = {{"", Align::left},           {"peak", Align::left},          {"highest in", Align::left, 3},
+                     {"requested", Align::right}, {"allocated", Align::right, 4}, {"reserved", Align::right, 2}};
     for (const PeakResult& peak : p.peaks) {
         table.rows.push_back({fmt::format("{} {}", peak.name == p.highest ? ">" : " ", peak.id), peak.name, peak.window,
                               size(peak.requested), size(peak.allocated), size(peak.reserved)});
@@ -107,7 +103,7 @@ std::string shares(const Prediction& p, const Layout& layout) {
         const std::int64_t bytes = highest->shares[static_cast<std::size_t>(category)];
         if (bytes == 0) continue;
         const double part = static_cast<double>(bytes) / static_cast<double>(highest->requested);
-        table.rows.push_back({name_of(static_cast<Category>(category)), size(bytes),
+        table.rows.push_back({name_of(static_cast<Category>(category)), share(bytes),
                               fmt::format("{:.1f} %", 100 * part),
                               std::string(static_cast<std::size_t>(part * 30 + 0.5), '#')});
     }

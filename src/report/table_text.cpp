@@ -12,7 +12,7 @@ namespace {
 struct ToText {
     std::string operator()(std::monostate) const { return "-"; }
     std::string operator()(const std::string& text) const { return text; }
-    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+    std::string operator()(std::int64_t number) const { return grouped(number); }
     std::string operator()(Bytes bytes) const { return text_of(bytes); }
     std::string operator()(bool yes) const { return yes ? "yes" : "no"; }
     std::string operator()(const std::vector<std::string>& texts) const {

@@ -15,7 +15,7 @@ TextTable windows_of(const Timeline& timeline) {
     TextTable table;
     table.columns = {{"window", Align::left},
                      {"requested peak", Align::right},
-                     {"at its end", Align::right, 2},
+                     {"requested end", Align::right, 2},
                      {"allocated peak", Align::right, 3},
                      {"reserved peak", Align::right, 1}};
     for (const WindowLevels& window : timeline.windows) {

@@ -26,12 +26,12 @@ int widest_line(std::string_view all) {
 }
 
 ReportTable example_table() {
-    return {"vramfit.fruits/1",
-            "fruits",
-            {{"name", "name"}, {"size", "size"}, {"ripe", "ripe", 1}, {"count", "count", 2}, {"colours", ""}},
-            {{std::string("apple"), Bytes{3 * kGiB / 2}, true, std::int64_t{12},
-              std::vector<std::string>{"red", "green"}},
-             {std::string("a \"quoted\" plum"), Bytes{12 * kGiB}, false, std::monostate{}, std::vector<std::string>{}}}};
+    return {
+        "vramfit.fruits/1",
+        "fruits",
+        {{"name", "name"}, {"size", "size"}, {"ripe", "ripe", 1}, {"count", "count", 2}, {"colours", ""}},
+        {{std::string("apple"), Bytes{3 * kGiB / 2}, true, std::int64_t{12}, std::vector<std::string>{"red", "green"}},
+         {std::string("a \"quoted\" plum"), Bytes{12 * kGiB}, false, std::monostate{}, std::vector<std::string>{}}}};
 }
 
 }  // namespace

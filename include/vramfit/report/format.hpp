@@ -28,9 +28,9 @@ struct Format {
     const char* name;     ///< "text", "json": the word after --format
     const char* summary;  ///< one line of help
     int order;            ///< place in help
-    std::string (*prediction)(const Prediction&, const Layout&);
-    std::string (*timeline)(const TimelineReport&, const Layout&);
-    std::string (*table)(const ReportTable&, const Layout&);
+    std::string (*prediction)(const Prediction&, const Layout&) = nullptr;
+    std::string (*timeline)(const TimelineReport&, const Layout&) = nullptr;
+    std::string (*table)(const ReportTable&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

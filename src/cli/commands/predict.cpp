@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
@@ -30,10 +31,10 @@ Run add(CLI::App& app) {
     auto flags = std::make_shared<Flags>();
     flags->plan.add(app);
     flags->report.add(app);
-    app.footer(
-        "Exit status: 0 it fits, or no card was given; 1 it does not fit; 2 the question could\n"
-        "not be understood; 3 it is about something that is not supported.\n\n"
-        "  vramfit predict --model gemma-2b --method qlora --rank 16 --seq 512 --gpu 8GiB");
+    app.footer(wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit; 2 the question could not be "
+                       "understood; 3 it is about something that is not supported.",
+                       80) +
+               "\n  vramfit predict --model gemma-2b --method qlora --rank 16 --seq 512 --gpu 8GiB");
     return [flags] { return run(*flags); };
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
@@ -50,9 +51,9 @@ Run add(CLI::App& app) {
               "Which of equal free blocks is taken: address, segment or block [address]");
     add_value(app, "--output", flags->output, "FILE", "Write the result to FILE; - is standard output [-]");
     app.footer(
-        "Every event is written again with the values of the replay. Where the file has expected\n"
-        "values that differ, lines on standard error say so and the exit status is 1.\n"
-        "docs/replay.md describes the file.");
+        wrapped("Every event is written again with the values of the replay. Where the file has expected values "
+                "that differ, lines on standard error say so and the exit status is 1.",
+                80));
     return [flags] { return run(*flags); };
 }
 

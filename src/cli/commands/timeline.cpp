@@ -1,6 +1,7 @@
 // vramfit timeline: every window of a run, and on demand every allocation and free.
 #include <CLI/CLI.hpp>
 
+#include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
@@ -33,7 +34,7 @@ Run add(CLI::App& app) {
     flags->plan.add(app);
     app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
     flags->report.add(app);
-    app.footer("A run that is too large for the card ends at the request that fails (exit status 1).");
+    app.footer(wrapped("A run that is too large for the card ends at the request that fails (exit status 1).", 80));
     return [flags] { return run(*flags); };
 }
 

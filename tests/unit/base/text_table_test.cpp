@@ -49,3 +49,10 @@ TEST_CASE("paragraphs are broken at blanks, words are never cut") {
     CHECK(wrapped("a  b", 80) == "a b\n");
     CHECK(wrapped("", 80) == "\n");
 }
+
+TEST_CASE("digits in groups of three") {
+    CHECK(grouped(0) == "0");
+    CHECK(grouped(999) == "999");
+    CHECK(grouped(1000) == "1,000");
+    CHECK(grouped(-123456789) == "-123,456,789");
+}

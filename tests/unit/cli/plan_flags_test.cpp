@@ -78,10 +78,12 @@ TEST_CASE("targets are names, groups, all-linear or a pattern") {
 
 TEST_CASE("values that make no sense are refused at their flag") {
     const std::pair<const char*, const char*> wrong[] = {
-        {"batch", "0"},      {"batch", "1.5"},    {"batch", "-1"},         {"batch", ""},          {"batch", "99999999999"},
-        {"seq", "1k"},       {"dtype", "int8"},   {"method", "QLORA"},     {"optim", "adamw"},     {"lora-dropout", "2"},
-        {"targets", ","},    {"gpu", "24"},       {"reserve", "1"},        {"checkpointing", "x"}, {"max-grad-norm", "nan"},
-        {"stack", "hf-1999"}, {"bf16", "perhaps"}, {"bnb_4bit_quant_type", "nf4"},
+        {"batch", "0"},        {"batch", "1.5"},         {"batch", "-1"},
+        {"batch", ""},         {"batch", "99999999999"}, {"seq", "1k"},
+        {"dtype", "int8"},     {"method", "QLORA"},      {"optim", "adamw"},
+        {"lora-dropout", "2"}, {"targets", ","},         {"gpu", "24"},
+        {"reserve", "1"},      {"checkpointing", "x"},   {"max-grad-norm", "nan"},
+        {"stack", "hf-1999"},  {"bf16", "perhaps"},      {"bnb_4bit_quant_type", "nf4"},
     };
     for (const auto& [name, value] : wrong) {
         CAPTURE(name, value);

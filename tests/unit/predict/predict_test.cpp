@@ -89,11 +89,12 @@ TEST_CASE("quantities are named as in job files") {
     Job job = small_llama();
     job.device = card_with(std::int64_t{40} << 30);
     const Prediction p = checked(job);
-    for (const char* name :
-         {"requested_peak", "allocated_peak", "active_peak", "reserved_peak", "managed_peak", "after_load",
-          "after_load.reserved", "after_load.peak", "after_adapter", "resident", "step1.after_forward",
-          "step2.after_optimizer", "allocated_end", "phase.load", "phase.forward", "phase.backward", "phase.optimizer",
-          "phase.loss_forward", "phase.loss_backward", "phase.layer_backward", "outside_allocator", "process_peak"}) {
+    for (const char* name : {"requested_peak",    "allocated_peak",     "active_peak",         "reserved_peak",
+                             "managed_peak",      "after_load",         "after_load.reserved", "after_load.peak",
+                             "after_adapter",     "resident",           "step1.after_forward", "step2.after_optimizer",
+                             "allocated_end",     "phase.load",         "phase.forward",       "phase.backward",
+                             "phase.optimizer",   "phase.loss_forward", "phase.loss_backward", "phase.layer_backward",
+                             "outside_allocator", "process_peak"}) {
         CAPTURE(name);
         CHECK(p.quantities.contains(name));
     }
