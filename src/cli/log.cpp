@@ -10,6 +10,7 @@ namespace vramfit::cli {
 
 void start_log(int verbosity) {
     const bool plain = std::getenv("NO_COLOR") != nullptr;
+    spdlog::drop("vramfit");  // of a run before, in tests
     auto log = spdlog::stderr_color_st("vramfit", plain ? spdlog::color_mode::never : spdlog::color_mode::automatic);
     log->set_pattern("%^%l%$: %v");
     log->set_level(verbosity > 1 ? spdlog::level::trace : verbosity > 0 ? spdlog::level::info : spdlog::level::warn);

@@ -126,11 +126,12 @@ std::string instants(const Prediction& p, const Layout& layout) {
     return text_of(table, layout.width);
 }
 
-std::string parameters(const Prediction& p) {
+std::string parameters(const Prediction& p, const Layout& layout) {
     const double part = 100.0 * static_cast<double>(p.trainable_parameters) /
                         static_cast<double>(std::max<std::int64_t>(p.total_parameters, 1));
-    return fmt::format("{} of {} parameters are trained ({:.2f} %)\n", grouped(p.trainable_parameters),
-                       grouped(p.total_parameters), part);
+    return wrapped(fmt::format("{} of {} parameters are trained ({:.2f} %)", grouped(p.trainable_parameters),
+                               grouped(p.total_parameters), part),
+                   layout.width);
 }
 
 std::string notes(const Prediction& p, const Layout& layout) {
@@ -146,7 +147,7 @@ std::string notes(const Prediction& p, const Layout& layout) {
 
 std::string prediction_text(const Prediction& p, const Layout& layout) {
     std::string out = fmt::format("{}\n{}\n{}\n", question(p, layout), verdict(p, layout), peaks(p, layout));
-    const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p), notes(p, layout)};
+    const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout), notes(p, layout)};
     const char* separator = "";
     for (const std::string& part : parts) {
         if (part.empty()) continue;

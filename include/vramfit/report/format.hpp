@@ -41,7 +41,7 @@ struct Format {
     std::string (*prediction)(const Prediction&, const Layout&) = nullptr;
     std::string (*timeline)(const TimelineReport&, const Layout&) = nullptr;
     std::string (*table)(const ReportTable&, const Layout&) = nullptr;
-    std::string (*sweep)(const SweepReport&, const Layout&);
+    std::string (*sweep)(const SweepReport&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

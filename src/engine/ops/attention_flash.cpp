@@ -102,12 +102,12 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
         out_accum = empty(session, {n, B, H, S, rounded_head(D)}, DType::float32, Op::flash_forward);
     }
     const bool on_device = session.stack.flash_attention_keeps_its_state_on_device();
-    const auto state = [&](const Dims& sizes) {
+    const auto dropout_state = [&](const Dims& sizes) {
         return on_device ? empty(session, sizes, DType::int64, Op::flash_forward)
                          : host_tensor(session, sizes, DType::int64);
     };
-    const Tensor seed = state({2});
-    const Tensor unused = state({});
+    const Tensor seed = dropout_state({2});
+    const Tensor unused = dropout_state({});
     // flash_api.cpp mha_fwd: with dropout the generator's state is copied to the device once more, for the launch.
     if (dropout > 0) const Tensor state = empty(session, {2}, DType::int64, Op::flash_forward);
     Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
