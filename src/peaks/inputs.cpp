@@ -5,7 +5,9 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::inputs || phase.kind == PhaseKind::batch; }
+bool covers(const Phase& phase, const RunShape&) {
+    return phase.kind == PhaseKind::inputs || phase.kind == PhaseKind::batch;
+}
 
 }  // namespace
 
