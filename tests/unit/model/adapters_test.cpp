@@ -86,7 +86,7 @@ TEST_CASE("preparation casts what is not packed, a shared weight once, and insta
     Adapted a("", on({"embed_tokens"}), true);
     a.plan.prepare_kbit.emplace();
     Network network = model::load(a.run());
-    prepare_for_kbit_training(a.run(), network);
+    prepare_for_kbit_training(a.run(), network, PreparePlan{});
     CHECK(network.embed.weight.dtype() == DType::float32);
     CHECK(network.head.weight == network.embed.weight);
     CHECK(network.layers[0].q.bias.dtype() == DType::float32);
