@@ -56,11 +56,11 @@ namespace @group@ {
 @declarations@}  // namespace @group@
 
 namespace {
-const @arg_TYPE@* const entries[] = {
+const @arg_TYPE@* const @group@_entries[] = {
 @pointers@};
 }  // namespace
 
-std::span<const @arg_TYPE@* const> all_@group@() { return entries; }
+std::span<const @arg_TYPE@* const> all_@group@() { return @group@_entries; }
 
 }  // namespace vramfit
 ]])

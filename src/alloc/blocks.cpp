@@ -62,14 +62,14 @@ void move_begin(State& state, BlockId id, std::int64_t offset) {
     if (state.ties != TieRule::block_creation) block.order += offset;
 }
 
-namespace {
-
-FreeEntry entry_of(const Block& block, BlockId id) { return {block.size, block.order, id}; }
-
 void erase_unmapped(State& state, BlockId id) {
     std::vector<BlockId>& unmapped = state.lanes[state.blocks[id].lane].unmapped;
     unmapped.erase(std::find(unmapped.begin(), unmapped.end(), id));
 }
+
+namespace {
+
+FreeEntry entry_of(const Block& block, BlockId id) { return {block.size, block.order, id}; }
 
 bool can_merge(const Block& block, const Block& neighbour) {
     return !neighbour.allocated && neighbour.pending == 0 && neighbour.foreign == kNone &&

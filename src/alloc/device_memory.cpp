@@ -16,12 +16,12 @@ constexpr std::int64_t kPage = 2 * kMiB;
 constexpr std::int64_t kLowestRange = kPage;
 constexpr std::int64_t kLowestSegment = std::int64_t{1} << 61;
 constexpr std::int64_t kHighestSegment = std::int64_t{1} << 62;
-constexpr std::int64_t kUnlimited = std::int64_t{1} << 61;
+constexpr std::int64_t kLargestAvailable = std::int64_t{1} << 61;
 
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::optional<std::int64_t> available, AddressRule rule)
-    : available_(std::clamp<std::int64_t>(available.value_or(kUnlimited), 0, kUnlimited)),
+    : available_(std::clamp<std::int64_t>(available.value_or(kLargestAvailable), 0, kLargestAvailable)),
       rule_(rule),
       next_up_(kLowestSegment),
       next_down_(kHighestSegment),

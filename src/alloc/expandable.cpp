@@ -33,11 +33,6 @@ void insert_unmapped(State& state, BlockId id) {
     unmapped.insert(after, id);
 }
 
-void erase_unmapped(State& state, BlockId id) {
-    std::vector<BlockId>& unmapped = state.lanes[state.blocks[id].lane].unmapped;
-    unmapped.erase(std::find(unmapped.begin(), unmapped.end(), id));
-}
-
 // ExpandableSegment's constructor (2.6.0): room for the whole device and an eighth more, all unmapped.
 BlockId new_range(State& state, std::uint32_t lane, std::int64_t size) {
     const std::int64_t unit = state.lanes[lane].small ? kSmallBuffer : state.settings.large_segment_size;

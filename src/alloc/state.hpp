@@ -98,6 +98,7 @@ std::int64_t order_of_part(State& state, BlockId parent, std::int64_t offset);
 /// Lets a block begin `offset` bytes later.
 void move_begin(State& state, BlockId id, std::int64_t offset);
 void insert_free(State& state, BlockId id);
+void erase_unmapped(State& state, BlockId id);
 void erase_free(State& state, BlockId id);
 /// Absorbs `neighbour` into `id` if both are free and alike; returns the bytes won.
 std::int64_t absorb(State& state, BlockId id, BlockId neighbour);

@@ -46,12 +46,12 @@ bool matches(const ReportTable& table, const std::vector<Cell>& row, const std::
     return false;
 }
 
-struct Flags {
+struct TableFlags {
     std::string text;
     ReportFlags report;
 };
 
-ExitStatus show(const Flags& flags, ReportTable table) {
+ExitStatus show(const TableFlags& flags, ReportTable table) {
     const Format& format = flags.report.chosen();
     const std::string text = lower_case(flags.text);
     std::erase_if(table.rows, [&](const std::vector<Cell>& row) { return !matches(table, row, text); });
@@ -126,7 +126,7 @@ ReportTable stack_table() {
 }
 
 Run add_table_command(CLI::App& app, ReportTable (*table)(), const char* text_help) {
-    auto flags = std::make_shared<Flags>();
+    auto flags = std::make_shared<TableFlags>();
     add_value(app, "TEXT", flags->text, "", text_help);
     flags->report.add(app);
     return [flags, table] { return show(*flags, table()); };

@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::adapters; }
+bool covers_adapters(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::adapters; }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ const Peak adapters_entry = {
     .name = "adapters",
     .question = "What is held while the adapters are made, moved and cast?",
     .order = 30,
-    .covers = covers,
+    .covers = covers_adapters,
 };
 
 }  // namespace vramfit::peaks

@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape& run) {
+bool covers_backward(const Phase& phase, const RunShape& run) {
     return phase.kind == PhaseKind::backward_layer && phase.layer > 0 && phase.layer < run.layers - 1;
 }
 
@@ -17,7 +17,7 @@ const Peak backward_entry = {
     .name = "backward",
     .question = "What is held in the backward pass of the layers between the last one and the first?",
     .order = 110,
-    .covers = covers,
+    .covers = covers_backward,
 };
 
 }  // namespace vramfit::peaks

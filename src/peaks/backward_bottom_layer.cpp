@@ -5,7 +5,9 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::backward_layer && phase.layer == 0; }
+bool covers_backward_bottom_layer(const Phase& phase, const RunShape&) {
+    return phase.kind == PhaseKind::backward_layer && phase.layer == 0;
+}
 
 }  // namespace
 
@@ -15,7 +17,7 @@ const Peak backward_bottom_layer_entry = {
     .name = "backward_bottom_layer",
     .question = "What is held while the first decoder layer is recomputed and its gradients are computed?",
     .order = 120,
-    .covers = covers,
+    .covers = covers_backward_bottom_layer,
 };
 
 }  // namespace vramfit::peaks

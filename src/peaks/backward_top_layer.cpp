@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape& run) {
+bool covers_backward_top_layer(const Phase& phase, const RunShape& run) {
     return phase.kind == PhaseKind::backward_layer && phase.layer == run.layers - 1;
 }
 
@@ -17,7 +17,7 @@ const Peak backward_top_layer_entry = {
     .name = "backward_top_layer",
     .question = "What is held while the last decoder layer is recomputed and its gradients are computed?",
     .order = 100,
-    .covers = covers,
+    .covers = covers_backward_top_layer,
 };
 
 }  // namespace vramfit::peaks

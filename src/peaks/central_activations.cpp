@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::head; }
+bool covers_central_activations(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::head; }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ const Peak central_activations_entry = {
     .name = "central_activations",
     .question = "What is held when the logits and the loss are computed?",
     .order = 80,
-    .covers = covers,
+    .covers = covers_central_activations,
 };
 
 }  // namespace vramfit::peaks

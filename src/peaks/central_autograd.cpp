@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::backward_loss; }
+bool covers_central_autograd(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::backward_loss; }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ const Peak central_autograd_entry = {
     .name = "central_autograd",
     .question = "What is held while the gradients of the loss and of the head are computed?",
     .order = 90,
-    .covers = covers,
+    .covers = covers_central_autograd,
 };
 
 }  // namespace vramfit::peaks

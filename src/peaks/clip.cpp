@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::clip; }
+bool covers_clip(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::clip; }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ const Peak clip_entry = {
     .name = "clip",
     .question = "What is held while the norm of the gradients is computed and they are scaled?",
     .order = 140,
-    .covers = covers,
+    .covers = covers_clip,
 };
 
 }  // namespace vramfit::peaks

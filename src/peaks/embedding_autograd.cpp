@@ -5,7 +5,9 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::backward_embedding; }
+bool covers_embedding_autograd(const Phase& phase, const RunShape&) {
+    return phase.kind == PhaseKind::backward_embedding;
+}
 
 }  // namespace
 
@@ -15,7 +17,7 @@ const Peak embedding_autograd_entry = {
     .name = "embedding_autograd",
     .question = "What is held while the gradient of the embedding is computed?",
     .order = 130,
-    .covers = covers,
+    .covers = covers_embedding_autograd,
 };
 
 }  // namespace vramfit::peaks

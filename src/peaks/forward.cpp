@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape& run) {
+bool covers_forward(const Phase& phase, const RunShape& run) {
     if (phase.kind == PhaseKind::embedding) return true;
     return phase.kind == PhaseKind::forward_layer && phase.layer != run.layers - 1;
 }
@@ -18,7 +18,7 @@ const Peak forward_entry = {
     .name = "forward",
     .question = "What is held in the embedding and in the decoder layers below the last one?",
     .order = 60,
-    .covers = covers,
+    .covers = covers_forward,
 };
 
 }  // namespace vramfit::peaks

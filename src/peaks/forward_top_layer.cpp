@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape& run) {
+bool covers_forward_top_layer(const Phase& phase, const RunShape& run) {
     return phase.kind == PhaseKind::forward_layer && phase.layer == run.layers - 1;
 }
 
@@ -17,7 +17,7 @@ const Peak forward_top_layer_entry = {
     .name = "forward_top_layer",
     .question = "What is held inside the last decoder layer of the forward pass?",
     .order = 70,
-    .covers = covers,
+    .covers = covers_forward_top_layer,
 };
 
 }  // namespace vramfit::peaks

@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) {
+bool covers_inputs(const Phase& phase, const RunShape&) {
     return phase.kind == PhaseKind::inputs || phase.kind == PhaseKind::batch;
 }
 
@@ -17,7 +17,7 @@ const Peak inputs_entry = {
     .name = "inputs",
     .question = "What is held while a batch is moved to the card?",
     .order = 50,
-    .covers = covers,
+    .covers = covers_inputs,
 };
 
 }  // namespace vramfit::peaks

@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape& run) {
+bool covers_load(const Phase& phase, const RunShape& run) {
     return !run.quantized && (phase.kind == PhaseKind::start || phase.kind == PhaseKind::load);
 }
 
@@ -17,7 +17,7 @@ const Peak load_entry = {
     .name = "load",
     .question = "What is held while the checkpoint is loaded without quantization?",
     .order = 10,
-    .covers = covers,
+    .covers = covers_load,
 };
 
 }  // namespace vramfit::peaks

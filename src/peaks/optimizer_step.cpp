@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) {
+bool covers_optimizer_step(const Phase& phase, const RunShape&) {
     return phase.kind == PhaseKind::optimizer || phase.kind == PhaseKind::zero_grad ||
            phase.kind == PhaseKind::train_end;
 }
@@ -18,7 +18,7 @@ const Peak optimizer_step_entry = {
     .name = "optimizer_step",
     .question = "What is held while the optimizer updates the weights, and until the gradients are dropped?",
     .order = 150,
-    .covers = covers,
+    .covers = covers_optimizer_step,
 };
 
 }  // namespace vramfit::peaks

@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape& run) {
+bool covers_quantization(const Phase& phase, const RunShape& run) {
     if (phase.kind == PhaseKind::prepare) return true;
     return run.quantized && (phase.kind == PhaseKind::start || phase.kind == PhaseKind::load);
 }
@@ -18,7 +18,7 @@ const Peak quantization_entry = {
     .name = "quantization",
     .question = "What is held while weights are quantized, or upcast by the preparation, and both copies are alive?",
     .order = 20,
-    .covers = covers,
+    .covers = covers_quantization,
 };
 
 }  // namespace vramfit::peaks

@@ -5,7 +5,7 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::trainer; }
+bool covers_trainer(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::trainer; }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ const Peak trainer_entry = {
     .name = "trainer",
     .question = "What is held once the loop and its optimizer are built, before the first batch?",
     .order = 40,
-    .covers = covers,
+    .covers = covers_trainer,
 };
 
 }  // namespace vramfit::peaks

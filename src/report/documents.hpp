@@ -4,6 +4,7 @@
 #include <string>
 
 #include "vramfit/report/format.hpp"
+#include "vramfit/spec/sizes.hpp"
 
 namespace vramfit::report {
 
@@ -17,5 +18,7 @@ std::string sweep_text(const SweepReport& report, const Layout& layout);
 std::string command_of(const SweepReport& report, std::size_t row);
 std::string table_json(const ReportTable& table, const Layout& layout);
 std::string table_text(const ReportTable& table, const Layout& layout);
+
+inline std::string size_text(std::int64_t bytes) { return text_of(Bytes{bytes}); }
 
 }  // namespace vramfit::report

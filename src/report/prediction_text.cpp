@@ -12,10 +12,8 @@ namespace vramfit::report {
 
 namespace {
 
-std::string size(std::int64_t bytes) { return text_of(Bytes{bytes}); }
-
 /// A share that rounds to nothing is still there.
-std::string share(std::int64_t bytes) { return bytes < kGiB / 200 ? "< 0.01 GiB" : size(bytes); }
+std::string share(std::int64_t bytes) { return bytes < kGiB / 200 ? "< 0.01 GiB" : size_text(bytes); }
 
 std::string painted(std::string_view text, const char* code, const Layout& layout) {
     return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -36,13 +34,13 @@ std::string question(const Prediction& p, const Layout& layout) {
 
 std::string paged(const Prediction& p) {
     if (p.managed == 0) return {};
-    return fmt::format(" Beside them {} of optimizer states are paged, in managed memory.", size(p.managed));
+    return fmt::format(" Beside them {} of optimizer states are paged, in managed memory.", size_text(p.managed));
 }
 
 std::string verdict_fits(const Prediction& p) {
     const std::int64_t left = p.device.usable.count - p.peak.reserved;
     std::string out = fmt::format(": at most {} reserved of {} usable, {} left ({:.0f} % of the card used).",
-                                  size(p.peak.reserved), text_of(p.device.usable), size(left),
+                                  size_text(p.peak.reserved), text_of(p.device.usable), size_text(left),
                                   100.0 * static_cast<double>(p.peak.reserved + p.device.context.count) /
                                       static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
     if (p.retries > 0)
@@ -55,9 +53,9 @@ std::string verdict_too_large(const Prediction& p) {
     return fmt::format(
         ": out of memory in {}, at a request of {} with {} of {} usable allocated. On a card large "
         "enough the run reserves {}, {} more than is usable here.",
-        p.out_of_memory_window, size(p.out_of_memory->requested), size(p.out_of_memory_levels.allocated),
-        text_of(p.device.usable), size(p.peak.reserved),
-        size(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
+        p.out_of_memory_window, size_text(p.out_of_memory->requested), size_text(p.out_of_memory_levels.allocated),
+        text_of(p.device.usable), size_text(p.peak.reserved),
+        size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
 }
 
 std::string verdict(const Prediction& p, const Layout& layout) {
@@ -65,7 +63,7 @@ std::string verdict(const Prediction& p, const Layout& layout) {
     std::string rest = fmt::format(
         ": at most {} reserved, {} allocated, {} requested. Give --gpu to ask whether it "
         "fits.",
-        size(p.peak.reserved), size(p.peak.allocated), size(p.peak.requested));
+        size_text(p.peak.reserved), size_text(p.peak.allocated), size_text(p.peak.requested));
     const char* colour = "1";
     if (p.verdict == Verdict::fits) {
         word = "fits";
@@ -86,7 +84,7 @@ std::string peaks(const Prediction& p, const Layout& layout) {
                      {"requested", Align::right}, {"allocated", Align::right, 4}, {"reserved", Align::right, 2}};
     for (const PeakResult& peak : p.peaks) {
         table.rows.push_back({fmt::format("{} {}", peak.name == p.highest ? ">" : " ", peak.id), peak.name, peak.window,
-                              size(peak.requested), size(peak.allocated), size(peak.reserved)});
+                              size_text(peak.requested), size_text(peak.allocated), size_text(peak.reserved)});
     }
     return text_of(table, layout.width);
 }
@@ -108,7 +106,7 @@ std::string shares(const Prediction& p, const Layout& layout) {
                               std::string(static_cast<std::size_t>(part * 30 + 0.5), '#')});
     }
     return wrapped(fmt::format("{} is the highest: {} requested in {}, of which", highest->name,
-                               size(highest->requested), highest->window),
+                               size_text(highest->requested), highest->window),
                    layout.width) +
            text_of(table, layout.width);
 }
@@ -118,7 +116,8 @@ std::string instants(const Prediction& p, const Layout& layout) {
     table.columns = {
         {"instant"}, {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right, 1}};
     const auto add = [&](const char* name, const Levels& levels) {
-        table.rows.push_back({name, size(levels.requested), size(levels.allocated), size(levels.reserved)});
+        table.rows.push_back(
+            {name, size_text(levels.requested), size_text(levels.allocated), size_text(levels.reserved)});
     };
     add("after loading", p.after_load);
     add("before the first step", p.resident);

@@ -9,8 +9,6 @@ namespace vramfit::report {
 
 namespace {
 
-std::string size(std::int64_t bytes) { return text_of(Bytes{bytes}); }
-
 TextTable windows_of(const Timeline& timeline) {
     TextTable table;
     table.columns = {{"window", Align::left},
@@ -19,8 +17,8 @@ TextTable windows_of(const Timeline& timeline) {
                      {"allocated peak", Align::right, 3},
                      {"reserved peak", Align::right, 1}};
     for (const WindowLevels& window : timeline.windows) {
-        table.rows.push_back({name_of(window.phase), size(window.peak.requested), size(window.end.requested),
-                              size(window.peak.allocated), size(window.peak.reserved)});
+        table.rows.push_back({name_of(window.phase), size_text(window.peak.requested), size_text(window.end.requested),
+                              size_text(window.peak.allocated), size_text(window.peak.reserved)});
     }
     return table;
 }
@@ -57,11 +55,12 @@ std::string timeline_text(const TimelineReport& report, const Layout& layout) {
     if (report.timeline.out_of_memory) {
         const OutOfMemory& oom = *report.timeline.out_of_memory;
         out += '\n';
-        out += wrapped(
-            fmt::format("out of memory in {}: a request of {} for which the allocator wants a segment of {}; "
-                        "the run ends there",
-                        name_of(report.timeline.windows[oom.window].phase), size(oom.requested), size(oom.segment)),
-            layout.width);
+        out +=
+            wrapped(fmt::format("out of memory in {}: a request of {} for which the allocator wants a segment of {}; "
+                                "the run ends there",
+                                name_of(report.timeline.windows[oom.window].phase), size_text(oom.requested),
+                                size_text(oom.segment)),
+                    layout.width);
     }
     if (report.events) {
         out += '\n';

@@ -17,7 +17,7 @@ const char* word_of(Activation activation) {
 }
 
 template <class T>
-JsonValue or_null(const std::optional<T>& value) {
+JsonValue count_or_null(const std::optional<T>& value) {
     return value ? JsonValue::of(*value) : JsonValue{};
 }
 
@@ -29,7 +29,7 @@ void put_family(const ModelSpec& m, JsonValue& out) {
     if (m.model_type == "llama") out.put("mlp_bias", JsonValue::of(m.mlp_bias));
     if (qwen) out.put("use_sliding_window", JsonValue::of(m.sliding_window.has_value()));
     if (qwen || m.model_type == "mistral" || m.model_type == "gemma2")
-        out.put("sliding_window", or_null(m.sliding_window));
+        out.put("sliding_window", count_or_null(m.sliding_window));
     // Without the key gemma2's layers alternate, and the others' are all full if there is no window.
     if (m.model_type == "gemma2" || (qwen && m.sliding_window)) {
         std::vector<JsonValue> types;
@@ -39,8 +39,8 @@ void put_family(const ModelSpec& m, JsonValue& out) {
         out.put("layer_types", JsonValue::list(std::move(types)));
     }
     if (m.model_type == "gemma2") {
-        out.put("attn_logit_softcapping", or_null(m.attn_logit_softcapping));
-        out.put("final_logit_softcapping", or_null(m.final_logit_softcapping));
+        out.put("attn_logit_softcapping", count_or_null(m.attn_logit_softcapping));
+        out.put("final_logit_softcapping", count_or_null(m.final_logit_softcapping));
     }
 }
 
@@ -62,7 +62,7 @@ JsonValue model_to_json(const ModelSpec& m) {
     put_family(m, out);
     out.put("attention_dropout", JsonValue::of(m.attention_dropout));
     out.put("use_cache", JsonValue::of(m.use_cache));
-    out.put("pad_token_id", or_null(m.pad_token_id));
+    out.put("pad_token_id", count_or_null(m.pad_token_id));
     if (m.rope_type != "default")
         out.put("rope_scaling", JsonValue::object().put("rope_type", JsonValue::of(std::string_view(m.rope_type))));
     if (m.checkpoint_dtype) out.put("dtype", JsonValue::of(name_of(*m.checkpoint_dtype)));

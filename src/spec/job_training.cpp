@@ -60,7 +60,7 @@ constexpr Refused kRefusedSft[] = {
 };
 
 // What the library takes as "not used".
-bool is_unused(const JsonValue& value) {
+bool is_unused_argument(const JsonValue& value) {
     switch (value.kind) {
         case Kind::null: return true;
         case Kind::boolean: return !value.boolean;
@@ -76,7 +76,7 @@ bool is_unused(const JsonValue& value) {
 void refuse(ObjectReader& training, std::span<const Refused> table) {
     for (const Refused& refused : table) {
         const JsonValue* value = training.value(refused.key);
-        if (value && !is_unused(*value))
+        if (value && !is_unused_argument(*value))
             training.problems().unsupported(training.path(refused.key), std::string(refused.what),
                                             std::string(refused.hint));
     }

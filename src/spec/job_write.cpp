@@ -176,7 +176,7 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
 }
 
 // By name where that gives the same network, else in full.
-JsonValue model(const ModelSpec& spec) {
+JsonValue model_value(const ModelSpec& spec) {
     const BuiltInModel* known = find_built_in(spec.name);
     if (known && known->name == spec.name && spec_of(*known) == spec) return JsonValue::of(std::string_view(spec.name));
     JsonValue out = model_to_json(spec);
@@ -223,7 +223,7 @@ std::string to_json_text(const Job& job) {
     out.put("schema", JsonValue::of(kJobSchema));
     if (!job.plan.name.empty()) out.put("name", JsonValue::of(std::string_view(job.plan.name)));
     out.put("stack", stack(job.stack));
-    out.put("model", model(job.model));
+    out.put("model", model_value(job.model));
     put_plan(job.plan, out);
     if (job.device.capacity_known) out.put("card", JsonValue::of(std::string_view(card_text(job.device))));
     const JsonValue variables = environment(job.device);

@@ -9,13 +9,13 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add(CLI::App& app) {
+Run add_gpus(CLI::App& app) {
     return add_table_command(app, gpu_table, "Only cards with this text in their name or aliases");
 }
 
 }  // namespace
 
 extern const Command gpus_command;
-const Command gpus_command = {"gpus", "The cards that are known by name", add};
+const Command gpus_command = {"gpus", "The cards that are known by name", add_gpus};
 
 }  // namespace vramfit::cli

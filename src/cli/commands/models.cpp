@@ -9,13 +9,13 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add(CLI::App& app) {
+Run add_models(CLI::App& app) {
     return add_table_command(app, model_table, "Only models with this text in their name, id or family");
 }
 
 }  // namespace
 
 extern const Command models_command;
-const Command models_command = {"models", "The built-in models", add};
+const Command models_command = {"models", "The built-in models", add_models};
 
 }  // namespace vramfit::cli

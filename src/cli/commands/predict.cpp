@@ -12,12 +12,12 @@ namespace vramfit::cli {
 
 namespace {
 
-struct Flags {
+struct PredictFlags {
     PlanFlags plan;
     ReportFlags report;
 };
 
-ExitStatus run(const Flags& flags) {
+ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
     spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
@@ -27,20 +27,21 @@ ExitStatus run(const Flags& flags) {
     return prediction.verdict == Verdict::too_large ? kTooLarge : kFits;
 }
 
-Run add(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+Run add_predict(CLI::App& app) {
+    auto flags = std::make_shared<PredictFlags>();
     flags->plan.add(app);
     flags->report.add(app);
     app.footer(wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit; 2 the question could not be "
                        "understood; 3 it is about something that is not supported.",
                        80) +
                "\n  vramfit predict --model gemma-2b --method qlora --rank 16 --seq 512 --gpu 8GiB");
-    return [flags] { return run(*flags); };
+    return [flags] { return run_predict(*flags); };
 }
 
 }  // namespace
 
 extern const Command predict_command;
-const Command predict_command = {"predict", "Whether one configuration fits, its peaks and what they are made of", add};
+const Command predict_command = {"predict", "Whether one configuration fits, its peaks and what they are made of",
+                                 add_predict};
 
 }  // namespace vramfit::cli

@@ -19,14 +19,14 @@ constexpr Named<AddressRule> kAddresses[] = {
 constexpr Named<TieRule> kTies[] = {
     {"address", TieRule::address}, {"segment", TieRule::segment_creation}, {"block", TieRule::block_creation}};
 
-struct Flags {
+struct ReplayFlags {
     std::string file;
     std::string addresses = "first-fit";
     std::string ties = "address";
     std::string output = "-";
 };
 
-ExitStatus run(const Flags& flags) {
+ExitStatus run_replay(const ReplayFlags& flags) {
     if (flags.file.empty())
         throw Error(ErrorKind::invalid, "FILE", "no file given", "vramfit replay FILE, or - for standard input");
     ReplayFileOptions options;
@@ -42,8 +42,8 @@ ExitStatus run(const Flags& flags) {
     return result.summary.mismatches.empty() ? kFits : kTooLarge;
 }
 
-Run add(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+Run add_replay(CLI::App& app) {
+    auto flags = std::make_shared<ReplayFlags>();
     add_value(app, "FILE", flags->file, "", "Allocations and frees, one a line; - is standard input");
     add_value(app, "--addresses", flags->addresses, "RULE",
               "Where new segments lie: cuda (what CUDA was seen to do), rising, first-fit [first-fit]");
@@ -54,12 +54,12 @@ Run add(CLI::App& app) {
         wrapped("Every event is written again with the values of the replay. Where the file has expected values "
                 "that differ, lines on standard error say so and the exit status is 1.",
                 80));
-    return [flags] { return run(*flags); };
+    return [flags] { return run_replay(*flags); };
 }
 
 }  // namespace
 
 extern const Command replay_command;
-const Command replay_command = {"replay", "Replay a file of allocations and frees through the allocator", add};
+const Command replay_command = {"replay", "Replay a file of allocations and frees through the allocator", add_replay};
 
 }  // namespace vramfit::cli

@@ -9,11 +9,13 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add(CLI::App& app) { return add_table_command(app, stack_table, "Only stacks with this text in their name"); }
+Run add_stacks(CLI::App& app) {
+    return add_table_command(app, stack_table, "Only stacks with this text in their name");
+}
 
 }  // namespace
 
 extern const Command stacks_command;
-const Command stacks_command = {"stacks", "The named sets of library versions", add};
+const Command stacks_command = {"stacks", "The named sets of library versions", add_stacks};
 
 }  // namespace vramfit::cli

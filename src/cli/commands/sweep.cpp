@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kAxes = {"rank", "batch", "seq", "targets", "job"};
 
-struct Flags {
+struct SweepFlags {
     PlanFlags plan;
     ReportFlags report;
     std::string rank, batch, seq, targets;
@@ -30,7 +30,7 @@ struct Flags {
 };
 
 /// The paper's recipe, where no flag says otherwise.
-void take_recipe(const Flags& flags, Job& job) {
+void take_recipe(const SweepFlags& flags, Job& job) {
     if (!flags.plan.given("method")) {
         find_plan_flag("method")->apply(job, "qlora", "--method");
         job = flags.plan.applied(job);
@@ -38,7 +38,7 @@ void take_recipe(const Flags& flags, Job& job) {
     if (!flags.plan.given("optim") && job.plan.load.quantization) job.plan.training.optim = "paged_adamw_32bit";
 }
 
-SweepSpace space_from(const Flags& flags, const Job& job) {
+SweepSpace space_from(const SweepFlags& flags, const Job& job) {
     SweepSpace space = paper_space();
     if (!flags.rank.empty()) space.ranks = axis_from(flags.rank, "--rank");
     if (!flags.batch.empty()) space.batches = axis_from(flags.batch, "--batch");
@@ -55,7 +55,7 @@ SweepSpace space_from(const Flags& flags, const Job& job) {
 }
 
 /// The command line of a row without the axes: what was given, and the recipe.
-std::string shared_command(const Flags& flags, const Job& job) {
+std::string shared_command(const SweepFlags& flags, const Job& job) {
     std::string out = "vramfit predict";
     if (!flags.plan.given("method")) out += " --method qlora";
     if (!flags.plan.given("optim")) out += fmt::format(" --optim {}", job.plan.training.optim);
@@ -69,7 +69,7 @@ std::string shared_command(const Flags& flags, const Job& job) {
     return out;
 }
 
-ExitStatus run(const Flags& flags) {
+ExitStatus run_sweep(const SweepFlags& flags) {
     const Format& format = flags.report.chosen();
     if (!format.sweep)
         throw Error(ErrorKind::invalid, "--format", fmt::format("{} does not show sweeps", format.name), "text, json");
@@ -91,8 +91,8 @@ ExitStatus run(const Flags& flags) {
     return report.result.ranking.empty() ? kTooLarge : kFits;
 }
 
-Run add(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+Run add_sweep(CLI::App& app) {
+    auto flags = std::make_shared<SweepFlags>();
     flags->app = &app;
     flags->plan.add(app, kAxes);
     add_value(app, "--rank", flags->rank, "LIST", "Ranks: 8,16,32 or 8..256:x2 [1..128:x2]")->group("Axes");
@@ -110,12 +110,12 @@ Run add(CLI::App& app) {
         "gradient checkpointing, paged_adamw_32bit).\n\n"
         "Exit status: 0 a configuration fits; 1 none fits; 2 and 3 as for predict.\n\n"
         "  vramfit sweep --model gemma-2b --gpu 8GiB");
-    return [flags] { return run(*flags); };
+    return [flags] { return run_sweep(*flags); };
 }
 
 }  // namespace
 
 extern const Command sweep_command;
-const Command sweep_command = {"sweep", "Which configurations fit a card, closest to its capacity first", add};
+const Command sweep_command = {"sweep", "Which configurations fit a card, closest to its capacity first", add_sweep};
 
 }  // namespace vramfit::cli

@@ -12,13 +12,13 @@ namespace vramfit::cli {
 
 namespace {
 
-struct Flags {
+struct TimelineFlags {
     PlanFlags plan;
     ReportFlags report;
     bool events = false;
 };
 
-ExitStatus run(const Flags& flags) {
+ExitStatus run_timeline(const TimelineFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
     const ReplayOptions allocator = allocator_of(job.stack, job.device);
@@ -29,18 +29,18 @@ ExitStatus run(const Flags& flags) {
     return report.timeline.out_of_memory ? kTooLarge : kFits;
 }
 
-Run add(CLI::App& app) {
-    auto flags = std::make_shared<Flags>();
+Run add_timeline(CLI::App& app) {
+    auto flags = std::make_shared<TimelineFlags>();
     flags->plan.add(app);
     app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
     flags->report.add(app);
     app.footer(wrapped("A run that is too large for the card ends at the request that fails (exit status 1).", 80));
-    return [flags] { return run(*flags); };
+    return [flags] { return run_timeline(*flags); };
 }
 
 }  // namespace
 
 extern const Command timeline_command;
-const Command timeline_command = {"timeline", "The memory of a run window by window", add};
+const Command timeline_command = {"timeline", "The memory of a run window by window", add_timeline};
 
 }  // namespace vramfit::cli

@@ -15,7 +15,7 @@ void set_dtype(Job& job, std::string_view value, const std::string& where) {
     dtype = value == "auto" ? job.model.checkpoint_dtype.value_or(DType::float32) : dtype_value_from(value, where);
 }
 
-constexpr PlanFlag kFlags[] = {
+constexpr PlanFlag kLoadFlags[] = {
     {"dtype", "torch_dtype", "DTYPE", nullptr, kLoad,
      "Dtype of the loaded weights: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]", set_dtype, 0},
     {"attention", "attn_implementation", "NAME", nullptr, kLoad, "eager, sdpa or flash_attention_2 [sdpa]",
@@ -31,6 +31,6 @@ constexpr PlanFlag kFlags[] = {
 
 }  // namespace
 
-std::span<const PlanFlag> load_flags() { return kFlags; }
+std::span<const PlanFlag> load_flags() { return kLoadFlags; }
 
 }  // namespace vramfit::cli

@@ -71,7 +71,7 @@ void set_prepare(Job& job, std::string_view value, const std::string& where) {
 constexpr const char* kMethod = "Method";
 constexpr const char* kQuantization = "Quantization";
 
-constexpr PlanFlag kFlags[] = {
+constexpr PlanFlag kMethodFlags[] = {
     {"method", "", "METHOD", nullptr, kMethod,
      "full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]",
      set_method, 0},
@@ -132,6 +132,6 @@ constexpr PlanFlag kFlags[] = {
 
 }  // namespace
 
-std::span<const PlanFlag> method_flags() { return kFlags; }
+std::span<const PlanFlag> method_flags() { return kMethodFlags; }
 
 }  // namespace vramfit::cli

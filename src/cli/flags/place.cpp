@@ -34,7 +34,7 @@ void choose_card(Job& job, std::string_view value, const std::string& where) {
     job.device = std::move(device);
 }
 
-constexpr PlanFlag kFlags[] = {
+constexpr PlanFlag kPlaceFlags[] = {
     {"gpu", "", "CARD", nullptr, kPlace,
      "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
      "nothing is too large]",
@@ -53,6 +53,6 @@ constexpr PlanFlag kFlags[] = {
 
 }  // namespace
 
-std::span<const PlanFlag> place_flags() { return kFlags; }
+std::span<const PlanFlag> place_flags() { return kPlaceFlags; }
 
 }  // namespace vramfit::cli

@@ -52,7 +52,7 @@ void choose_optimizer(Job& job, std::string_view value, const std::string& where
     job.plan.training.optim = names[choice_from(value, where, names)];
 }
 
-constexpr PlanFlag kFlags[] = {
+constexpr PlanFlag kTrainingFlags[] = {
     {"batch", "per_device_train_batch_size batch_size", "N", nullptr, kTraining, "Rows of a batch [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.per_device_train_batch_size = integer_from(value, where);
@@ -116,6 +116,6 @@ constexpr PlanFlag kFlags[] = {
 
 }  // namespace
 
-std::span<const PlanFlag> training_flags() { return kFlags; }
+std::span<const PlanFlag> training_flags() { return kTrainingFlags; }
 
 }  // namespace vramfit::cli

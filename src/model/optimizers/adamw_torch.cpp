@@ -10,7 +10,7 @@ namespace {
 
 // torch 2.2 optim/adamw.py and 2.11 optim/adam.py _multi_tensor_adam: exp_avg_sq_sqrt is the only temporary. The
 // square roots of one dtype live until those of the next are made.
-void step(engine::Session& session, Optimizer& optimizer) {
+void step_adamw_torch(engine::Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
         const std::vector<Tensor> second = adam_second_moments(session, optimizer, g, false);
         std::vector<Tensor> roots;
@@ -29,6 +29,6 @@ void step(engine::Session& session, Optimizer& optimizer) {
 }  // namespace
 
 extern const OptimizerType adamw_torch_entry;
-const OptimizerType adamw_torch_entry{"adamw_torch", nullptr, nullptr, step};
+const OptimizerType adamw_torch_entry{"adamw_torch", nullptr, nullptr, step_adamw_torch};
 
 }  // namespace vramfit::optimizers

@@ -18,7 +18,7 @@ double argument(const std::string& arguments, const std::string& key) {
 }
 
 // The buffers are clones of the first gradients.
-void step(engine::Session& session, Optimizer& optimizer) {
+void step_sgd(engine::Session& session, Optimizer& optimizer) {
     if (!session.stack.sgd_reads_optim_args() || argument(optimizer.arguments, "momentum") == 0.0) return;
     const engine::Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
@@ -50,6 +50,6 @@ void construct(engine::Session&, Optimizer& optimizer) {
 
 // torch 2.2 to 2.11 torch/optim/sgd.py _multi_tensor_sgd.
 extern const OptimizerType sgd_entry;
-const OptimizerType sgd_entry{"sgd", nullptr, construct, step};
+const OptimizerType sgd_entry{"sgd", nullptr, construct, step_sgd};
 
 }  // namespace vramfit::optimizers

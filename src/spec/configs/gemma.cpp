@@ -5,7 +5,7 @@ namespace vramfit::configs {
 
 namespace {
 
-ModelSpec defaults() {
+ModelSpec gemma_defaults() {
     ModelSpec m;
     m.vocab_size = 256000;
     m.hidden_size = 3072;
@@ -23,7 +23,7 @@ ModelSpec defaults() {
 
 // modeling_gemma.py, GemmaMLP: 5.17.0 takes hidden_act; 4.40.2 took hidden_activation and, where that is null, the
 // tanh form whatever hidden_act says. All of them are one GELU operator that saves its input: memory is the same.
-void read(ObjectReader& config, ModelSpec& model) {
+void read_gemma(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     read_attention_bias(config, model);
 }
@@ -38,8 +38,8 @@ const ConfigFamily gemma_entry = {
     .qk_norm = false,
     .heads_divide_hidden = false,
     .null_head_dim = false,
-    .defaults = defaults,
-    .read = read,
+    .defaults = gemma_defaults,
+    .read = read_gemma,
 };
 
 }  // namespace vramfit::configs

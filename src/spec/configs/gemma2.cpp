@@ -5,7 +5,7 @@ namespace vramfit::configs {
 
 namespace {
 
-ModelSpec defaults() {
+ModelSpec gemma2_defaults() {
     ModelSpec m;
     m.vocab_size = 256000;
     m.hidden_size = 2304;
@@ -32,7 +32,7 @@ void read_softcaps(ObjectReader& config, ModelSpec& model) {
 }
 
 // Without layer_types every other layer slides, beginning with the first (Gemma2Config.__post_init__).
-void read(ObjectReader& config, ModelSpec& model) {
+void read_gemma2(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_activation");
     read_attention_bias(config, model);
     read_softcaps(config, model);
@@ -57,8 +57,8 @@ const ConfigFamily gemma2_entry = {
     .qk_norm = false,
     .heads_divide_hidden = true,  // Gemma2Config.validate_architecture
     .null_head_dim = false,
-    .defaults = defaults,
-    .read = read,
+    .defaults = gemma2_defaults,
+    .read = read_gemma2,
 };
 
 }  // namespace vramfit::configs

@@ -5,7 +5,7 @@ namespace vramfit::configs {
 
 namespace {
 
-ModelSpec defaults() {
+ModelSpec llama_defaults() {
     ModelSpec m;
     m.vocab_size = 32000;
     m.hidden_size = 4096;
@@ -17,7 +17,7 @@ ModelSpec defaults() {
 }
 
 // modeling_llama.py: LlamaAttention puts attention_bias on q, k, v and o, LlamaMLP mlp_bias on all three.
-void read(ObjectReader& config, ModelSpec& model) {
+void read_llama(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     read_attention_bias(config, model);
     ObjectReader::set(model.mlp_bias, config.boolean("mlp_bias"));
@@ -33,8 +33,8 @@ const ConfigFamily llama_entry = {
     .qk_norm = false,
     .heads_divide_hidden = true,  // LlamaConfig.validate_architecture
     .null_head_dim = true,
-    .defaults = defaults,
-    .read = read,
+    .defaults = llama_defaults,
+    .read = read_llama,
 };
 
 }  // namespace vramfit::configs

@@ -5,7 +5,7 @@ namespace vramfit::configs {
 
 namespace {
 
-ModelSpec defaults() {
+ModelSpec mistral_defaults() {
     ModelSpec m;
     m.vocab_size = 32000;
     m.hidden_size = 4096;
@@ -20,7 +20,7 @@ ModelSpec defaults() {
 
 // No biases anywhere (modeling_mistral.py). A window, if there is one, holds in every layer: MistralModel.forward
 // makes one mask for all.
-void read(ObjectReader& config, ModelSpec& model) {
+void read_mistral(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
     const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
@@ -37,8 +37,8 @@ const ConfigFamily mistral_entry = {
     .qk_norm = false,
     .heads_divide_hidden = false,
     .null_head_dim = true,
-    .defaults = defaults,
-    .read = read,
+    .defaults = mistral_defaults,
+    .read = read_mistral,
 };
 
 }  // namespace vramfit::configs

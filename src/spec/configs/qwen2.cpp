@@ -5,7 +5,7 @@ namespace vramfit::configs {
 
 namespace {
 
-ModelSpec defaults() {
+ModelSpec qwen2_defaults() {
     ModelSpec m;
     m.vocab_size = 151936;
     m.hidden_size = 4096;
@@ -18,7 +18,7 @@ ModelSpec defaults() {
     return m;
 }
 
-void read(ObjectReader& config, ModelSpec& model) {
+void read_qwen2(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     read_qwen_window(config, model);
 }
@@ -33,8 +33,8 @@ const ConfigFamily qwen2_entry = {
     .qk_norm = false,
     .heads_divide_hidden = false,
     .null_head_dim = false,  // getattr(config, "head_dim", ...) would hand the null on
-    .defaults = defaults,
-    .read = read,
+    .defaults = qwen2_defaults,
+    .read = read_qwen2,
 };
 
 }  // namespace vramfit::configs

@@ -5,7 +5,7 @@ namespace vramfit::configs {
 
 namespace {
 
-ModelSpec defaults() {
+ModelSpec qwen3_defaults() {
     ModelSpec m;
     m.vocab_size = 151936;
     m.hidden_size = 4096;
@@ -18,7 +18,7 @@ ModelSpec defaults() {
     return m;
 }
 
-void read(ObjectReader& config, ModelSpec& model) {
+void read_qwen3(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     read_attention_bias(config, model);
     read_qwen_window(config, model);
@@ -34,8 +34,8 @@ const ConfigFamily qwen3_entry = {
     .qk_norm = true,  // modeling_qwen3.py, Qwen3Attention: q_norm and k_norm of head_dim
     .heads_divide_hidden = false,
     .null_head_dim = false,
-    .defaults = defaults,
-    .read = read,
+    .defaults = qwen3_defaults,
+    .read = read_qwen3,
 };
 
 }  // namespace vramfit::configs

@@ -9,7 +9,7 @@ using namespace vramfit::engine;
 
 namespace {
 
-using Events = std::vector<std::int64_t>;
+using Sizes = std::vector<std::int64_t>;
 
 struct Card {
     Capability capability;
@@ -17,7 +17,7 @@ struct Card {
 };
 constexpr Card kA100{{8, 0}, 108}, kT4{{7, 5}, 40}, kRtx4090{{8, 9}, 128};
 
-Events sum(const Card& card, DType dtype, const Dims& sizes, DimMask dims, Op op = Op::sum) {
+Sizes sum(const Card& card, DType dtype, const Dims& sizes, DimMask dims, Op op = Op::sum) {
     Recorded r(card.capability, card.multiprocessors);
     const Tensor t = empty(r.session, sizes, dtype);
     Tensor out;
@@ -27,34 +27,34 @@ Events sum(const Card& card, DType dtype, const Dims& sizes, DimMask dims, Op op
 }  // namespace
 
 TEST_CASE("a column sum is split over blocks when there are few columns") {
-    CHECK(sum(kA100, DType::float32, {128, 64}, 1) == Events{256});
-    CHECK(sum(kA100, DType::float32, {1000, 768}, 1) == Events{3072});
-    CHECK(sum(kA100, DType::float32, {3000, 100}, 1) == Events{400, 614400, 8, -8, -614400});
-    CHECK(sum(kA100, DType::float32, {2048, 2048}, 1) == Events{8192, 33554432, 64, -64, -33554432});
-    CHECK(sum(kA100, DType::float32, {3001, 131}, 1) == Events{524});
-    CHECK(sum(kT4, DType::float32, {2048, 2048}, 1) == Events{8192, 20971520, 64, -64, -20971520});
-    CHECK(sum(kT4, DType::float32, {8192, 896}, 1) == Events{3584, 21102592, 28, -28, -21102592});
-    CHECK(sum(kRtx4090, DType::float32, {8192, 4096}, 1) == Events{16384, 100663296, 128, -128, -100663296});
+    CHECK(sum(kA100, DType::float32, {128, 64}, 1) == Sizes{256});
+    CHECK(sum(kA100, DType::float32, {1000, 768}, 1) == Sizes{3072});
+    CHECK(sum(kA100, DType::float32, {3000, 100}, 1) == Sizes{400, 614400, 8, -8, -614400});
+    CHECK(sum(kA100, DType::float32, {2048, 2048}, 1) == Sizes{8192, 33554432, 64, -64, -33554432});
+    CHECK(sum(kA100, DType::float32, {3001, 131}, 1) == Sizes{524});
+    CHECK(sum(kT4, DType::float32, {2048, 2048}, 1) == Sizes{8192, 20971520, 64, -64, -20971520});
+    CHECK(sum(kT4, DType::float32, {8192, 896}, 1) == Sizes{3584, 21102592, 28, -28, -21102592});
+    CHECK(sum(kRtx4090, DType::float32, {8192, 4096}, 1) == Sizes{16384, 100663296, 128, -128, -100663296});
 }
 
 TEST_CASE("a row mean is not split") {
-    CHECK(sum(kA100, DType::float32, {2048, 2048}, 2, Op::mean) == Events{8192});
-    CHECK(sum(kT4, DType::bfloat16, {8192, 4096}, 2, Op::mean) == Events{16384});
+    CHECK(sum(kA100, DType::float32, {2048, 2048}, 2, Op::mean) == Sizes{8192});
+    CHECK(sum(kT4, DType::bfloat16, {8192, 4096}, 2, Op::mean) == Sizes{16384});
 }
 
 TEST_CASE("logic is reduced in bytes, counts in int64") {
-    CHECK(sum(kA100, DType::boolean, {4, 32768}, 3, Op::all) == Events{1, 16, 4, -4, -16});
-    CHECK(sum(kA100, DType::int64, {4, 32767}, 3) == Events{8, 128, 4, -4, -128});
+    CHECK(sum(kA100, DType::boolean, {4, 32768}, 3, Op::all) == Sizes{1, 16, 4, -4, -16});
+    CHECK(sum(kA100, DType::int64, {4, 32767}, 3) == Sizes{8, 128, 4, -4, -128});
 }
 
 TEST_CASE("beyond 32-bit offsets a reduction is done in halves") {
     CHECK(sum(kA100, DType::float32, {600000, 1024}, 1) ==
-          Events{4096, 153616384, 32, -32, -153616384, 153616384, 32, -32, -153616384});
-    CHECK(sum(kA100, DType::float32, {600000, 1024}, 2, Op::mean) == Events{2400000});
+          Sizes{4096, 153616384, 32, -32, -153616384, 153616384, 32, -32, -153616384});
+    CHECK(sum(kA100, DType::float32, {600000, 1024}, 2, Op::mean) == Sizes{2400000});
     CHECK(sum(kA100, DType::bfloat16, {1000, 1200000}, 3) ==
-          Events{2, 4, 18312, 4, -4, -18312, 18312, 4, -4, -18312, -4});
-    CHECK(sum(kA100, DType::bfloat16, {1200000, 1024}, 2) == Events{2400000, 4800000, -4800000});
-    CHECK(sum(kA100, DType::bfloat16, {262144, 4096}, 1) == Events{8192, 536870912, 128, -128, -536870912});
+          Sizes{2, 4, 18312, 4, -4, -18312, 18312, 4, -4, -18312, -4});
+    CHECK(sum(kA100, DType::bfloat16, {1200000, 1024}, 2) == Sizes{2400000, 4800000, -4800000});
+    CHECK(sum(kA100, DType::bfloat16, {262144, 4096}, 1) == Sizes{8192, 536870912, 128, -128, -536870912});
     CHECK(sum(kA100, DType::bfloat16, {2600000, 1024}, 3, Op::linalg_vector_norm) ==
-          Events{2, 4, 20316, 4, -4, -20316, 20316, 4, -4, -20316, 20316, 4, -4, -20316, 20316, 4, -4, -20316, -4});
+          Sizes{2, 4, 20316, 4, -4, -20316, 20316, 4, -4, -20316, 20316, 4, -4, -20316, 20316, 4, -4, -20316, -4});
 }

@@ -15,19 +15,19 @@ using namespace vramfit;
 
 namespace {
 
-Job read(const std::string& text) { return read_job(text, "job.json", {}); }
+Job job_of(const std::string& text) { return read_job(text, "job.json", {}); }
 
 // A job with one more member.
 std::string job(const std::string& member) {
     return R"({"schema": "vramfit.job/1", "model": "gemma-2b")" + (member.empty() ? "" : ", " + member) + "}";
 }
 
-std::optional<Error> refused(const std::string& member) {
-    return error_of([&] { read(job(member)); });
+std::optional<Error> refused_job(const std::string& member) {
+    return error_of([&] { job_of(job(member)); });
 }
 
 bool is_unsupported(const std::string& member) {
-    const auto error = refused(member);
+    const auto error = refused_job(member);
     return error && error->kind() == ErrorKind::unsupported;
 }
 
@@ -55,8 +55,8 @@ TEST_CASE("every job of the reference traces is read, written and read again") {
         REQUIRE(problems.none());
         const std::string text = to_text(*row.find("job"));
         INFO(row.find("job")->find("name")->text);
-        const Job first = read(text);
-        check_same(first, read(to_json_text(first)));
+        const Job first = job_of(text);
+        check_same(first, job_of(to_json_text(first)));
         const JsonValue* parameters = row.find("parameters");
         if (parameters && !first.plan.peft && !first.plan.load.quantization && !first.plan.load.resize_token_embeddings)
             CHECK(total_parameters(first.model) == parameters->integer);
@@ -67,32 +67,33 @@ TEST_CASE("every job of the reference traces is read, written and read again") {
 }
 
 TEST_CASE("a job of a model alone has the defaults of the schema") {
-    const Job j = read(job(""));
+    const Job j = job_of(job(""));
     CHECK(j.plan == TrainPlan{});
     CHECK(j.model.name == "gemma-2b");
     CHECK(j.stack.name == kDefaultStack);
     CHECK_FALSE(j.device.capacity_known);
     CHECK(j.plan.load.dtype == DType::bfloat16);
     CHECK(j.plan.training.optim == "adamw_torch");
-    check_same(j, read(to_json_text(j)));
+    check_same(j, job_of(to_json_text(j)));
 }
 
 TEST_CASE("the outermost keys") {
-    CHECK(says(error_of([] { read(R"({"model": "gemma-2b"})"); }), "job.json /schema", "vramfit.job/1"));
-    CHECK(says(error_of([] { read(R"({"schema": "vramfit.job/2", "model": "gemma-2b"})"); }), "job.json /schema",
+    CHECK(says(error_of([] { job_of(R"({"model": "gemma-2b"})"); }), "job.json /schema", "vramfit.job/1"));
+    CHECK(says(error_of([] { job_of(R"({"schema": "vramfit.job/2", "model": "gemma-2b"})"); }), "job.json /schema",
                "unknown schema"));
-    CHECK(says(error_of([] { read(R"({"schema": "vramfit.job/1"})"); }), "job.json /model", "missing"));
-    CHECK(says(refused(R"("trainig": {})"), "job.json /trainig", "did you mean 'training'?"));
-    CHECK(says(refused(R"("stack": "hf-2026-12")"), "job.json /stack", "did you mean"));
-    CHECK(says(refused(R"("stack": {"torch": 2.6})"), "job.json /stack/torch", "write it as a text"));
-    CHECK(says(refused(R"("name": 1)"), "job.json /name", "a text is wanted"));
-    CHECK(says(
-        error_of([] { read(R"({"schema": "vramfit.job/1", "model": {"model_type": "llama", "hidden_size": "x"}})"); }),
-        "job.json /model/hidden_size", "an integer"));
-    CHECK(says(error_of([] { read(R"({"schema": "vramfit.job/1", "model": "gema-2b"})"); }), "job.json /model",
+    CHECK(says(error_of([] { job_of(R"({"schema": "vramfit.job/1"})"); }), "job.json /model", "missing"));
+    CHECK(says(refused_job(R"("trainig": {})"), "job.json /trainig", "did you mean 'training'?"));
+    CHECK(says(refused_job(R"("stack": "hf-2026-12")"), "job.json /stack", "did you mean"));
+    CHECK(says(refused_job(R"("stack": {"torch": 2.6})"), "job.json /stack/torch", "write it as a text"));
+    CHECK(says(refused_job(R"("name": 1)"), "job.json /name", "a text is wanted"));
+    CHECK(says(error_of([] {
+                   job_of(R"({"schema": "vramfit.job/1", "model": {"model_type": "llama", "hidden_size": "x"}})");
+               }),
+               "job.json /model/hidden_size", "an integer"));
+    CHECK(says(error_of([] { job_of(R"({"schema": "vramfit.job/1", "model": "gema-2b"})"); }), "job.json /model",
                "did you mean 'gemma-2b'?"));
-    CHECK(error_of([] { read("[]"); }));
-    CHECK(read(R"({"schema": "vramfit.job/1", "name": "mine", "model": {"model_type": "llama"}})").model.name ==
+    CHECK(error_of([] { job_of("[]"); }));
+    CHECK(job_of(R"({"schema": "vramfit.job/1", "name": "mine", "model": {"model_type": "llama"}})").model.name ==
           "mine");
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("typing mistakes and wrong values in every section") {
     };
     for (const Row& row : rows) {
         INFO(row.member);
-        const auto error = refused(row.member);
+        const auto error = refused_job(row.member);
         REQUIRE(error);
         INFO(error->what());
         CHECK(error->kind() == ErrorKind::invalid);
@@ -170,14 +171,14 @@ TEST_CASE("known but not predicted") {
         if (std::string(member).find("gptq") == std::string::npos)
             CHECK(is_unsupported(member));
         else
-            CHECK(refused(member));
+            CHECK(refused_job(member));
     }
-    CHECK_FALSE(refused(
+    CHECK_FALSE(refused_job(
         R"("distributed": null, "training": {"deepspeed": null, "eval_strategy": "no", "torch_compile": false, "fsdp": "", "learning_rate": 1e-4, "warmup_ratio": 0.1, "report_to": "none"})"));
 }
 
 TEST_CASE("all problems of a job come at once, and one that is not understood decides") {
-    const auto error = refused(
+    const auto error = refused_job(
         R"("distributed": {"kind": "ddp"}, "peft": {"r": 0, "alpha": 2}, "batch": {"sequence_length": "long"}, "card": "x")");
     REQUIRE(error);
     CHECK(error->kind() == ErrorKind::invalid);
@@ -185,30 +186,30 @@ TEST_CASE("all problems of a job come at once, and one that is not understood de
 }
 
 TEST_CASE("cards of jobs") {
-    CHECK(read(job(R"("card": "t4")")).device.usable.count == 15728640000);
-    CHECK(read(job(R"("card": "t4", "device": {"name": null, "vram_bytes": null})")).device.name == "Tesla T4");
-    const Device named = read(job(R"("card": "t4", "device": {"name": "A100 80GB"})")).device;
+    CHECK(job_of(job(R"("card": "t4")")).device.usable.count == 15728640000);
+    CHECK(job_of(job(R"("card": "t4", "device": {"name": null, "vram_bytes": null})")).device.name == "Tesla T4");
+    const Device named = job_of(job(R"("card": "t4", "device": {"name": "A100 80GB"})")).device;
     CHECK(named.name == "NVIDIA A100-SXM4-80GB");
     const Device exact =
-        read(job(R"("device": {"name": "RTX 4090", "total_bytes": 25000000000, "free_bytes": 24000000000})")).device;
+        job_of(job(R"("device": {"name": "RTX 4090", "total_bytes": 25000000000, "free_bytes": 24000000000})")).device;
     CHECK(exact.usable.count == 24000000000);
     CHECK(exact.multiprocessors == 128);
     CHECK(exact.notes.empty());
-    const Device size = read(job(R"("device": {"vram_bytes": 8589475840})")).device;
+    const Device size = job_of(job(R"("device": {"vram_bytes": 8589475840})")).device;
     CHECK(size.total.count == 8589475840);
-    CHECK(refused(R"("device": {"total_bytes": 10, "free_bytes": 20})"));
-    CHECK(read(job(R"("environment": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"})")).device.alloc_conf ==
+    CHECK(refused_job(R"("device": {"total_bytes": 10, "free_bytes": 20})"));
+    CHECK(job_of(job(R"("environment": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"})")).device.alloc_conf ==
           "expandable_segments:True");
 }
 
 TEST_CASE("adapters in full are read and written") {
-    const Job j = read(job(
+    const Job j = job_of(job(
         R"("peft": {"r": 4, "lora_alpha": 8.5, "target_modules": ["q_proj"], "exclude_modules": "x.*", "layers_to_transform": 1, "layers_pattern": "layers",
         "rank_pattern": {"layers.0.*": 2}, "alpha_pattern": {"q_proj": 3}, "modules_to_save": ["lm_head"], "use_dora": true, "init_lora_weights": false, "inference_mode": false, "lora_bias": true})"));
     const LoraPlan& lora = j.plan.peft.value();
     CHECK(lora.layers_to_transform == std::vector<std::int64_t>{1});
     CHECK(lora.rank_pattern.at(0).second == 2);
     CHECK(lora.init_lora_weights == "false");
-    check_same(j, read(to_json_text(j)));
+    check_same(j, job_of(to_json_text(j)));
     CHECK_FALSE(to_json_text(j.plan).empty());
 }
