@@ -16,9 +16,9 @@ using namespace engine;
 namespace {
 
 /// [B, S, heads * D] to [B, heads, S, D]; a norm on each head's vector comes before the transpose (Qwen3Attention).
-Tensor heads_first(const Run& run, const Family& family, const std::optional<Norm>& norm, const Tensor& t) {
+Tensor heads_first(const Run& run, const Family& family, const Norm* norm, const Tensor& t) {
     Tensor heads = view(t, {t.size(0), t.size(1), -1, run.spec.head_dim});
-    if (norm) heads = family.norm(*norm, heads);
+    if (norm && norm->width > 0) heads = family.norm(*norm, heads);
     return transpose(heads, 1, 2);
 }
 
@@ -29,9 +29,9 @@ Tensor heads_first(const Run& run, const Family& family, const std::optional<Nor
 Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                         const LayerInputs& inputs) {
     if (run.stack.layers_make_rotary_tables()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
-    Tensor q = heads_first(run, family, layer.q_norm, forward(layer.q, hidden));
-    Tensor k = heads_first(run, family, layer.k_norm, forward(layer.k, hidden));
-    Tensor v = heads_first(run, family, std::nullopt, forward(layer.v, hidden));
+    Tensor q = heads_first(run, family, &layer.q_norm, forward(layer.q, hidden));
+    Tensor k = heads_first(run, family, &layer.k_norm, forward(layer.k, hidden));
+    Tensor v = heads_first(run, family, nullptr, forward(layer.v, hidden));
     apply_rotary(q, k, inputs.rotary);
     if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
@@ -64,9 +64,9 @@ Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer&
     hidden = family.norm(layer.post_attention_norm, hidden);
     hidden = add(residual, hidden);
     residual = hidden;
-    hidden = family.norm(*layer.pre_feedforward_norm, hidden);
+    hidden = family.norm(layer.pre_feedforward_norm, hidden);
     hidden = gated_mlp(run, layer, hidden);
-    hidden = family.norm(*layer.post_feedforward_norm, hidden);
+    hidden = family.norm(layer.post_feedforward_norm, hidden);
     return add(residual, hidden);
 }
 

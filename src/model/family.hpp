@@ -23,8 +23,6 @@ struct Family {
     /// DecoderLayer.forward: hidden -- [B, S, H].
     Tensor (*layer)(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                     const LayerInputs& inputs);
-    bool four_norms = false;        ///< norms behind attention and MLP too
-    bool qk_norm = false;           ///< norms on each head's query and key
     bool scales_embedding = false;  ///< the embedding times the root of the hidden size
     bool one_mask = false;          ///< with a window there is no full mask
     OldRotary old_rotary = OldRotary::frequencies;

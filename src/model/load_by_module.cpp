@@ -25,16 +25,23 @@ void state_dicts_of_leaves(Session& session, const std::vector<const Linear*>& m
 }
 
 /// accelerate 0.29.3 hooks.py attach_execution_device_hook: every module below the root is asked whether it is empty.
-void attach_hooks(Session& session, const Network& network) {
+void attach_hooks(Session& session, Network& network) {
     std::vector<const Linear*> decoder;
-    for (const DecoderLayer& l : network.layers)
-        for (const Linear* linear : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) decoder.push_back(linear);
+    for (const Linear* linear : linears(network))
+        if (linear != &network.head) decoder.push_back(linear);
     state_dict(session, decoder);  // model
     state_dict(session, decoder);  // model.layers
-    for (const DecoderLayer& l : network.layers) {
-        state_dict(session, {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down});
-        state_dicts_of_leaves(session, {&l.q, &l.k, &l.v, &l.o});
-        state_dicts_of_leaves(session, {&l.gate, &l.up, &l.down});
+    for (DecoderLayer& l : network.layers) {
+        std::vector<const Linear*> attention, mlp;
+        for (const Linear* linear : linears(l)) {
+            const bool in_mlp = linear == &l.gate || linear == &l.up || linear == &l.gate_up || linear == &l.down;
+            (in_mlp ? mlp : attention).push_back(linear);
+        }
+        std::vector<const Linear*> both = attention;
+        both.insert(both.end(), mlp.begin(), mlp.end());
+        state_dict(session, both);
+        state_dicts_of_leaves(session, attention);
+        state_dicts_of_leaves(session, mlp);
     }
     state_dict(session, {&network.head});
 }

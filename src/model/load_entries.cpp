@@ -54,24 +54,18 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     const Choice choice(run);
     std::vector<Entry> out;
     const auto add_linear = [&](Linear& l) {
-        out.push_back({l.name + ".weight", {l.out, l.in}, &l.weight, choice.converts(l) ? &l : nullptr});
+        const engine::Dims sizes = l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in};
+        out.push_back({l.name + ".weight", sizes, &l.weight, choice.converts(l) ? &l : nullptr});
         if (l.has_bias) out.push_back({l.name + ".bias", {l.out}, &l.bias});
     };
-    const auto add_norm = [&out](Norm& norm) { out.push_back({norm.name + ".weight", {norm.width}, &norm.weight}); };
-    const auto add_optional = [&](std::optional<Norm>& norm) {
-        if (norm) add_norm(*norm);
+    const auto add_norm = [&out](Norm& norm) {
+        out.push_back({norm.name + ".weight", {norm.width}, &norm.weight});
+        if (norm.has_bias) out.push_back({norm.name + ".bias", {norm.width}, &norm.bias});
     };
-    out.push_back({n.embed.name + ".weight", {n.spec->vocab_size, n.spec->hidden_size}, &n.embed.weight});
-    for (DecoderLayer& l : n.layers) {
-        for (Linear* linear : {&l.q, &l.k, &l.v, &l.o}) add_linear(*linear);
-        add_optional(l.q_norm);
-        add_optional(l.k_norm);
-        for (Linear* linear : {&l.gate, &l.up, &l.down}) add_linear(*linear);
-        add_norm(l.input_norm);
-        add_norm(l.post_attention_norm);
-        add_optional(l.pre_feedforward_norm);
-        add_optional(l.post_feedforward_norm);
-    }
+    for (Embedding* table : {&n.embed, &n.positions})
+        if (table->rows > 0)
+            out.push_back({table->name + ".weight", {table->rows, n.spec->hidden_size}, &table->weight});
+    for (DecoderLayer& l : n.layers) for_each_module(l, add_linear, add_norm);
     add_norm(n.norm);
     if (!n.tied) add_linear(n.head);
     return out;

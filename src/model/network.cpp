@@ -1,54 +1,39 @@
 // The modules of a decoder in the order of their registration (transformers modeling_*.py __init__).
 #include "model/network.hpp"
 
-#include <fmt/format.h>
-
-#include "model/family.hpp"
+#include <utility>
 
 namespace vramfit::model {
 
 namespace {
 
-Linear make_linear(const std::string& prefix, const char* name, std::int64_t in, std::int64_t out, bool bias) {
+Linear make_linear(const NamedModule& module) {
     Linear l;
-    l.name = fmt::format("{}.{}", prefix, name);
-    l.in = in;
-    l.out = out;
-    l.has_bias = bias;
+    l.name = module.name;
+    l.in = module.in;
+    l.out = module.out;
+    l.has_bias = module.bias;
+    l.is_conv1d = module.kind == ModuleKind::conv1d;
     return l;
 }
 
-Norm make_norm(const std::string& prefix, const char* name, std::int64_t width) {
-    return {fmt::format("{}.{}", prefix, name), width, {}};
+Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, {}, {}}; }
+
+Embedding make_embedding(const NamedModule& module) {
+    Embedding e;
+    e.name = module.name;
+    e.rows = module.in;
+    return e;
 }
 
-DecoderLayer make_layer(const ModelSpec& spec, const Family& family, int i) {
-    DecoderLayer layer;
-    const std::string prefix = fmt::format("model.layers.{}", i);
-    const std::string attn = prefix + ".self_attn";
-    const std::string mlp = prefix + ".mlp";
-    const std::int64_t q = spec.num_attention_heads * spec.head_dim;
-    const std::int64_t kv = spec.num_key_value_heads * spec.head_dim;
-    layer.index = static_cast<std::int16_t>(i);
-    if (!spec.layer_types.empty()) layer.attention = spec.layer_types[static_cast<std::size_t>(i)];
-    layer.q = make_linear(attn, "q_proj", spec.hidden_size, q, spec.attention_bias);
-    layer.k = make_linear(attn, "k_proj", spec.hidden_size, kv, spec.attention_bias);
-    layer.v = make_linear(attn, "v_proj", spec.hidden_size, kv, spec.attention_bias);
-    layer.o = make_linear(attn, "o_proj", q, spec.hidden_size, spec.output_bias);
-    if (family.qk_norm) {
-        layer.q_norm = make_norm(attn, "q_norm", spec.head_dim);
-        layer.k_norm = make_norm(attn, "k_norm", spec.head_dim);
-    }
-    layer.gate = make_linear(mlp, "gate_proj", spec.hidden_size, spec.intermediate_size, spec.mlp_bias);
-    layer.up = make_linear(mlp, "up_proj", spec.hidden_size, spec.intermediate_size, spec.mlp_bias);
-    layer.down = make_linear(mlp, "down_proj", spec.intermediate_size, spec.hidden_size, spec.mlp_bias);
-    layer.input_norm = make_norm(prefix, "input_layernorm", spec.hidden_size);
-    layer.post_attention_norm = make_norm(prefix, "post_attention_layernorm", spec.hidden_size);
-    if (family.four_norms) {
-        layer.pre_feedforward_norm = make_norm(prefix, "pre_feedforward_layernorm", spec.hidden_size);
-        layer.post_feedforward_norm = make_norm(prefix, "post_feedforward_layernorm", spec.hidden_size);
-    }
-    return layer;
+void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
+    if (Linear* linear = linear_at(layer, module.part))
+        *linear = make_linear(module);
+    else if (Norm* norm = norm_at(layer, module.part))
+        *norm = make_norm(module);
+    else
+        return;
+    layer.order.push_back(module.part);
 }
 
 /// Collects the parameters that exist.
@@ -57,9 +42,9 @@ class Collector {
     void add(std::string name, Tensor& t, bool norm_or_bias, bool embedding = false) {
         if (t.defined()) out_.push_back({std::move(name), &t, norm_or_bias, embedding});
     }
-    void add(Norm& n) { add(n.name + ".weight", n.weight, true); }
-    void add(std::optional<Norm>& n) {
-        if (n) add(*n);
+    void add(Norm& n) {
+        add(n.name + ".weight", n.weight, true);
+        add(n.name + ".bias", n.bias, true);
     }
     void add(Linear& l) {
         add(l.name + ".weight", l.weight, false);
@@ -76,37 +61,69 @@ class Collector {
 
 }  // namespace
 
+Linear* linear_at(DecoderLayer& layer, ModulePart part) {
+    switch (part) {
+        case ModulePart::query: return &layer.q;
+        case ModulePart::key: return &layer.k;
+        case ModulePart::value: return &layer.v;
+        case ModulePart::query_key_value: return &layer.qkv;
+        case ModulePart::output: return &layer.o;
+        case ModulePart::gate: return &layer.gate;
+        case ModulePart::up: return &layer.up;
+        case ModulePart::gate_up: return &layer.gate_up;
+        case ModulePart::down: return &layer.down;
+        default: return nullptr;
+    }
+}
+
+Norm* norm_at(DecoderLayer& layer, ModulePart part) {
+    switch (part) {
+        case ModulePart::query_norm: return &layer.q_norm;
+        case ModulePart::key_norm: return &layer.k_norm;
+        case ModulePart::input_norm: return &layer.input_norm;
+        case ModulePart::post_attention_norm: return &layer.post_attention_norm;
+        case ModulePart::pre_feedforward_norm: return &layer.pre_feedforward_norm;
+        case ModulePart::post_feedforward_norm: return &layer.post_feedforward_norm;
+        default: return nullptr;
+    }
+}
+
 Network make_network(const ModelSpec& spec) {
-    const Family& family = family_of(spec.model_type);
     Network n;
     n.spec = &spec;
-    n.embed.name = "model.embed_tokens";
-    for (int i = 0; i < spec.num_hidden_layers; ++i) n.layers.push_back(make_layer(spec, family, i));
-    n.norm = make_norm("model", "norm", spec.hidden_size);
-    n.head.name = "lm_head";
-    n.head.in = spec.hidden_size;
-    n.head.out = spec.vocab_size;
+    n.layers.resize(static_cast<std::size_t>(spec.num_hidden_layers));
+    for (std::size_t i = 0; i < n.layers.size(); ++i) {
+        n.layers[i].index = static_cast<std::int16_t>(i);
+        if (!spec.layer_types.empty()) n.layers[i].attention = spec.layer_types[i];
+    }
+    for (const NamedModule& module : modules_of(spec)) {
+        if (module.layer >= 0) add_to_layer(n.layers[static_cast<std::size_t>(module.layer)], module);
+        if (module.part == ModulePart::embedding) n.embed = make_embedding(module);
+        if (module.part == ModulePart::positions) n.positions = make_embedding(module);
+        if (module.part == ModulePart::final_norm) n.norm = make_norm(module);
+        if (module.part == ModulePart::head) n.head = make_linear(module);
+    }
     n.tied = spec.tie_word_embeddings;
     return n;
 }
 
+namespace {
+
+void collect(Collector& c, Embedding& embedding) {
+    c.add(embedding.name + ".weight", embedding.weight, false, true);
+    if (!embedding.lora) return;
+    c.add(embedding.name + ".lora_embedding_A", embedding.lora->a, false);
+    c.add(embedding.name + ".lora_embedding_B", embedding.lora->b, false);
+}
+
+}  // namespace
+
 std::vector<NamedParameter> named_parameters(Network& n) {
     Collector c;
-    c.add(n.embed.name + ".weight", n.embed.weight, false, true);
-    if (n.embed.lora) {
-        c.add(n.embed.name + ".lora_embedding_A", n.embed.lora->a, false);
-        c.add(n.embed.name + ".lora_embedding_B", n.embed.lora->b, false);
-    }
-    for (DecoderLayer& l : n.layers) {
-        for (Linear* linear : {&l.q, &l.k, &l.v, &l.o}) c.add(*linear);
-        c.add(l.q_norm);
-        c.add(l.k_norm);
-        for (Linear* linear : {&l.gate, &l.up, &l.down}) c.add(*linear);
-        c.add(l.input_norm);
-        c.add(l.post_attention_norm);
-        c.add(l.pre_feedforward_norm);
-        c.add(l.post_feedforward_norm);
-    }
+    const auto add = [&c](auto& module) { c.add(module); };
+    collect(c, n.embed);
+    collect(c, n.positions);
+    for (DecoderLayer& l : n.layers) for_each_module(l, add, add);
     c.add(n.norm);
     if (n.tied) {
         Tensor shared = std::exchange(n.head.weight, {});
@@ -124,10 +141,17 @@ std::vector<NamedParameter> trainable_parameters(Network& network) {
     return all;
 }
 
+std::vector<Linear*> linears(DecoderLayer& layer) {
+    std::vector<Linear*> out;
+    for_each_module(
+        layer, [&out](Linear& l) { out.push_back(&l); }, [](Norm&) {});
+    return out;
+}
+
 std::vector<Linear*> linears(Network& network) {
     std::vector<Linear*> out;
-    for (DecoderLayer& l : network.layers)
-        for (Linear* linear : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) out.push_back(linear);
+    for (DecoderLayer& layer : network.layers)
+        for (Linear* linear : linears(layer)) out.push_back(linear);
     out.push_back(&network.head);
     return out;
 }

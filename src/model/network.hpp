@@ -8,6 +8,7 @@
 
 #include "engine/tensor.hpp"
 #include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
 namespace vramfit::model {
@@ -46,7 +47,8 @@ struct Linear {
     std::int64_t in = 0;
     std::int64_t out = 0;
     bool has_bias = false;
-    Tensor weight;  ///< [out, in]; undefined if quantized
+    bool is_conv1d = false;  ///< transformers' Conv1D: weight -- [in, out]
+    Tensor weight;           ///< [out, in]; undefined if quantized
     Tensor bias;
     std::optional<QuantState4bit> quantized;
     std::optional<LoraAdapter> lora;
@@ -54,6 +56,7 @@ struct Linear {
 
 struct Embedding {
     std::string name;
+    std::int64_t rows = 0;
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
@@ -64,25 +67,44 @@ struct Embedding {
 struct Norm {
     std::string name;
     std::int64_t width = 0;
+    bool has_bias = false;  ///< nn.LayerNorm
     Tensor weight;
+    Tensor bias;
 };
 
+/// The modules of a decoder layer. A family has some of them, in its own order; those that it has not are unnamed.
 struct DecoderLayer {
     std::int16_t index = 0;
     LayerAttention attention = LayerAttention::full;
+    std::vector<ModulePart> order;  ///< of registration
     Linear q, k, v, o;
-    std::optional<Norm> q_norm, k_norm;  ///< qwen3: one for each head's vector
+    Linear qkv;           ///< q, k and v in one
+    Norm q_norm, k_norm;  ///< width 0: none
     Linear gate, up, down;
-    Norm input_norm;
-    Norm post_attention_norm;
-    std::optional<Norm> pre_feedforward_norm, post_feedforward_norm;  ///< gemma2
+    Linear gate_up;  ///< both in one
+    Norm input_norm, post_attention_norm;
+    Norm pre_feedforward_norm, post_feedforward_norm;
 };
+
+/// The linear layer or norm that is this part, or null.
+Linear* linear_at(DecoderLayer& layer, ModulePart part);
+Norm* norm_at(DecoderLayer& layer, ModulePart part);
+
+/// Calls `on_linear` and `on_norm` for the modules of a layer in order of registration.
+template <class OnLinear, class OnNorm>
+void for_each_module(DecoderLayer& layer, OnLinear on_linear, OnNorm on_norm) {
+    for (const ModulePart part : layer.order) {
+        if (Linear* linear = linear_at(layer, part)) on_linear(*linear);
+        if (Norm* norm = norm_at(layer, part)) on_norm(*norm);
+    }
+}
 
 enum class Checkpointing : std::uint8_t { off, reentrant, non_reentrant };
 
 struct Network {
     const ModelSpec* spec = nullptr;
     Embedding embed;
+    Embedding positions;  ///< learned positions; no rows: none
     std::vector<DecoderLayer> layers;
     Norm norm;
     Linear head;
@@ -109,6 +131,7 @@ std::vector<NamedParameter> trainable_parameters(Network& network);
 
 /// All linear layers inside the decoder layers in the order of registration, then the head.
 std::vector<Linear*> linears(Network& network);
+std::vector<Linear*> linears(DecoderLayer& layer);
 
 /// An unloaded network of the right names and sizes.
 Network make_network(const ModelSpec& spec);

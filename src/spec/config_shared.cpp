@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "spec/config_family.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
@@ -13,6 +15,14 @@ const ConfigFamily* config_family(std::string_view model_type) {
     const auto found = std::find_if(families.begin(), families.end(),
                                     [&](const ConfigFamily* f) { return f->model_type == model_type; });
     return found == families.end() ? nullptr : *found;
+}
+
+const ConfigFamily& known_family(std::string_view model_type) {
+    const ConfigFamily* family = config_family(model_type);
+    if (!family)
+        throw Error(ErrorKind::unsupported, "", fmt::format("the model type '{}' is not supported", model_type),
+                    fmt::format("supported: {}", fmt::join(model_families(), ", ")));
+    return *family;
 }
 
 void read_attention_bias(ObjectReader& config, ModelSpec& model) {

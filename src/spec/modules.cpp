@@ -24,40 +24,6 @@ std::regex compiled(const std::string& pattern, std::string_view where) {
     }
 }
 
-void add_layer(const ModelSpec& m, int layer, std::vector<NamedModule>& modules) {
-    const std::string at = fmt::format("model.layers.{}", layer);
-    const auto other = [&](std::string_view name) {
-        modules.push_back({fmt::format("{}{}", at, name), ModuleKind::other, layer, 0, 0});
-    };
-    const auto linear = [&](std::string_view name, std::int64_t in, std::int64_t out) {
-        modules.push_back({fmt::format("{}.{}", at, name), ModuleKind::linear, layer, in, out});
-    };
-    const ConfigFamily* family = config_family(m.model_type);
-    const std::int64_t queries = m.num_attention_heads * m.head_dim;
-    const std::int64_t keys = m.num_key_value_heads * m.head_dim;
-    other("");
-    other(".self_attn");
-    linear("self_attn.q_proj", m.hidden_size, queries);
-    linear("self_attn.k_proj", m.hidden_size, keys);
-    linear("self_attn.v_proj", m.hidden_size, keys);
-    linear("self_attn.o_proj", queries, m.hidden_size);
-    if (family && family->qk_norm) {
-        other(".self_attn.q_norm");
-        other(".self_attn.k_norm");
-    }
-    other(".mlp");
-    linear("mlp.gate_proj", m.hidden_size, m.intermediate_size);
-    linear("mlp.up_proj", m.hidden_size, m.intermediate_size);
-    linear("mlp.down_proj", m.intermediate_size, m.hidden_size);
-    other(".mlp.act_fn");
-    other(".input_layernorm");
-    other(".post_attention_layernorm");
-    if (family && family->norms_per_layer == 4) {
-        other(".pre_feedforward_layernorm");
-        other(".post_feedforward_layernorm");
-    }
-}
-
 bool is_or_ends_with(std::string_view name, std::string_view part) {
     return name == part ||
            (name.size() > part.size() && name.ends_with(part) && name[name.size() - part.size() - 1] == '.');
@@ -93,7 +59,9 @@ class Matcher {
     bool targets(const NamedModule& module) const {
         if (excluded(module.name)) return false;
         // all-linear: every linear layer but the head (_maybe_include_all_linear_layers).
-        if (all_linear_) return module.kind == ModuleKind::linear && module.name != "lm_head";
+        if (all_linear_)
+            return (module.kind == ModuleKind::linear || module.kind == ModuleKind::conv1d) &&
+                   module.part != ModulePart::head;
         if (target_) return std::regex_match(module.name, *target_);
         const auto& names = std::get<std::vector<std::string>>(plan_.target_modules);
         if (std::find(names.begin(), names.end(), module.name) != names.end())
@@ -144,16 +112,37 @@ class Matcher {
 
 }  // namespace
 
+bool is_targetable(ModuleKind kind) {
+    return kind == ModuleKind::linear || kind == ModuleKind::conv1d || kind == ModuleKind::embedding;
+}
+
 std::vector<NamedModule> modules_of(const ModelSpec& model) {
+    const ConfigFamily& family = known_family(model.model_type);
+    const ModuleNames& names = family.names;
     std::vector<NamedModule> modules;
-    modules.push_back({"model", ModuleKind::other, -1, 0, 0});
-    modules.push_back({"model.embed_tokens", ModuleKind::embedding, -1, model.vocab_size, model.hidden_size});
-    modules.push_back({"model.layers", ModuleKind::other, -1, 0, 0});
-    for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer)
-        add_layer(model, static_cast<int>(layer), modules);
-    modules.push_back({"model.norm", ModuleKind::other, -1, 0, 0});
-    modules.push_back({"model.rotary_emb", ModuleKind::other, -1, 0, 0});
-    modules.push_back({"lm_head", ModuleKind::linear, -1, model.hidden_size, model.vocab_size});
+    const auto inside = [&](std::string_view name) { return fmt::format("{}.{}", names.base, name); };
+    const auto other = [&](std::string_view name) {
+        if (!name.empty()) modules.push_back({inside(name), ModuleKind::other, -1, 0, 0});
+    };
+    const auto table = [&](std::string_view name, ModulePart part, std::int64_t rows) {
+        if (!name.empty()) modules.push_back({inside(name), ModuleKind::embedding, -1, rows, model.hidden_size, part});
+    };
+    modules.push_back({std::string(names.base), ModuleKind::other, -1, 0, 0});
+    table(names.embedding, ModulePart::embedding, model.vocab_size);
+    table(names.positions, ModulePart::positions, model.max_position_embeddings);
+    other(names.dropout);
+    other(names.layers);
+    for (std::int64_t i = 0; i < model.num_hidden_layers; ++i) {
+        const std::string at = fmt::format("{}.{}", inside(names.layers), i);
+        modules.push_back({at, ModuleKind::other, static_cast<int>(i), 0, 0});
+        LayerModules layer(at, static_cast<int>(i), modules);
+        family.layer(model, layer);
+    }
+    modules.push_back(
+        {inside(names.norm), ModuleKind::norm, -1, 0, model.hidden_size, ModulePart::final_norm, names.norm_bias});
+    other(names.rotary);
+    modules.push_back(
+        {std::string(names.head), ModuleKind::linear, -1, model.hidden_size, model.vocab_size, ModulePart::head});
     return modules;
 }
 
@@ -169,7 +158,7 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
 std::vector<std::string> targetable_names(const ModelSpec& model) {
     std::vector<std::string> names;
     for (const NamedModule& module : modules_of(model)) {
-        if (module.kind == ModuleKind::other) continue;
+        if (!is_targetable(module.kind)) continue;
         const std::string last = module.name.substr(module.name.rfind('.') + 1);
         if (std::find(names.begin(), names.end(), last) == names.end()) names.push_back(last);
     }

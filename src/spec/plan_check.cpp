@@ -79,7 +79,7 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems
     for (const LoraTarget& target : targets) {
         const std::string last = target.module.name.substr(target.module.name.rfind('.') + 1);
         if (std::find(reported.begin(), reported.end(), last) != reported.end()) continue;
-        if (target.module.kind == ModuleKind::other) {
+        if (!is_targetable(target.module.kind)) {
             problems.invalid(
                 "peft.target_modules",
                 fmt::format("'{}' is no linear layer and no embedding (peft: target module is not supported)",

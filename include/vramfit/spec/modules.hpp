@@ -11,17 +11,52 @@
 
 namespace vramfit {
 
-enum class ModuleKind : std::uint8_t { linear, embedding, other };
+enum class ModuleKind : std::uint8_t {
+    linear,
+    conv1d,  ///< transformers' Conv1D: a linear layer whose weight is stored transposed
+    embedding,
+    norm,
+    other
+};
+
+/// What a module does in its network, whatever its name.
+enum class ModulePart : std::uint8_t {
+    other,
+    embedding,
+    positions,  ///< learned positions
+    query,
+    key,
+    value,
+    query_key_value,  ///< all three in one layer
+    output,
+    query_norm,
+    key_norm,
+    gate,
+    up,
+    gate_up,  ///< both in one layer
+    down,
+    input_norm,
+    post_attention_norm,
+    pre_feedforward_norm,
+    post_feedforward_norm,
+    final_norm,
+    head
+};
 
 /// One module as `named_modules()` gives it: "model.layers.3.self_attn.q_proj". A linear layer multiplies `in` by
-/// `out`; an embedding has `in` rows of `out`.
+/// `out`; an embedding has `in` rows of `out`, a norm `out` weights.
 struct NamedModule {
     std::string name;
     ModuleKind kind = ModuleKind::other;
     int layer = -1;  ///< decoder layer, or -1
     std::int64_t in = 0;
     std::int64_t out = 0;
+    ModulePart part = ModulePart::other;
+    bool bias = false;
 };
+
+/// A module that adapters can be put on: a linear layer or an embedding.
+bool is_targetable(ModuleKind kind);
 
 /// All modules, in order of `named_modules()`.
 std::vector<NamedModule> modules_of(const ModelSpec& model);

@@ -24,7 +24,7 @@ bool is_group(std::string_view word) {
 bool holds(std::string_view group, const NamedModule& module) {
     const std::string_view name = module.name;
     if (group == "embedding") return module.kind == ModuleKind::embedding;
-    if (module.kind != ModuleKind::linear || module.layer < 0) return false;
+    if (!is_targetable(module.kind) || module.layer < 0) return false;
     const bool attention = name.find("attn.") != name.npos || name.find("attention.") != name.npos;
     return group == "all-linear" || (group == "attention") == attention;
 }

@@ -24,7 +24,6 @@ const Family gemma2_entry = {
     .model_type = "gemma2",
     .norm = gemma_norm,
     .layer = four_norm_layer,
-    .four_norms = true,
     .scales_embedding = true,
     .shape_logits = cap_logits,
 };

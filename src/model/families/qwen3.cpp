@@ -11,7 +11,6 @@ const Family qwen3_entry = {
     .model_type = "qwen3",
     .norm = llama_norm,
     .layer = pre_norm_layer,
-    .qk_norm = true,
 };
 
 }  // namespace vramfit::families

@@ -34,12 +34,11 @@ extern const ConfigFamily gemma_entry;
 const ConfigFamily gemma_entry = {
     .model_type = "gemma",
     .since = {4, 38, 0},
-    .norms_per_layer = 2,
-    .qk_norm = false,
     .heads_divide_hidden = false,
     .null_head_dim = false,
     .defaults = gemma_defaults,
     .read = read_gemma,
+    .layer = llama_layer,
 };
 
 }  // namespace vramfit::configs

@@ -47,18 +47,24 @@ void read_gemma2(ObjectReader& config, ModelSpec& model) {
     }
 }
 
+// modeling_gemma2.py, Gemma2DecoderLayer: norms before and after attention and MLP.
+void gemma2_layer(const ModelSpec& m, LayerModules& layer) {
+    llama_layer(m, layer);
+    layer.norm(ModulePart::pre_feedforward_norm, "pre_feedforward_layernorm", m.hidden_size);
+    layer.norm(ModulePart::post_feedforward_norm, "post_feedforward_layernorm", m.hidden_size);
+}
+
 }  // namespace
 
 extern const ConfigFamily gemma2_entry;
 const ConfigFamily gemma2_entry = {
     .model_type = "gemma2",
     .since = {4, 42, 0},
-    .norms_per_layer = 4,  // modeling_gemma2.py, Gemma2DecoderLayer: two before, two after attention and MLP
-    .qk_norm = false,
     .heads_divide_hidden = true,  // Gemma2Config.validate_architecture
     .null_head_dim = false,
     .defaults = gemma2_defaults,
     .read = read_gemma2,
+    .layer = gemma2_layer,
 };
 
 }  // namespace vramfit::configs

@@ -29,12 +29,11 @@ extern const ConfigFamily llama_entry;
 const ConfigFamily llama_entry = {
     .model_type = "llama",
     .since = {4, 28, 0},
-    .norms_per_layer = 2,
-    .qk_norm = false,
     .heads_divide_hidden = true,  // LlamaConfig.validate_architecture
     .null_head_dim = true,
     .defaults = llama_defaults,
     .read = read_llama,
+    .layer = llama_layer,
 };
 
 }  // namespace vramfit::configs

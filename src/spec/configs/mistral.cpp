@@ -33,12 +33,11 @@ extern const ConfigFamily mistral_entry;
 const ConfigFamily mistral_entry = {
     .model_type = "mistral",
     .since = {4, 34, 0},
-    .norms_per_layer = 2,
-    .qk_norm = false,
     .heads_divide_hidden = false,
     .null_head_dim = true,
     .defaults = mistral_defaults,
     .read = read_mistral,
+    .layer = llama_layer,
 };
 
 }  // namespace vramfit::configs

@@ -29,12 +29,11 @@ extern const ConfigFamily qwen2_entry;
 const ConfigFamily qwen2_entry = {
     .model_type = "qwen2",
     .since = {4, 37, 0},
-    .norms_per_layer = 2,
-    .qk_norm = false,
     .heads_divide_hidden = false,
     .null_head_dim = false,  // getattr(config, "head_dim", ...) would hand the null on
     .defaults = qwen2_defaults,
     .read = read_qwen2,
+    .layer = llama_layer,
 };
 
 }  // namespace vramfit::configs

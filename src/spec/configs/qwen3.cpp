@@ -24,18 +24,25 @@ void read_qwen3(ObjectReader& config, ModelSpec& model) {
     read_qwen_window(config, model);
 }
 
+// modeling_qwen3.py, Qwen3Attention: q_norm and k_norm of head_dim.
+void qwen3_layer(const ModelSpec& m, LayerModules& layer) {
+    separate_attention(m, layer, {m.head_dim, m.head_dim});
+    gated_mlp(m, layer);
+    layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
+    layer.norm(ModulePart::post_attention_norm, "post_attention_layernorm", m.hidden_size);
+}
+
 }  // namespace
 
 extern const ConfigFamily qwen3_entry;
 const ConfigFamily qwen3_entry = {
     .model_type = "qwen3",
     .since = {4, 51, 0},
-    .norms_per_layer = 2,
-    .qk_norm = true,  // modeling_qwen3.py, Qwen3Attention: q_norm and k_norm of head_dim
     .heads_divide_hidden = false,
     .null_head_dim = false,
     .defaults = qwen3_defaults,
     .read = read_qwen3,
+    .layer = qwen3_layer,
 };
 
 }  // namespace vramfit::configs
