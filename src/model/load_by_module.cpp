@@ -47,15 +47,23 @@ void attach_hooks(Session& session, Network& network) {
 }
 
 /// transformers 4.40.2 models/*/modeling_*.py: each layer's rotary embedding has its own buffers; Gemma's makes them
-/// in the first forward.
-void move_buffers(const Run& run, Network& network) {
+/// in the first forward. The hook of a quantized model's root moves tensor by tensor with set_module_tensor_to_device,
+/// which empties the cache each time.
+void move_buffers(const Run& run, Network& network, bool by_hook) {
+    const auto moved = [&] {
+        if (by_hook) run.session.recorder.empty_cache();
+    };
+    moved();  // the parameters, which are in place
     if (family_of(run.spec.model_type).old_rotary == OldRotary::late_frequencies) return;
     const std::int64_t width = run.spec.head_dim;
     for (std::size_t i = 0; i < network.layers.size(); ++i) {
         network.buffers.push_back(empty(run.session, {width / 2}, DType::float32, Op::to_copy));
-        for (int table = 0; table < 2; ++table)
+        moved();
+        for (int table = 0; table < 2; ++table) {
             network.rotary_caches.push_back(
                 empty(run.session, {run.spec.max_position_embeddings, width}, run.plan.load.dtype, Op::to_copy));
+            moved();
+        }
     }
 }
 
@@ -65,7 +73,7 @@ void dispatch(const Run& run, Network& network) {
     std::vector<const Linear*> all;
     for (const Linear* l : linears(network)) all.push_back(l);
     state_dict(run.session, all);
-    move_buffers(run, network);
+    move_buffers(run, network, hooks);
     if (hooks) attach_hooks(run.session, network);
 }
 
@@ -76,7 +84,10 @@ Network load_by_module(const Run& run) {
         throw Error(ErrorKind::unsupported, "load.shard_size", "files of other sizes are not supported yet",
                     "leave it out");
     Network network = make_network(run.spec);
-    for (const Entry& e : checkpoint_entries(run, network)) load_entry(run, network, e);
+    for (const Entry& e : checkpoint_entries(run, network)) {
+        load_entry(run, network, e);
+        if (!e.packed && !e.of_packed && run.stack.loader_empties_cache()) run.session.recorder.empty_cache();
+    }
     if (network.tied) network.head.weight = network.embed.weight;
     dispatch(run, network);
     return network;

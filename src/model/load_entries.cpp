@@ -56,7 +56,7 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     const auto add_linear = [&](Linear& l) {
         const engine::Dims sizes = l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in};
         out.push_back({l.name + ".weight", sizes, &l.weight, choice.converts(l) ? &l : nullptr});
-        if (l.has_bias) out.push_back({l.name + ".bias", {l.out}, &l.bias});
+        if (l.has_bias) out.push_back({l.name + ".bias", {l.out}, &l.bias, nullptr, choice.converts(l)});
     };
     const auto add_norm = [&out](Norm& norm) {
         out.push_back({norm.name + ".weight", {norm.width}, &norm.weight});

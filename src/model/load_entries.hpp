@@ -14,6 +14,7 @@ struct Entry {
     engine::Dims sizes;
     Tensor* place = nullptr;
     Linear* packed = nullptr;  ///< quantized on the way
+    bool of_packed = false;    ///< the bias of a layer that is quantized
 };
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.

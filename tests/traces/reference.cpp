@@ -33,16 +33,17 @@ bool within(std::int64_t a, std::int64_t b, double share) {
 }
 
 void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& out) {
-    std::map<std::string, const WindowLevels*> ours;
-    for (const WindowLevels& w : timeline.windows) ours[name_of(w.phase)] = &w;
     out.windows = trace.windows.size();
+    std::size_t next = 0;  // names may repeat (trl's trainer has several windows "trainer"), so windows pair in order
     for (const TracedWindow& t : trace.windows) {
-        const auto found = ours.find(t.name);
-        if (found == ours.end()) {
+        std::size_t at = next;
+        while (at < timeline.windows.size() && name_of(timeline.windows[at].phase) != t.name) ++at;
+        if (at == timeline.windows.size()) {
             out.differing.push_back(fmt::format("{}: missing", t.name));
             continue;
         }
-        const WindowLevels& w = *found->second;
+        next = at + 1;
+        const WindowLevels& w = timeline.windows[at];
         if (w.peak.requested == t.requested_peak && w.end.requested == t.requested_end)
             ++out.requested_equal;
         else
@@ -50,7 +51,8 @@ void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& o
                                                 w.end.requested - t.requested_end));
         out.allocated_close +=
             within(w.peak.allocated, t.allocated_peak, 0.001) && within(w.end.allocated, t.allocated_end, 0.001);
-        out.reserved_close += within(w.peak.reserved, t.reserved_peak, 0.01);
+        out.allocated_equal += w.peak.allocated == t.allocated_peak && w.end.allocated == t.allocated_end;
+        out.reserved_equal += w.peak.reserved == t.reserved_peak && w.end.reserved == t.reserved_end;
     }
 }
 
@@ -73,7 +75,8 @@ Comparison compare(const Trace& trace) {
         const Timeline t = timeline(job.model, job.plan, job.stack, job.device);
         compare_windows(trace, t, out);
         const std::string oom = t.out_of_memory ? name_of(t.windows[t.out_of_memory->window].phase) : "";
-        if (oom != trace.oom_window)
+        out.outcome_equal = oom == trace.oom_window;
+        if (!out.outcome_equal)
             out.differing.push_back(fmt::format("out of memory in \"{}\", traced in \"{}\"", oom, trace.oom_window));
     } catch (const Error& e) {
         (e.kind() == ErrorKind::unsupported ? out.unsupported : out.refused) = true;

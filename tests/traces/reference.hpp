@@ -35,7 +35,9 @@ struct Comparison {
     std::size_t windows = 0;
     std::size_t requested_equal = 0;  ///< peak and end equal to the byte
     std::size_t allocated_close = 0;  ///< peak and end within 0.1 %
-    std::size_t reserved_close = 0;   ///< peak within 1 %
+    std::size_t allocated_equal = 0;  ///< peak and end equal to the byte
+    std::size_t reserved_equal = 0;   ///< peak and end equal to the byte
+    bool outcome_equal = false;       ///< both complete, or both run out of memory in the same window
     std::vector<std::string> differing;
 };
 
