@@ -76,7 +76,8 @@ void run_epoch(Trainer& trainer) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
-    // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate utils/memory.py).
+    // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate
+    // utils/memory.py).
     session.recorder.empty_cache();
     Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(run, network)), {}, {}};
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.

@@ -18,15 +18,12 @@ struct Counts {
 };
 
 constexpr std::pair<const char*, std::size_t Counts::*> kColumns[] = {
-    {"windows", &Counts::windows},
-    {"requested", &Counts::requested},
-    {"allocated_close", &Counts::allocated_close},
-    {"allocated", &Counts::allocated},
-    {"reserved", &Counts::reserved},
+    {"windows", &Counts::windows},     {"requested", &Counts::requested}, {"allocated_close", &Counts::allocated_close},
+    {"allocated", &Counts::allocated}, {"reserved", &Counts::reserved},
 };
 
 Counts counts_of(const Comparison& c) {
-    return {c.windows,         c.requested_equal, c.allocated_close,         c.allocated_equal,
+    return {c.windows,        c.requested_equal, c.allocated_close,         c.allocated_equal,
             c.reserved_equal, c.outcome_equal,   c.unsupported || c.refused};
 }
 
