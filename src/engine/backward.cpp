@@ -13,19 +13,6 @@
 namespace vramfit::engine {
 
 namespace {
-class Task;
-}
-
-/// What one run of the engine knows about a node: gradients that have arrived, gradients still to come.
-struct TaskState {
-    Node* node = nullptr;
-    const void* owner = nullptr;  ///< the run
-    int missing = 0;
-    Grads buffer;
-    TaskState* outer = nullptr;  ///< the state of an enclosing run (reentrant checkpointing)
-};
-
-namespace {
 
 constexpr std::uint64_t kFirst = std::numeric_limits<std::uint64_t>::max();
 
@@ -36,7 +23,7 @@ class Task {
     ~Task() {
         for (TaskState* s : states_) {
             s->node->task = s->outer;
-            delete s;
+            session_.task_states.recycle(s);
         }
     }
     Task(const Task&) = delete;
@@ -46,7 +33,7 @@ class Task {
 
     TaskState& state(Node* node) {
         if (!knows(node)) {
-            auto* s = new TaskState;
+            TaskState* s = session_.task_states.make();
             s->node = node;
             s->owner = this;
             s->outer = node->task;

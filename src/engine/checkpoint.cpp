@@ -85,7 +85,7 @@ Tensor checkpoint_non_reentrant(Unit unit, const Tensor& hidden) {
 }
 
 Ref<Holder> pack(CheckpointFrame& frame) {
-    Ref<Holder> holder(new Holder);
+    Ref<Holder> holder(frame.session->holders.make());
     holder->frame = Ref<CheckpointFrame>(&frame);
     holder->index = frame.holders.size();
     frame.holders.push_back(holder.get());
@@ -125,8 +125,9 @@ void drop(CheckpointFrame* frame) {
 void hold(Holder* holder) { ++holder->refs; }
 void drop(Holder* holder) {
     if (--holder->refs > 0) return;
-    holder->frame->holders[holder->index] = nullptr;
-    delete holder;
+    const Ref<CheckpointFrame> frame = holder->frame;
+    frame->holders[holder->index] = nullptr;
+    frame->session->holders.recycle(holder);
 }
 
 }  // namespace vramfit::engine

@@ -61,7 +61,14 @@ struct NodeState {
     virtual ~NodeState() = default;
 };
 
-struct TaskState;
+/// What one run of the engine knows about a node: gradients that have arrived, gradients still to come.
+struct TaskState {
+    Node* node = nullptr;
+    const void* owner = nullptr;  ///< the run
+    int missing = 0;
+    Grads buffer;
+    TaskState* outer = nullptr;  ///< the state of an enclosing run (reentrant checkpointing)
+};
 
 struct Node {
     std::uint32_t refs = 0;

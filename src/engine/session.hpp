@@ -54,6 +54,8 @@ class Session {
     Pool<Storage> storages;
     Pool<TensorImpl> tensors;
     Pool<Node> nodes;
+    Pool<Holder> holders;
+    Pool<TaskState> task_states;
 
     Recorder recorder;
     const Stack& stack;
