@@ -35,6 +35,7 @@ namespace vramfit::engine {
     X(mean, "aten::mean")                                                   \
     X(sum, "aten::sum")                                                     \
     X(reduce_scratch, "reduction scratch")                                  \
+    X(min, "aten::min")                                                     \
     X(max, "aten::max")                                                     \
     X(maximum, "aten::maximum")                                             \
     X(cumsum, "aten::cumsum")                                               \
@@ -85,6 +86,8 @@ namespace vramfit::engine {
     X(foreach_add, "aten::_foreach_add")                                    \
     X(flash_forward, "aten::_flash_attention_forward")                      \
     X(flash_backward, "aten::_flash_attention_backward")                    \
+    X(flash_attn_forward, "flash_attn forward")                             \
+    X(flash_attn_backward, "flash_attn backward")                           \
     X(efficient_forward, "aten::_efficient_attention_forward")              \
     X(efficient_backward, "aten::_efficient_attention_backward")            \
     X(cudnn_forward, "aten::_scaled_dot_product_cudnn_attention")           \

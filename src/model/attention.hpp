@@ -1,4 +1,4 @@
-// The attention interface of transformers: eager and sdpa.
+// The attention interface of transformers: eager, sdpa and flash_attention_2.
 #pragma once
 
 #include "model/context.hpp"
@@ -9,17 +9,21 @@ namespace vramfit::model {
 /// end.
 struct Attended {
     Tensor output;
-    Tensor weights;  ///< undefined with sdpa
+    Tensor weights;  ///< undefined but for eager
 };
 
 /// ALL_ATTENTION_FUNCTIONS[implementation](query, key, value, mask): q -- [B, H, S, D], k, v -- [B, Hk, S, D].
-Attended attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);
+Attended attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                const Tensor& position_ids);
 
 /// repeat_kv: [B, Hk, S, D] to [B, Hk * groups, S, D].
 Tensor repeat_kv(const Tensor& t, std::int64_t groups);
 
 /// transformers integrations/sdpa_attention.py sdpa_attention_forward.
 Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);
+/// transformers integrations/flash_attention.py flash_attention_forward: the package flash_attn, without padding.
+Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
+                           const Tensor& position_ids);
 /// transformers models/*/modeling_*.py eager_attention_forward.
 Attended eager_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);
 

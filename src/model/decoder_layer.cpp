@@ -35,7 +35,7 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
     apply_rotary(q, k, inputs.rotary);
     if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
-    auto [out, weights] = attend(run, q, k, v, mask);
+    auto [out, weights] = attend(run, q, k, v, mask, inputs.position_ids);
     out = reshape(out, {out.size(0), out.size(1), -1});
     return {forward(layer.o, out), weights};
 }

@@ -130,6 +130,9 @@ Tensor float_mask(const Request& q, const Tensor& mask) {
     return where(mask, zero, smallest);
 }
 
+/// flash_attention_mask: the host reads mask.all(), and there is no mask without padding.
+void read_none_padded(const Tensor& padding) { const Tensor all = reduce(padding, 3, false, DType::boolean, Op::all); }
+
 /// create_causal_mask or create_sliding_window_causal_mask.
 Tensor create_mask(const Request& q) {
     Tensor padding;
@@ -141,6 +144,10 @@ Tensor create_mask(const Request& q) {
         Tensor mask = boolean_mask(q, padding.defined());
         mask = float_mask(q, mask);
         return mask;
+    }
+    if (q.run.plan.load.attention == AttentionImplementation::flash_attention_2) {
+        if (padding.defined()) read_none_padded(padding);
+        return {};
     }
     if (causal_flag_is_enough(q, padding)) return {};
     return boolean_mask(q, padding.defined());

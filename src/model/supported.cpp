@@ -13,9 +13,17 @@ void refuse_unsupported(const Run& run) {
     if (plan.loop.kind == LoopKind::dpo || (plan.loop.kind == LoopKind::sft && !run.stack.sft_prepares_model()))
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported yet",
                             "\"trainer\" is transformers' own; trl 0.8's SFTTrainer is supported"});
-    if (plan.load.attention == AttentionImplementation::flash_attention_2)
-        problems.push_back({"load.attn_implementation", "the package flash_attn is not supported yet",
-                            "sdpa takes PyTorch's own copy of the kernels"});
+    if (plan.load.attention == AttentionImplementation::flash_attention_2) {
+        if (run.stack.layers_make_rotary_tables())
+            problems.push_back({"load.attn_implementation",
+                                "the package flash_attn is not supported yet with transformers before 4.45",
+                                "sdpa takes PyTorch's own copy of the kernels"});
+        const AttentionMask mask = plan.batch.attention_mask;
+        if (mask != AttentionMask::absent && mask != AttentionMask::ones)
+            problems.push_back({"batch.attention_mask",
+                                "the package flash_attn packs the tokens of padded rows: how many there are is not known",
+                                "\"ones\" or \"absent\", or sdpa"});
+    }
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 

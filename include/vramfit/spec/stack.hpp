@@ -46,6 +46,9 @@ struct Stack {
     bool whole_slices_are_nodes() const;                     ///< a literal `:` in a subscript stands on the tape
     bool cub_is_3() const;                                   ///< tunings and tile states of cub's device algorithms
 
+    // flash_attn
+    bool flash_attn_counts_processors_twice() const;  ///< when it decides over how many parts the keys are split
+
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself

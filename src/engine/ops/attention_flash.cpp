@@ -69,16 +69,16 @@ std::int64_t num_splits_heuristic(std::int64_t batch_heads_m, std::int64_t sms, 
     return 1;
 }
 
-/// flash_api.cpp set_params_splitkv, without dropout.
-std::int64_t splits(const Session& session, std::int64_t B, std::int64_t H, std::int64_t Sq, std::int64_t Sk,
-                    std::int64_t D) {
+}  // namespace
+
+std::int64_t flash_splits(std::int64_t processors, const Tensor& query, std::int64_t keys) {
+    const std::int64_t D = query.size(3);
     const std::int64_t block_n = D <= 64 ? 256 : (D <= 128 ? 128 : 64);
-    const std::int64_t n_blocks = ceil_div(Sk, block_n);
-    const std::int64_t m_blocks = ceil_div(Sq, 64);
-    return num_splits_heuristic(B * H * m_blocks, session.device.multiprocessors * 2, n_blocks, 128);
+    const std::int64_t n_blocks = ceil_div(keys, block_n);
+    const std::int64_t m_blocks = ceil_div(query.size(1), 64);
+    return num_splits_heuristic(query.size(0) * query.size(2) * m_blocks, processors, n_blocks, 128);
 }
 
-}  // namespace
 
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
     Session& session = query.session();
@@ -95,7 +95,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
     const Tensor out =
         empty_strided(session, q.sizes(), preserved_strides(q.sizes(), q.strides()), q.dtype(), Op::flash_forward);
     const Tensor lse = empty(session, {B, H, S}, DType::float32, Op::flash_forward);
-    const std::int64_t n = dropout > 0 ? 1 : splits(session, B, H, S, key.size(2), D);
+    const std::int64_t n = dropout > 0 ? 1 : flash_splits(session.device.multiprocessors * 2, q, key.size(2));
     Tensor lse_accum, out_accum;
     if (session.decide("flash splits", n) > 1) {
         lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_forward);
