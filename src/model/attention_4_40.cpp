@@ -1,4 +1,4 @@
-// transformers 4.40.2 models/{llama,gemma,mistral,qwen2}/modeling_*.py: the attention classes `eager` and `sdpa`.
+// transformers 4.40.2 models/{llama,gemma,mistral,qwen2}/modeling_*.py: the three attention classes.
 #include "model/attention.hpp"
 
 #include <utility>
@@ -6,8 +6,10 @@
 #include "engine/ops/attention.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
+#include "engine/ops/flash_attn.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/view.hpp"
 #include "model/decoder_4_40.hpp"
@@ -70,6 +72,23 @@ Tensor sdpa(const Run& run, Tensor& q, Tensor& k, Tensor& v, const Tensor& whole
     return contiguous(transpose(out, 1, 2));
 }
 
+/// MistralFlashAttention2.forward and Qwen2's: the host reads the highest position.
+void read_last_position(const Tensor& position_ids) {
+    const Tensor last = select(position_ids, 1);
+    const Tensor highest = reduce(last, 1, false, DType::int64, Op::max);
+}
+
+/// *FlashAttention2.forward from the cast of float32 on, and _flash_attention_forward without padding.
+Tensor flash(const Run& run, Tensor& q, Tensor& k, Tensor& v) {
+    if (q.dtype() == DType::float32) {
+        const DType dtype = run.session.autocast.enabled ? run.session.autocast.dtype : run.plan.load.dtype;
+        q = to(q, dtype);
+        k = to(k, dtype);
+        v = to(v, dtype);
+    }
+    return flash_attn_func(transpose(q, 1, 2), transpose(k, 1, 2), transpose(v, 1, 2), run.spec.attention_dropout);
+}
+
 }  // namespace
 
 Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
@@ -80,16 +99,23 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
     q = heads_first(run, q);
     k = heads_first(run, k);
     v = heads_first(run, v);
-    const Rotary tables = rotary_4_40(family, layer, v, inputs);
+    const bool is_flash = run.plan.load.attention == AttentionImplementation::flash_attention_2;
+    const bool tables_by_position = family.old_rotary == OldRotary::tables;
+    if (is_flash && tables_by_position) read_last_position(inputs.position_ids);
+    const Rotary tables = rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
     rotate(family, q, k, tables, inputs.position_ids);
     if (inputs.cache) inputs.cache->keep(layer, k, v);
     const std::int64_t groups = q.size(1) / k.size(1);
-    k = repeat_kv(k, groups);
-    v = repeat_kv(v, groups);
+    if (!is_flash || tables_by_position) {  // llama's and gemma's leave the groups to the kernel
+        k = repeat_kv(k, groups);
+        v = repeat_kv(v, groups);
+    }
     const Tensor& mask = inputs.masks.full;
     const bool is_eager = run.plan.load.attention == AttentionImplementation::eager;
     Tensor weights;
-    Tensor out = is_eager ? eager(run, q, k, v, mask, weights) : sdpa(run, q, k, v, mask);
+    Tensor out = is_flash   ? flash(run, q, k, v)
+                 : is_eager ? eager(run, q, k, v, mask, weights)
+                            : sdpa(run, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});
     return forward(layer.o, out);
 }

@@ -21,6 +21,7 @@ Tensor decoder_4_40(const Run& run, const Network& network, const Batch& batch, 
     LayerInputs inputs;
     inputs.network = &network;
     inputs.position_ids = unsqueeze(positions, 0);
+    if (cache && family.converts_masks) look_for_right_padding(run, batch);
     inputs.masks.full = mask_4_40(run, family, embedded, batch, positions);
     inputs.cache = cache;
     Tensor hidden = embedded;

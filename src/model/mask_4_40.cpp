@@ -99,11 +99,27 @@ Tensor converted_mask(const Run& run, DType dtype, const Batch& batch, std::opti
     return mask;
 }
 
+/// `0 in attention_mask`: (mask == 0).any(), read by the host.
+void look_for_zeros(const Tensor& padding) {
+    const Tensor zeros = compare(Op::eq, padding);
+    const Tensor any = reduce(zeros, 3, false, DType::boolean, Op::any);
+}
+
 }  // namespace
+
+void look_for_right_padding(const Run& run, const Batch& batch) {
+    if (run.plan.load.attention != AttentionImplementation::flash_attention_2 || !batch.attention_mask.defined()) return;
+    const GradMode no_grad(run.session, false);
+    const Tensor count = sum_all(select(batch.attention_mask, 1));
+}
 
 Tensor mask_4_40(const Run& run, const Family& family, const Tensor& embedded, const Batch& batch,
                  const Tensor& positions) {
     const GradMode no_grad(run.session, false);
+    if (run.plan.load.attention == AttentionImplementation::flash_attention_2) {
+        if (batch.attention_mask.defined()) look_for_zeros(batch.attention_mask);
+        return {};
+    }
     const auto window = family.converts_masks ? run.spec.sliding_window : std::nullopt;
     if (run.plan.load.attention != AttentionImplementation::eager &&
         causal_flag_is_enough(run, batch.attention_mask, window, batch.input_ids.size(1)))

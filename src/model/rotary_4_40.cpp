@@ -36,9 +36,9 @@ void grow_tables(const Network& network, std::size_t layer, const Tensor& value)
     network.rotary_caches[2 * layer + 1] = table(sin(emb));
 }
 
-Rotary slices_of_tables(const DecoderLayer& layer, const Tensor& value, const Network& network) {
+Rotary slices_of_tables(const DecoderLayer& layer, const Tensor& value, const Network& network, std::int64_t further) {
     const auto i = static_cast<std::size_t>(layer.index);
-    const std::int64_t length = value.size(2);
+    const std::int64_t length = value.size(2) + further;
     if (value.session().decide("rotary tables grow", length > network.rotary_caches[2 * i].size(0)))
         grow_tables(network, i, value);
     const Tensor cosine = to(slice(network.rotary_caches[2 * i], 0, 0, length), value.dtype());
@@ -48,10 +48,11 @@ Rotary slices_of_tables(const DecoderLayer& layer, const Tensor& value, const Ne
 
 }  // namespace
 
-Rotary rotary_4_40(const Family& family, const DecoderLayer& layer, const Tensor& value, const LayerInputs& inputs) {
+Rotary rotary_4_40(const Family& family, const DecoderLayer& layer, const Tensor& value, const LayerInputs& inputs,
+                   std::int64_t further) {
     Session& session = value.session();
     const Network& network = *inputs.network;
-    if (family.old_rotary == OldRotary::tables) return slices_of_tables(layer, value, network);
+    if (family.old_rotary == OldRotary::tables) return slices_of_tables(layer, value, network, further);
     const GradMode no_grad(session, false);
     const auto i = static_cast<std::size_t>(layer.index);
     if (network.buffers.size() <= i) network.buffers.push_back(gemma_frequencies(session, value.size(3) / 2));

@@ -14,10 +14,6 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported yet",
                             "\"trainer\" is transformers' own; trl 0.8's SFTTrainer is supported"});
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {
-        if (run.stack.layers_make_rotary_tables())
-            problems.push_back({"load.attn_implementation",
-                                "the package flash_attn is not supported yet with transformers before 4.45",
-                                "sdpa takes PyTorch's own copy of the kernels"});
         const AttentionMask mask = plan.batch.attention_mask;
         if (mask != AttentionMask::absent && mask != AttentionMask::ones)
             problems.push_back({"batch.attention_mask",
