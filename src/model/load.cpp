@@ -31,9 +31,6 @@ void refuse_unsupported(const LoadPlan& plan) {
     if (!plan.on_device && !plan.quantization)
         throw Error(ErrorKind::unsupported, "load.device_map", "loading in host memory is not supported yet",
                     "load onto the card: {\"\": 0}");
-    if (plan.resize_token_embeddings)
-        throw Error(ErrorKind::unsupported, "load.resize_token_embeddings", "resizing is not supported yet",
-                    "give the vocabulary's size in the model");
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The loader of transformers 4.x (modeling_utils.py _load_state_dict_into_meta_model) and accelerate's dispatch_model.
+#include <algorithm>
+
 #include "engine/session.hpp"
 #include "model/family.hpp"
 #include "model/load_entries.hpp"
@@ -77,14 +79,35 @@ void dispatch(const Run& run, Network& network) {
     if (hooks) attach_hooks(run.session, network);
 }
 
+/// Files of at most `shard_size` bytes, filled in the order of modules; the tensors of a published file stand in order
+/// of name.
+std::vector<Entry> by_file(std::vector<Entry> entries, const LoadPlan& plan) {
+    if (!plan.shard_size) return entries;
+    const auto sort_file = [&](std::size_t first, std::size_t last) {
+        std::sort(entries.begin() + static_cast<std::ptrdiff_t>(first),
+                  entries.begin() + static_cast<std::ptrdiff_t>(last),
+                  [](const Entry& a, const Entry& b) { return a.name < b.name; });
+    };
+    std::size_t first = 0;
+    std::int64_t filled = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const std::int64_t bytes = size_of(numel_of(entries[i].sizes), plan.dtype).count;
+        if (filled > 0 && filled + bytes > plan.shard_size->count) {
+            sort_file(first, i);
+            first = i;
+            filled = 0;
+        }
+        filled += bytes;
+    }
+    sort_file(first, entries.size());
+    return entries;
+}
+
 }  // namespace
 
 Network load_by_module(const Run& run) {
-    if (run.plan.load.shard_size)
-        throw Error(ErrorKind::unsupported, "load.shard_size", "files of other sizes are not supported yet",
-                    "leave it out");
     Network network = make_network(run.spec);
-    for (const Entry& e : checkpoint_entries(run, network)) {
+    for (const Entry& e : by_file(checkpoint_entries(run, network), run.plan.load)) {
         load_entry(run, network, e);
         if (!e.packed && !e.of_packed && run.stack.loader_empties_cache()) run.session.recorder.empty_cache();
     }

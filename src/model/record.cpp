@@ -5,6 +5,7 @@
 #include "model/load.hpp"
 #include "model/loops.hpp"
 #include "model/prepare.hpp"
+#include "model/resize.hpp"
 #include "model/sft_2024.hpp"
 #include "model/supported.hpp"
 
@@ -42,12 +43,18 @@ void adapt(const Run& run, Network& network) {
     session.recorder.mark("after_adapter");
 }
 
-void run_all(const Run& run) {
-    refuse_unsupported(run);
-    Session& session = run.session;
-    const TrainPlan& plan = run.plan;
+void run_all(const Run& stored) {
+    refuse_unsupported(stored);
+    Session& session = stored.session;
+    const TrainPlan& plan = stored.plan;
     session.recorder.begin({PhaseKind::load});
-    Network network = load(run);
+    Network network = load(stored);
+    ModelSpec spec = stored.spec;
+    const Run run{session, spec, plan, stored.stack};
+    if (plan.load.resize_token_embeddings) {
+        spec.vocab_size = *plan.load.resize_token_embeddings;
+        resize_token_embeddings(run, network);
+    }
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)

@@ -53,6 +53,7 @@ struct Stack {
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
     bool loader_sorts_tensors() const;                ///< and warms up the allocator; before, modules' order
+    bool resizing_keeps_embedding_module() const;     ///< and frees its old rows before the head gets new ones
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool layers_make_rotary_tables() const;           ///< decoders as they were before the one rotary module
