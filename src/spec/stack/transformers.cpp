@@ -25,7 +25,7 @@ bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 
 bool Stack::loader_sorts_tensors() const { return transformers >= Version{5, 0, 0}; }
 
 // modeling_utils.py _get_resized_embeddings: old_embeddings.weight.data = new_embeddings.weight.data.
-bool Stack::resizing_keeps_embedding_module() const { return transformers >= Version{4, 41, 0}; }
+bool Stack::resizing_keeps_embedding_module() const { return transformers >= Version{4, 43, 0}; }
 
 // modeling_utils.py _load_state_dict_into_meta_model calls accelerate's set_module_tensor_to_device up to 4.49, and
 // that ends with torch.cuda.empty_cache() (accelerate 0.29 to 1.15 utils/modeling.py).
