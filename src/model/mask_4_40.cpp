@@ -108,7 +108,8 @@ void look_for_zeros(const Tensor& padding) {
 }  // namespace
 
 void look_for_right_padding(const Run& run, const Batch& batch) {
-    if (run.plan.load.attention != AttentionImplementation::flash_attention_2 || !batch.attention_mask.defined()) return;
+    if (run.plan.load.attention != AttentionImplementation::flash_attention_2 || !batch.attention_mask.defined())
+        return;
     const GradMode no_grad(run.session, false);
     const Tensor count = sum_all(select(batch.attention_mask, 1));
 }

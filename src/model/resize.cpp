@@ -28,8 +28,7 @@ void resize_token_embeddings(const Run& run, Network& network) {
     if (run.stack.resizing_keeps_embedding_module()) old_embedding.reset();
     Tensor old_head = network.head.weight;
     network.head.weight = resized(old_head);
-    if (network.head.has_bias)
-        network.head.bias = empty(run.session, {rows}, network.head.bias.dtype(), Op::loader);
+    if (network.head.has_bias) network.head.bias = empty(run.session, {rows}, network.head.bias.dtype(), Op::loader);
     old_embedding.reset();
 }
 

@@ -16,9 +16,10 @@ void refuse_unsupported(const Run& run) {
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {
         const AttentionMask mask = plan.batch.attention_mask;
         if (mask != AttentionMask::absent && mask != AttentionMask::ones)
-            problems.push_back({"batch.attention_mask",
-                                "the package flash_attn packs the tokens of padded rows: how many there are is not known",
-                                "\"ones\" or \"absent\", or sdpa"});
+            problems.push_back(
+                {"batch.attention_mask",
+                 "the package flash_attn packs the tokens of padded rows: how many there are is not known",
+                 "\"ones\" or \"absent\", or sdpa"});
     }
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }

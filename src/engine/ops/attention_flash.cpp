@@ -79,7 +79,6 @@ std::int64_t flash_splits(std::int64_t processors, const Tensor& query, std::int
     return num_splits_heuristic(query.size(0) * query.size(2) * m_blocks, processors, n_blocks, 128);
 }
 
-
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
     Session& session = query.session();
     Ref<Node> node;

@@ -23,8 +23,7 @@ void check_package_takes(const Tensor& query) {
         what = "the package flash_attn takes fp16 and bf16 only";
     else if (query.size(-1) > kWidestHead)
         what = "the package flash_attn takes heads up to 256 wide";
-    if (!what.empty())
-        throw Error(ErrorKind::unsupported, "load.attn_implementation", what, "sdpa, eager");
+    if (!what.empty()) throw Error(ErrorKind::unsupported, "load.attn_implementation", what, "sdpa, eager");
 }
 
 /// head_size_rounded.
@@ -95,8 +94,7 @@ Tensor flash_attn_func(const Tensor& query, const Tensor& key, const Tensor& val
     const std::int64_t n = dropout > 0 ? 1 : flash_splits(session.device.multiprocessors * per_processor, q, k.size(1));
     if (session.decide("flash_attn splits", n) > 1) {
         const Tensor lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_attn_forward);
-        const Tensor out_accum =
-            empty(session, {n, B, H, S, head_rounded(D)}, DType::float32, Op::flash_attn_forward);
+        const Tensor out_accum = empty(session, {n, B, H, S, head_rounded(D)}, DType::float32, Op::flash_attn_forward);
     }
     const Tensor state = empty(session, {2}, DType::int64, Op::flash_attn_forward);
     const Tensor result = padded ? narrowed(out, width) : out;
