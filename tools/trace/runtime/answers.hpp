@@ -1,0 +1,11 @@
+// What the host reads from the device: nothing was computed, so the tracer says it or it is zero.
+#pragma once
+
+#include <cstddef>
+
+namespace nodevice {
+
+/// Fills `to` with what a read of `bytes` bytes finds.
+void answer(void* to, std::size_t bytes);
+
+}  // namespace nodevice

@@ -1,0 +1,1 @@
+"""Imported by models with vision."""

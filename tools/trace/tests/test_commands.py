@@ -1,0 +1,107 @@
+"""What the commands compute, without the libraries: python3 -m unittest discover -s tools/trace/tests -t tools/trace."""
+from __future__ import annotations
+
+import json
+import unittest
+
+from vramfit_trace import data
+from vramfit_trace.cards import CARDS, card_named
+from vramfit_trace.compare import compare, first_event
+from vramfit_trace.families import FAMILIES
+from vramfit_trace.job import JobError, complete, read_job
+from vramfit_trace.space import draw
+from vramfit_trace.worker import history
+
+MODEL = {"model_type": "llama"}
+
+
+def window(name: str, *levels: int) -> dict:
+    """A window of a trace with one peak and end in every level."""
+    peak, end = levels
+    return {"name": name, "peak": peak, "end": end, "allocated": {"peak": peak, "end": end}, "reserved": {"peak": peak, "end": end}}
+
+
+def answer(name: str, *levels: int) -> dict:
+    """The same window of a timeline."""
+    level = {"peak": levels[0], "end": levels[1]}
+    return {"name": name, "requested": level, "allocated": level, "reserved": level}
+
+
+def trace(windows: list[dict], events: list | None = None, **model: object) -> dict:
+    return {"job": complete({"model": MODEL | model}), "outcome": {"oom": None, "retries": 0}, "windows": windows, "events": events or []}
+
+
+class Jobs(unittest.TestCase):
+    def test_defaults_are_filled_in(self) -> None:
+        job = read_job(json.dumps({"model": MODEL, "loop": {"steps": 3}}))
+        self.assertEqual((job["loop"]["steps"], job["loop"]["kind"], job["load"]["dtype"]), (3, "trainer", "bfloat16"))
+
+    def test_unknown_keys_and_choices_are_refused(self) -> None:
+        for wrong in (
+                {"modle": MODEL}, {"load": {"dtyp": 1}}, {"loop": {"kind": "grpo"}}, {"environment": {"LD_PRELOAD": "x"}}, {"card": "a"}):
+            with self.assertRaises(JobError):
+                complete({"model": MODEL, **wrong})
+
+    def test_a_card_can_be_spelled_out(self) -> None:
+        self.assertEqual(card_named(CARDS["t4"].text()), CARDS["t4"])
+
+
+class Histories(unittest.TestCase):
+    ENTRIES = [{"action": "segment_alloc", "addr": 1, "size": 2097152}, {"action": "alloc", "addr": 1, "size": 100},
+               {"action": "alloc", "addr": 2, "size": 600}, {"action": "free_completed", "addr": 1, "size": 512},
+               {"action": "alloc", "addr": 1, "size": 50}, {"action": "free_completed", "addr": 2, "size": 600}]
+
+    def test_windows_end_where_the_allocator_had_made_so_many_calls(self) -> None:
+        found = history.read(self.ENTRIES, [0, 2, 5], stop=False)
+        self.assertEqual([event[0] for event in found.events if event[1] != "segment_alloc"], [1, 1, 2, 2, 2])
+        self.assertEqual(found.events[3], [2, "free", 1, 100])
+        levels = history.requested(found.events, 3)
+        self.assertEqual([(level.peak, level.end) for level in levels], [(0, 0), (700, 700), (700, 50)])
+        self.assertEqual((levels[1].peak_rounded, levels[2].end_rounded), (1536, 512))
+
+    def test_what_came_after_the_end_is_left_out(self) -> None:
+        self.assertEqual(len(history.read(self.ENTRIES, [0, 2], stop=True).allocations()), 2)
+
+
+class Comparisons(unittest.TestCase):
+    def test_windows_pair_in_order(self) -> None:
+        traced = trace([window("trainer", 1, 1), window("adapters", 2, 2), window("trainer", 3, 3)])
+        ours = {"windows": [answer("trainer", 1, 1), answer("adapters", 2, 2), answer("trainer", 3, 4)]}
+        found = compare(traced, ours)
+        self.assertEqual((found.windows, found.equal["requested"], found.exact), (3, 2, False))
+        self.assertIn("requested peak +0 of 3, end +1 of 3", found.differences[0].text())
+
+    def test_the_peak_of_a_threaded_load_may_differ(self) -> None:
+        ours = {"windows": [answer("load", 1009, 900)]}
+        self.assertTrue(compare(trace([window("load", 1000, 900)], num_experts=8), ours).exact)
+        self.assertFalse(compare(trace([window("load", 1000, 900)]), ours).exact)
+
+    def test_outcomes_are_compared(self) -> None:
+        refused = {**trace([]), "outcome": {"refused": "ValueError: no"}}
+        self.assertTrue(compare(refused, {"refused": "unsupported", "status": 3}).exact)
+        self.assertFalse(compare(trace([]), {"refused": "unsupported", "status": 3}).exact)
+
+    def test_the_first_event_that_differs(self) -> None:
+        events = [[0, "alloc", 1, 8, {"op": "aten::mm", "inputs": [[[2, 2], "bfloat16"]]}],
+                  [0, "alloc", 2, 9], [0, "free", 1, 8], [0, "free", 2, 9]]
+        swapped = [[0, "alloc", 0, 8, {"op": "aten::mm"}], [0, "alloc", 1, 9], [0, "free", 1, 9], [0, "free", 0, 8]]
+        traced = trace([window("start", 17, 0)], events)
+        self.assertEqual(first_event(traced, {"windows": [answer("start", 17, 0)], "events": swapped}), "")
+        other = [[0, "alloc", 0, 16, {"op": "aten::mm", "shape": [2, 2], "dtype": "float32"}], *swapped[1:]]
+        text = first_event(traced, {"windows": [answer("start", 17, 0)], "events": other})
+        self.assertIn("> traced   +8 aten::mm, [2, 2] bfloat16\n> vramfit  +16 aten::mm, -> [2, 2] float32", text)
+
+
+class Walks(unittest.TestCase):
+    def test_the_same_number_draws_the_same_job_and_each_is_well_formed(self) -> None:
+        for number in range(200):
+            job = draw(1, number, "hf-2026-11", FAMILIES, [])
+            self.assertEqual(job, draw(1, number, "hf-2026-11", FAMILIES, []))
+            complete(job)
+
+    def test_the_compact_form(self) -> None:
+        self.assertEqual(data.compact("x", trace([window("start", 1, 2)]))["windows"], [["start", 1, 2, 1, 2, 1, 2]])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,138 @@
+"""The commands."""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from . import data
+from .cards import CARDS
+from .compare import compare, first_event
+from .families import FAMILIES
+from .job import Job, JobError, read_job
+from .prediction import PredictionError, timeline
+from .tracing import TraceError, Tracer
+from .walk import Walk, jobs_of, row_text, summary
+
+
+def tracer_of(flags: argparse.Namespace) -> Tracer:
+    return Tracer(flags.python, flags.real, flags.cache, flags.time_limit)
+
+
+def read(path: Path, card: str | None = None) -> Job:
+    job = read_job(sys.stdin.read() if str(path) == "-" else path.read_text())
+    return {**job, "card": card} if card else job
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Traces a job."""
+    trace = tracer_of(flags).trace(read(flags.job, flags.card), flags.events, flags.log)
+    text = json.dumps(trace)
+    if flags.out:
+        flags.out.write_text(text)
+    else:
+        print(text)
+    return 0
+
+
+def compare_traces(flags: argparse.Namespace) -> int:
+    """Compares traces, or jobs that are traced for it, with vramfit's timeline."""
+    equal = True
+    for path in flags.trace:
+        stored = json.loads(path.read_text())
+        traced = stored.get("schema") == "vramfit.trace/1"
+        trace = stored if traced else tracer_of(flags).trace(read(path), events=True)
+        with_events = "events" in trace
+        document = timeline(flags.vramfit, trace["job"], with_events)
+        result = compare(trace, document)
+        equal = equal and result.exact
+        print(row_text({"name": path.name, **result.as_json()}))
+        for difference in result.differences[: flags.windows]:
+            print(f"  {difference.text()}")
+        if with_events and "events" in document:
+            print(first_event(trace, document, flags.context) or "  all events are equal")
+    return 0 if equal else 1
+
+
+def walk(flags: argparse.Namespace) -> int:
+    """Draws jobs, traces and compares each."""
+    unknown = set(flags.families) - set(FAMILIES)
+    if unknown:
+        raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
+    flags.folder.mkdir(parents=True, exist_ok=True)
+    jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config)
+    rows = Walk(flags.folder, tracer_of(flags), flags.vramfit).run(jobs, flags.stored)
+    print(summary(rows))
+    return 0 if all(row["exact"] for row in rows) else 1
+
+
+def write_data(flags: argparse.Namespace) -> int:
+    """Prints tests/data/traces.jsonl."""
+    files = [file for path in flags.traces for file in (path.glob("*.json") if path.is_dir() else [path])]
+    for line in data.chosen(files, set(flags.stack), set(flags.family)):
+        print(line)
+    return 0
+
+
+def add_tracing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--python", default=sys.executable, help="the Python that has the libraries of the stack (default: this one)")
+    parser.add_argument("--real", action="store_true", help="run on the machine's own GPU instead of pretending one")
+    parser.add_argument("--cache", type=Path, help="where the runtime without a device is built (default: the user's cache)")
+    parser.add_argument("--time-limit", type=float, default=1800.0, metavar="SECONDS", help="for one job (default: %(default)g)")
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--vramfit", default="vramfit", help="the program (default: the one on the PATH)")
+
+
+def parser() -> argparse.ArgumentParser:
+    """One subcommand for each function above."""
+    out = argparse.ArgumentParser(prog="trace", description="Traces the real libraries' device memory without a GPU.")
+    commands = out.add_subparsers(required=True, metavar="COMMAND")
+
+    one = commands.add_parser("run", help="trace a job", description=run.__doc__)
+    one.add_argument("job", type=Path, help="a job file, a trace (its job is traced again), or - for the standard input")
+    one.add_argument("--out", type=Path, help="the trace (default: standard output)")
+    one.add_argument("--events", action="store_true", help="also every allocation and free, with its operator")
+    one.add_argument("--card", help=f"another card than the job's: {', '.join(CARDS)}, or spelled out")
+    one.add_argument("--log", type=Path, help="what the libraries print")
+    add_tracing(one)
+    one.set_defaults(command=run)
+
+    two = commands.add_parser("compare", help="compare traces with vramfit", description=compare_traces.__doc__)
+    two.add_argument("trace", type=Path, nargs="+",
+                     help="a trace (one with events has them compared too), or a job, which is traced first")
+    two.add_argument("--windows", type=int, default=5, help="how many differing windows to print (default: %(default)d)")
+    two.add_argument("--context", type=int, default=4, help="events around the first that differs (default: %(default)d)")
+    add_program(two)
+    add_tracing(two)
+    two.set_defaults(command=compare_traces)
+
+    many = commands.add_parser("walk", help="trace and compare jobs drawn at random", description=walk.__doc__)
+    many.add_argument("folder", type=Path, help="where jobs and traces are kept; a second call goes on where the first ended")
+    many.add_argument("--count", type=int, default=10, help="jobs in all (default: %(default)d)")
+    many.add_argument("--seed", type=int, default=1)
+    many.add_argument("--stack", default="hf-2026-11", help="the name that the jobs carry; --python must have it (default: %(default)s)")
+    many.add_argument("--families", nargs="+", default=[], metavar="FAMILY", help="draw from these only")
+    many.add_argument("--config", type=Path, nargs="+", default=[], help="config.json files in place of the tiny models of their families")
+    many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
+    add_program(many)
+    add_tracing(many)
+    many.set_defaults(command=walk)
+
+    figures = commands.add_parser("data", help="print traces in the form of tests/data/traces.jsonl", description=write_data.__doc__)
+    figures.add_argument("traces", type=Path, nargs="+", help="traces, or folders of them")
+    figures.add_argument("--stack", nargs="+", default=[], help="only of these stacks")
+    figures.add_argument("--family", nargs="+", default=[], help="only of these families (model_type)")
+    figures.set_defaults(command=write_data)
+    return out
+
+
+def main() -> int:
+    flags = parser().parse_args()
+    try:
+        return int(flags.command(flags))
+    except (JobError, TraceError, PredictionError, OSError, ValueError) as error:
+        print(f"trace: {error}", file=sys.stderr)
+        return 2

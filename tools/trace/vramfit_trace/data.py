@@ -1,0 +1,25 @@
+"""Traces in the compact form that the project's tests read."""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+
+def compact(name: str, trace: dict[str, Any]) -> dict[str, Any]:
+    """Windows as [name, then peak and end of requested, allocated, reserved]; a refused job has its message and none."""
+    windows = [[w["name"], w["peak"], w["end"], w["allocated"]["peak"], w["allocated"]["end"], w["reserved"]["peak"],
+                w["reserved"]["end"]] for w in trace.get("windows", [])]
+    return {"name": name, "job": trace["job"], "outcome": trace["outcome"], "windows": windows}
+
+
+def chosen(files: Iterable[Path], stacks: set[str], families: set[str]) -> Iterator[str]:
+    """One line for each trace of a stack and family that is wanted (an empty set: all)."""
+    for path in sorted(files):
+        trace = json.loads(path.read_text())
+        job = trace["job"]
+        wanted = (not stacks or job.get("stack") in stacks) and (not families or job["model"]["model_type"] in families)
+        if wanted:
+            name = path.name.removesuffix(".json").removesuffix(".trace")
+            yield json.dumps(compact(name, trace), separators=(",", ":"))

@@ -1,0 +1,129 @@
+"""Reads a job file (schema vramfit.job/1): defaults filled in, unknown keys and choices refused."""
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+from .cards import card_named
+
+Job = dict[str, Any]
+
+
+class JobError(Exception):
+    """The job cannot be understood, or asks for what this tracer does not do."""
+
+
+SCHEMA = "vramfit.job/1"
+
+DEFAULTS: Job = {
+    "schema": SCHEMA,
+    "name": "",
+    "stack": "hf-2026-11",
+    "model": None,
+    "load": {
+        "dtype": "bfloat16",
+        "attn_implementation": "sdpa",
+        "sdpa_kernel": None,
+        "sdpa_expand_kv": None,
+        "device_map": {"": 0},
+        "gradient_checkpointing": False,
+        "shard_size": None,
+        "resize_token_embeddings": None,
+        "cast_after_adapter": None,
+        "quantization_config": None,
+    },
+    "prepare_kbit": None,
+    "peft": None,
+    "trl": {"peft_module_casting_to_bf16": False},
+    "training": {
+        "per_device_train_batch_size": 1,
+        "gradient_accumulation_steps": 1,
+        "gradient_checkpointing": False,
+        "gradient_checkpointing_kwargs": None,
+        "bf16": False,
+        "fp16": False,
+        "optim": "adamw_torch",
+        "max_grad_norm": 1.0,
+        "use_liger_kernel": False,
+    },
+    "batch": {"sequence_length": 128, "attention_mask": "ones", "labels": "copy"},
+    "loop": {
+        "kind": "trainer",
+        "steps": 2,
+        "peak_window": "process",
+        "phase_step": None,
+        "output": "until_next_forward",
+        "zero_grad": "after_step",
+        "batch": "every_step",
+        "input_require_grads": False,
+    },
+    "device": {"name": None, "vram_bytes": None, "total_bytes": None, "free_bytes": None},
+    "card": "a100",
+    "environment": {},
+}
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
+    "load.sdpa_kernel": (None, "flash", "efficient", "cudnn", "math"),
+    "load.sdpa_expand_kv": (None, "repeat_interleave"),
+    "load.device_map": ({"": 0}, None),
+    "batch.attention_mask": ("absent", "ones", "left_padded", "right_padded"),
+    "batch.labels": ("copy", "same_tensor"),
+    "loop.kind": ("trainer", "plain", "sft"),
+    "loop.output": ("until_next_forward", "until_step_end"),
+    "loop.zero_grad": ("after_step", "before_forward"),
+    "loop.batch": ("every_step", "once"),
+}
+
+#: The libraries read these; the runtime's own variables are no business of a job.
+VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_WORKSPACE_SIZE")
+
+
+def read_job(text: str) -> Job:
+    """The job of a job file, or of a trace, which carries its job."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise JobError(f"not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise JobError("a job is one JSON object")
+    return complete(document["job"] if document.get("schema") == "vramfit.trace/1" else document)
+
+
+def complete(job: Job) -> Job:
+    """The job with all defaults; sections are merged key by key."""
+    full = copy.deepcopy(DEFAULTS)
+    for key, value in job.items():
+        section = full.get(key)
+        if key not in full:
+            raise JobError(f"unknown key {key!r}")
+        if not isinstance(section, dict):
+            full[key] = value
+            continue
+        # `training` goes to a class of the libraries and `environment` to the process: they are checked there
+        unknown = set() if key in ("training", "environment") else set(value) - set(section)
+        if unknown:
+            raise JobError(f"unknown keys in {key!r}: {', '.join(sorted(unknown))}")
+        section.update(value)
+    check(full)
+    return full
+
+
+def check(job: Job) -> None:
+    """Refuses what no library would be asked about."""
+    if job["schema"] != SCHEMA:
+        raise JobError(f"the schema is {job['schema']!r}, not {SCHEMA!r}")
+    if not isinstance(job["model"], dict) or "model_type" not in job["model"]:
+        raise JobError("model must be the content of a config.json with its model_type")
+    for place, allowed in CHOICES.items():
+        section, key = place.split(".")
+        if job[section][key] not in allowed:
+            raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
+    foreign = set(job["environment"]) - set(VARIABLES)
+    if foreign:
+        raise JobError(f"environment knows only {', '.join(VARIABLES)}")
+    try:
+        card_named(job["card"])
+    except ValueError as error:
+        raise JobError(str(error)) from None

@@ -1,0 +1,33 @@
+"""Asks vramfit for the timeline of a job."""
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .job import Job
+
+#: Exit statuses of the program: answered, does not fit (answered too), not understood, not supported.
+ANSWERED = (0, 1)
+REFUSED = (2, 3)
+TIME_LIMIT = 300.0
+
+
+class PredictionError(Exception):
+    """The program neither answered nor refused."""
+
+
+def timeline(program: str, job: Job, events: bool = False) -> dict[str, Any]:
+    """The document vramfit.timeline/1, or {"refused": message, "status": 2 or 3}."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "job.json"
+        file.write_text(json.dumps(job))
+        command = [program, "timeline", "--job", str(file), "--format", "json", *["--events"] * events]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+    if done.returncode in ANSWERED and done.stdout:
+        return json.loads(done.stdout)
+    if done.returncode in REFUSED:
+        return {"refused": " ".join(done.stderr.split()), "status": done.returncode}
+    raise PredictionError(f"status {done.returncode}: {done.stderr.strip()[-500:]}")

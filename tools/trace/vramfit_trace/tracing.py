@@ -1,0 +1,62 @@
+"""Starts the worker for a job, on the runtime without a device, with the Python of a stack."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .build import runtime_for
+from .cards import card_named
+from .job import Job, JobError
+
+HERE = Path(__file__).resolve().parent.parent
+
+
+class TraceError(Exception):
+    """The worker ended without a trace."""
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """How jobs are traced: `python` has the libraries; on a `real` device nothing is pretended."""
+
+    python: str
+    real: bool = False
+    cache: Path | None = None
+    time_limit: float | None = None
+
+    def environment(self, job: Job) -> dict[str, str]:
+        """The worker's environment: the job's variables, the card, the runtime in front of CUDA's libraries."""
+        path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        out = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **job["environment"]}
+        if self.real:
+            return out
+        library = runtime_for(self.python, self.cache)
+        out["VRAMFIT_TRACE_RUNTIME"] = out["LD_PRELOAD"] = str(library)
+        out["VRAMFIT_TRACE_CARD"] = card_named(job["card"]).text()
+        out["TRITON_LIBCUDA_PATH"] = str(library.parent)
+        out["TRITON_CACHE_DIR"] = str(library.parent / "triton")
+        return out
+
+    def trace(self, job: Job, events: bool = False, log: Path | None = None) -> dict[str, Any]:
+        """The trace of a job; `log` takes what the libraries print."""
+        with tempfile.TemporaryDirectory() as folder:
+            job_file, out = Path(folder) / "job.json", Path(folder) / "trace.json"
+            job_file.write_text(json.dumps(job))
+            command = [self.python, "-m", "vramfit_trace.worker", str(job_file), str(out), *["--events"] * events]
+            try:
+                done = subprocess.run(command, env=self.environment(job), cwd=folder, capture_output=True, text=True,
+                                      timeout=self.time_limit)
+            except subprocess.TimeoutExpired:
+                raise TraceError(f"not done after {self.time_limit:g} s") from None
+            if log:
+                log.write_text(done.stdout + done.stderr)
+            if done.returncode == 2 and not out.exists():
+                raise JobError(done.stderr.strip().splitlines()[-1])
+            if done.returncode or not out.exists():
+                raise TraceError(f"the worker ended with status {done.returncode}: {done.stderr[-2000:]}")
+            return json.loads(out.read_text())

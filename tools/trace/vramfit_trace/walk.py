@@ -1,0 +1,94 @@
+"""A random walk over the space of jobs: each is traced and compared; what is done is not done again."""
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .compare import LEVELS, compare
+from .job import JobError, complete
+from .prediction import PredictionError, timeline
+from .space import draw
+from .tracing import TraceError, Tracer
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Files in `folder`: NAME.job.json, NAME.trace.json or NAME.failed.txt, NAME.log."""
+
+    folder: Path
+    tracer: Tracer
+    program: str
+
+    def trace(self, job: dict[str, Any]) -> dict[str, Any] | None:
+        """The stored trace, or a new one; None if there is none to be had."""
+        stem = self.folder / job["name"]
+        out, failed = stem.with_suffix(".trace.json"), stem.with_suffix(".failed.txt")
+        if out.exists():
+            return json.loads(out.read_text())
+        if failed.exists():
+            return None
+        stem.with_suffix(".job.json").write_text(json.dumps(job, indent=1))
+        try:
+            found = self.tracer.trace(complete(job), log=stem.with_suffix(".log"))
+        except (TraceError, JobError) as error:
+            failed.write_text(f"{type(error).__name__}: {error}\n")
+            return None
+        new = stem.with_suffix(".new")
+        new.write_text(json.dumps(found))
+        new.rename(out)  # an interrupted walk leaves no half a trace
+        return found
+
+    def compare(self, job: dict[str, Any], trace: dict[str, Any]) -> dict[str, Any]:
+        """One row of the table."""
+        try:
+            row = compare(trace, timeline(self.program, job)).as_json()
+        except PredictionError as error:
+            row = {"exact": False, "outcome": f"vramfit failed: {error}", "refused": ""}
+        return {"name": job["name"], **row}
+
+    def run(self, jobs: list[dict[str, Any]], only_stored: bool = False) -> list[dict[str, Any]]:
+        """Rows of all jobs that have a trace."""
+        rows = []
+        for number, job in enumerate(jobs, 1):
+            if only_stored and not (self.folder / job["name"]).with_suffix(".trace.json").exists():
+                continue
+            trace = self.trace(job)
+            if trace is None:
+                print(f"{number}/{len(jobs)} {job['name']}: no trace", file=sys.stderr, flush=True)
+                continue
+            rows.append(self.compare(job, trace))
+            print(f"{number}/{len(jobs)} {row_text(rows[-1])}", file=sys.stderr, flush=True)
+        return rows
+
+
+def row_text(row: dict[str, Any]) -> str:
+    """One line: the job and its first difference."""
+    if row["outcome"]:
+        return f"{row['name']}: {row['outcome']}"
+    if row["refused"]:
+        return f"{row['name']}: refused by both ({row['refused']})"
+    if row["exact"] and all(row[level] == row["windows"] for level in LEVELS):
+        return f"{row['name']}: equal"
+    differences = row["differences"]
+    level = next(level for level in LEVELS if level in differences)
+    return f"{row['name']}: {row['requested']}/{row['allocated']}/{row['reserved']} of {row['windows']}; {differences[level]}"
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    """The jobs that differ, then the counts."""
+    valid = [row for row in rows if not row["refused"]]
+    lines = [row_text(row) for row in rows if not row["exact"]]
+    windows = sum(row.get("windows", 0) for row in valid)
+    lines.append(f"{sum(row['exact'] for row in valid)} of {len(valid)} valid jobs have every window's requested bytes equal; "
+                 f"{len(rows) - len(valid)} more are refused by the libraries")
+    lines += [f"{level}: {sum(row.get(level, 0) for row in valid)} of {windows} windows equal" for level in LEVELS]
+    return "\n".join(lines)
+
+
+def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path]) -> list[dict[str, Any]]:
+    """The walk's jobs; with `configs` the models are those of the given config.json files."""
+    models = [json.loads(path.read_text()) for path in configs]
+    return [draw(seed, number, stack, families, models) for number in range(count)]

@@ -1,0 +1,98 @@
+"""Runs the libraries for one job and writes its trace: python -m vramfit_trace.worker JOB OUT [--events]."""
+from __future__ import annotations
+
+import json
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ..job import Job, JobError, read_job
+from .device import Device
+from .libraries import trl_makes_adapters, versions
+
+SCHEMA = "vramfit.trace/1"
+
+
+def first_sentence(error: BaseException) -> str:
+    """What a refusal says."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text.split('. ')[0].rstrip('.')}"
+
+
+def quiet() -> None:
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def train(job: Job, device: Device, with_events: bool) -> dict[str, Any]:
+    """Windows and what belongs to them, of a run that ends or runs out of memory."""
+    import torch
+
+    from . import attention, experts, model, plain, trainer
+    from .recorder import Recorder
+
+    quiet()
+    device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
+    experts.balance(job, device)
+    torch.manual_seed(0)
+    recorder = Recorder(device, with_events)
+    recorder.window("start")
+    held: list[Any] = [] if device.real else [attention.cudnn_without_device()]
+    free = torch.cuda.mem_get_info(0)[0]
+    counted, failed = None, False
+    with attention.forced_kernel(job):
+        try:
+            network = model.build(job, recorder)
+            attention.repeat_heads(job)
+            counted = model.counts(network)
+            if job["loop"]["kind"] == "plain":
+                held.append(plain.run(job, network, recorder))
+            else:
+                held.append(trainer.run(job, network, recorder, device))
+            if trl_makes_adapters(job):
+                counted = model.counts(held[-1].model)
+        except torch.cuda.OutOfMemoryError:
+            failed = True
+    card = torch.cuda.get_device_properties(0)
+    about = {"name": card.name, "capability": f"{card.major}.{card.minor}", "multiprocessors": card.multi_processor_count,
+             "total": card.total_memory, "free": free}
+    return {"counts": counted, "device": about, **recorder.finish(failed)}
+
+
+def trace(job: Job, with_events: bool) -> dict[str, Any]:
+    """The whole document; a choice that the libraries refuse is an outcome too."""
+    began = time.time()
+    device = Device()
+    head = {"schema": SCHEMA, "job": job, "backend": "cuda" if device.real else "null"}
+    try:
+        import torch  # noqa: F401  before the package that asks for it
+
+        from .attention import use_flash_stand_in
+
+        use_flash_stand_in(job, device)
+        body = train(job, device, with_events)
+    except (JobError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        body = {"outcome": {"refused": first_sentence(error)}, "windows": []}
+    return {**head, "versions": versions(), "seconds": round(time.time() - began, 1), **body}
+
+
+def main() -> int:
+    job, out, *options = sys.argv[1:]
+    try:
+        document = trace(read_job(Path(job).read_text()), "--events" in options)
+    except JobError as error:
+        print(error, file=sys.stderr)
+        return 2
+    Path(out).write_text(json.dumps(document))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

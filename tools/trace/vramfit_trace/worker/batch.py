@@ -1,0 +1,51 @@
+"""The rows of a batch in host memory, and the arguments of training."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import transformers
+
+from ..job import Job
+from .libraries import checked, trl_makes_adapters
+
+
+def micro_batch(job: Job) -> dict[str, torch.Tensor]:
+    """Token ids, labels and mask; the first row has length/8 padded places."""
+    rows, length = job["training"]["per_device_train_batch_size"], job["batch"]["sequence_length"]
+    ids = torch.arange(rows * length, dtype=torch.int64).reshape(rows, length) % (job["model"].get("vocab_size") or 1000)
+    batch = {"input_ids": ids, "labels": ids if job["batch"]["labels"] == "same_tensor" else ids.clone()}
+    kind = job["batch"]["attention_mask"]
+    if kind == "absent":
+        return batch
+    mask = torch.ones(rows, length, dtype=torch.int64)
+    padded = max(1, length // 8)
+    if kind == "left_padded":
+        mask[0, :padded] = 0
+    elif kind == "right_padded":
+        mask[0, -padded:] = 0
+    return {**batch, "attention_mask": mask}
+
+
+def data_set(job: Job) -> list[dict[str, torch.Tensor]]:
+    """As many rows as the run reads."""
+    training = job["training"]
+    rows = training["per_device_train_batch_size"]
+    batch = micro_batch(job)
+    count = rows * training["gradient_accumulation_steps"] * job["loop"]["steps"]
+    return [{key: value[number % rows] for key, value in batch.items()} for number in range(count)]
+
+
+def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
+    """The job's `training`, for the class that the loop takes, with everything off that has no part in a step."""
+    arguments = {"logging_strategy": "no", **job["training"]}
+    if not arguments["use_liger_kernel"]:
+        del arguments["use_liger_kernel"]  # older versions do not know it
+    cls: Any = transformers.TrainingArguments
+    if job["loop"]["kind"] == "sft" and not trl_makes_adapters(job):
+        import trl
+
+        cls = trl.SFTConfig
+        arguments = {"max_length": None, **arguments, "dataset_kwargs": {"skip_prepare_dataset": True}}
+    checked(cls, arguments, "training")
+    return cls(output_dir=folder, max_steps=job["loop"]["steps"], save_strategy="no", report_to=[], disable_tqdm=True, **arguments)

@@ -1,0 +1,105 @@
+"""Writes a checkpoint that has the published names, shapes and dtypes and no contents (sparse files)."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from ..job import Job
+from .libraries import dtype_key
+
+#: The size of a file where the job names none.
+SHARD = 5 * 10**9
+
+DTYPES = {torch.bfloat16: "BF16", torch.float16: "F16", torch.float32: "F32", torch.int64: "I64", torch.uint8: "U8", torch.bool: "BOOL"}
+
+Tensors = dict[str, torch.Tensor]
+
+
+def bytes_of(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+def second_names(model: torch.nn.Module) -> set[str]:
+    """Names under which a tensor stands a second time; checkpoints leave them out."""
+    if hasattr(model, "all_tied_weights_keys"):  # transformers 5
+        return set(model.all_tied_weights_keys or {})
+    first: set[int] = set()
+    second: set[str] = set()
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if id(parameter) in first:
+            second.add(name)
+        first.add(id(parameter))
+    return second
+
+
+def as_published(model: torch.nn.Module, tensors: Tensors) -> Tensors:
+    """One tensor for each expert: transformers 5 puts them together while it loads."""
+    try:
+        from transformers.core_model_loading import revert_weight_conversion
+    except ImportError:
+        return tensors
+    return revert_weight_conversion(model, tensors)
+
+
+def divided(tensors: Tensors, limit: int) -> list[list[str]]:
+    """The names in each file: the next file begins where a tensor would exceed the limit."""
+    files: list[list[str]] = [[]]
+    filled = 0
+    for name, tensor in tensors.items():
+        if filled and filled + bytes_of(tensor) > limit:
+            files.append([])
+            filled = 0
+        files[-1].append(name)
+        filled += bytes_of(tensor)
+    return files
+
+
+def write_file(path: Path, names: list[str], tensors: Tensors) -> None:
+    """A safetensors file: the length of the header, the header, a hole."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    at = 0
+    for name in names:
+        tensor = tensors[name]
+        header[name] = {"dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + bytes_of(tensor)]}
+        at += bytes_of(tensor)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        file.truncate(8 + len(text) + at)
+
+
+def empty_model(job: Job) -> torch.nn.Module:
+    """The job's model as from_config makes it, on the meta device, in the checkpoint's dtype."""
+    fields = dict(job["model"])
+    stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or job["load"]["dtype"])
+    config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
+    auto = transformers.AutoModelForCausalLM
+    auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported
+    with torch.device("meta"):
+        model = auto.from_config(config, **{dtype_key(): stored})
+    setattr(config, dtype_key(), stored)
+    config.architectures = [type(model).__name__]
+    return model
+
+
+def write_checkpoint(job: Job, folder: Path) -> None:
+    """config.json and the files of tensors."""
+    model = empty_model(job)
+    left_out = second_names(model)
+    tensors = as_published(model, {name: tensor for name, tensor in model.state_dict().items() if name not in left_out})
+    chosen = job["load"]["shard_size"]
+    files = divided(tensors, chosen or SHARD)
+    model.config.save_pretrained(folder)
+    index = {}
+    for number, names in enumerate(files, 1):
+        file = f"model-{number:05d}-of-{len(files):05d}.safetensors" if len(files) > 1 else "model.safetensors"
+        write_file(folder / file, sorted(names) if chosen else names, tensors)
+        index.update(dict.fromkeys(names, file))
+    if len(files) > 1:
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": 0}, "weight_map": index}))

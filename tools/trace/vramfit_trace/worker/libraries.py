@@ -1,0 +1,45 @@
+"""What differs between versions of the libraries, and how their classes are given a job's arguments."""
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..job import Job, JobError
+
+NAMES = ("torch", "transformers", "peft", "bitsandbytes", "accelerate", "trl", "liger-kernel", "triton")
+
+
+def version(package: str) -> tuple[int, ...]:
+    """(4, 40) of 4.40.2."""
+    return tuple(int(part) for part in importlib.metadata.version(package).split("+")[0].split(".")[:2])
+
+
+def versions() -> dict[str, str]:
+    """Every library that is installed."""
+    out = {}
+    for name in NAMES:
+        try:
+            out[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return out
+
+
+def dtype_key() -> str:
+    """The dtype's name in configs and in from_pretrained (renamed in transformers 4.56)."""
+    return "dtype" if version("transformers") >= (4, 56) else "torch_dtype"
+
+
+def trl_makes_adapters(job: Job) -> bool:
+    """trl 0.8's SFTTrainer prepares the quantized model and makes the adapters; later it gets a model that has them."""
+    return job["loop"]["kind"] == "sft" and version("trl") < (0, 9)
+
+
+def checked(callee: Callable[..., Any], arguments: dict[str, Any], place: str) -> dict[str, Any]:
+    """The arguments, if the class or function of the installed version has them all."""
+    unknown = set(arguments) - set(inspect.signature(callee).parameters)
+    if unknown:
+        raise JobError(f"the installed version does not know these keys of {place}: {', '.join(sorted(unknown))}")
+    return arguments

@@ -1,0 +1,121 @@
+"""From the job to the model that is trained: checkpoint, load, preparation, adapters."""
+from __future__ import annotations
+
+import inspect
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from ..job import Job, JobError
+from .checkpoint import write_checkpoint
+from .libraries import checked, dtype_key, trl_makes_adapters
+from .recorder import Recorder
+
+DEVICE = torch.device("cuda", 0)
+
+
+def quantization(arguments: dict[str, Any]) -> transformers.BitsAndBytesConfig:
+    arguments = dict(checked(transformers.BitsAndBytesConfig, arguments, "load.quantization_config"))
+    compute = arguments.get("bnb_4bit_compute_dtype")
+    if isinstance(compute, str):
+        arguments["bnb_4bit_compute_dtype"] = getattr(torch, compute)
+    return transformers.BitsAndBytesConfig(**arguments)
+
+
+def load(job: Job, recorder: Recorder) -> torch.nn.Module:
+    """from_pretrained on an empty checkpoint, and what a script does right after it."""
+    wanted = job["load"]
+    arguments: dict[str, Any] = {dtype_key(): getattr(torch, wanted["dtype"]), "attn_implementation": wanted["attn_implementation"]}
+    if wanted["device_map"]:
+        arguments["device_map"] = wanted["device_map"]
+    with tempfile.TemporaryDirectory() as folder:
+        write_checkpoint(job, Path(folder))
+        recorder.window("load")
+        if wanted["quantization_config"]:
+            arguments["quantization_config"] = quantization(wanted["quantization_config"])
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, **arguments)
+        arguments.clear()
+        if not wanted["device_map"]:
+            model = model.to(DEVICE)
+    if wanted["resize_token_embeddings"]:
+        resize(model, wanted["resize_token_embeddings"])
+    return model
+
+
+def resize(model: torch.nn.Module, rows: int) -> None:
+    """Without the mean of the old rows, which transformers 4.46 and later put into the new ones."""
+    has_mean = "mean_resizing" in inspect.signature(model.resize_token_embeddings).parameters
+    model.resize_token_embeddings(rows, **({"mean_resizing": False} if has_mean else {}))
+
+
+def prepare(model: torch.nn.Module, job: Job, recorder: Recorder) -> torch.nn.Module:
+    """peft's preparation for k-bit training, and checkpointing where the job turns it on by hand."""
+    if job["prepare_kbit"] is not None:
+        import peft
+
+        recorder.window("prepare")
+        arguments = checked(peft.prepare_model_for_kbit_training, job["prepare_kbit"], "prepare_kbit")
+        model = peft.prepare_model_for_kbit_training(model, **arguments)
+    if job["load"]["gradient_checkpointing"] and not model.is_gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=job["training"]["gradient_checkpointing_kwargs"])
+    return model
+
+
+def lora_config(job: Job) -> Any:
+    """peft's LoraConfig of the job."""
+    import peft
+
+    arguments = {"task_type": "CAUSAL_LM", **job["peft"]}
+    kind = arguments.pop("peft_type", "LORA")
+    if kind != "LORA":
+        raise JobError(f"peft_type {kind} is not traced")
+    return peft.LoraConfig(**checked(peft.LoraConfig, arguments, "peft"))
+
+
+def add_adapters(model: torch.nn.Module, job: Job, recorder: Recorder) -> torch.nn.Module:
+    """get_peft_model, and the casts that scripts make after it."""
+    import peft
+
+    recorder.window("adapters")
+    model = peft.get_peft_model(model, lora_config(job))
+    if job["trl"]["peft_module_casting_to_bf16"]:
+        cast_to_bf16(model)
+    if job["load"]["cast_after_adapter"]:
+        model.to(DEVICE, getattr(torch, job["load"]["cast_after_adapter"]))
+    return model
+
+
+def cast_to_bf16(model: torch.nn.Module) -> None:
+    """trl's peft_module_casting_to_bf16 (trl/trainer/utils.py), for stacks without trl."""
+    for name, module in model.named_modules():
+        if isinstance(module, torch.nn.LayerNorm) or "norm" in name:
+            module.to(torch.float32)
+        elif any(part in name for part in ("lm_head", "embed_tokens", "wte", "wpe")):
+            if hasattr(module, "weight") and module.weight.dtype == torch.float32:
+                module.to(torch.bfloat16)
+
+
+def build(job: Job, recorder: Recorder) -> torch.nn.Module:
+    """The model as the training loop gets it."""
+    model = prepare(load(job, recorder), job, recorder)
+    recorder.reading("after_load")
+    if job["peft"] is not None and not trl_makes_adapters(job):
+        model = add_adapters(model, job, recorder)
+    recorder.reading("after_adapter")
+    return model
+
+
+def counts(model: torch.nn.Module) -> dict[str, Any]:
+    """Parameters and their bytes by dtype, each once and as stored (4-bit weights packed)."""
+    out: dict[str, Any] = {"parameters": 0, "trainable": 0, "parameter_bytes": {}, "trainable_bytes": {}}
+    for parameter in model.parameters():
+        kinds = [("parameters", "parameter_bytes")] + [("trainable", "trainable_bytes")] * parameter.requires_grad
+        dtype = str(parameter.dtype).removeprefix("torch.")
+        for elements, stored in kinds:
+            out[elements] += parameter.numel()
+            out[stored][dtype] = out[stored].get(dtype, 0) + parameter.numel() * parameter.element_size()
+    out["buffer_bytes"] = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
+    return out

@@ -1,0 +1,108 @@
+"""Windows of a run: each begins when it is named and ends when the next one does."""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from . import history, operators
+from .device import Device
+
+HISTORY_ENTRIES = 50_000_000
+
+
+@dataclass
+class Reading:
+    """The allocator's statistics when a window ended; each peak is the window's."""
+
+    requested: dict[str, int]
+    allocated: dict[str, int]
+    reserved: dict[str, int]
+    managed: int
+    calls: int  # allocations and frees since the process began: the place in the allocator's history
+    retries: int
+
+
+class Recorder:
+    """Statistics at the border of every window; the allocator's history for what lies between."""
+
+    def __init__(self, device: Device, with_events: bool) -> None:
+        self.device = device
+        self.names: list[str] = []
+        self.ends: list[Reading] = []
+        self.instants: dict[str, dict[str, int]] = {}
+        self.failure: tuple[int, Reading] | None = None
+        torch.cuda.init()
+        torch.cuda.memory._record_memory_history(enabled="all", context=None, stacks="python", max_entries=HISTORY_ENTRIES)
+        torch._C._cuda_attach_out_of_memory_observer(self._gave_up)
+        self.profile = operators.profiler() if with_events else None
+        if self.profile:
+            self.profile.start()
+
+    def window(self, name: str) -> None:
+        """Begins a window; naming the current one again changes nothing."""
+        if self.names and self.names[-1] == name:
+            return
+        if self.names:
+            self.ends.append(self._read())
+        self.names.append(name)
+        torch._C._cuda_resetPeakMemoryStats(0)
+        self.device.managed_peak(restart=True)
+
+    def reading(self, name: str) -> None:
+        """Notes the memory of this instant under a name."""
+        now = self._read()
+        peaks = [reading.allocated["peak"] for reading in (*self.ends, now)]
+        self.instants[name] = {"allocated": now.allocated["end"], "reserved": now.reserved["end"], "peak": max(peaks)}
+
+    def _read(self) -> Reading:
+        statistics = torch._C._cuda_memoryStats(0)
+
+        def level(name: str) -> dict[str, int]:
+            bytes_ = statistics[f"{name}_bytes"]["all"]
+            return {"peak": bytes_["peak"], "end": bytes_["current"]}
+
+        calls = statistics["allocation"]["all"]
+        return Reading(level("requested"), level("allocated"), level("reserved"), self.device.managed_peak(),
+                       calls["allocated"] + calls["freed"], statistics["num_alloc_retries"])
+
+    def _gave_up(self, device: int, segment: int, total: int, free: int) -> None:
+        """Called by the allocator before it raises, while everything is still in use."""
+        self.failure = (segment, self._read())
+
+    def finish(self, failed: bool) -> dict[str, Any]:
+        """The trace: outcome, windows, readings, and events if they were asked for."""
+        if failed and not self.failure:
+            raise RuntimeError("out of memory, and the allocator did not say so")
+        self.ends.append(self.failure[1] if failed and self.failure else self._read())
+        if self.profile:
+            self.profile.stop()
+        entries = torch.cuda.memory._snapshot()["device_traces"][0]
+        torch.cuda.memory._record_memory_history(enabled=None)
+        found = history.read(entries, [end.calls for end in self.ends], stop=failed)
+        out: dict[str, Any] = {"outcome": {"oom": None, "retries": self.ends[-1].retries}, "windows": self._windows(found),
+                               "readings": self.instants}
+        if failed and self.failure:
+            out["outcome"]["oom"] = {"window": self.names[-1], "requested": found.failed_request, "segment": self.failure[0]}
+        if self.profile:
+            operators.name_allocations(found.allocations(), found.addresses, self.profile)
+            out["events"] = found.events
+        return out
+
+    def _windows(self, found: history.History) -> list[dict[str, Any]]:
+        """History and statistics side by side; they must agree."""
+        out = []
+        retries = 0
+        levels = history.requested(found.events, len(self.names))
+        for name, level, end in zip(self.names, levels, self.ends):
+            if end.requested != {"peak": level.peak, "end": level.end}:
+                raise RuntimeError(f"history and statistics disagree in {name}: {level} {end}")
+            row = {"name": name, **asdict(level), "allocated": end.allocated, "reserved": end.reserved}
+            if end.managed:
+                row["managed"] = end.managed
+            if end.retries > retries:
+                row["retries"] = end.retries - retries
+            retries = end.retries
+            out.append(row)
+        return out

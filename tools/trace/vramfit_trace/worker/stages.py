@@ -1,0 +1,68 @@
+"""Names the window that every moment of a training step belongs to, by hooks in the model."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ..job import Job, JobError
+from .recorder import Recorder
+
+LISTS = ("layers", "h", "blocks")
+#: What comes after the layers: the final norm. OPT 350M has none; there it is the projection.
+NORMS = ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out")
+#: Once an update, whatever the number of its batches.
+OF_THE_UPDATE = ("clip", "optimizer", "zero_grad")
+
+
+def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Module]:
+    """The decoder layers and the module after them."""
+    for parent in model.modules():
+        for layers in (getattr(parent, name, None) for name in LISTS):
+            for norm in (getattr(parent, name, None) for name in NORMS):
+                if isinstance(layers, torch.nn.ModuleList) and isinstance(norm, torch.nn.Module):
+                    return list(layers), norm
+    raise JobError("the model has no list of decoder layers with a norm after it: its windows cannot be named")
+
+
+class Stages:
+    """Hooks in the model, and what loops call between them."""
+
+    def __init__(self, job: Job, model: torch.nn.Module, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.accumulates = job["training"]["gradient_accumulation_steps"] > 1
+        self.step = self.micro = 0
+        self.in_backward = False
+        layers, norm = decoder(model)
+        for index, layer in enumerate(layers):
+            below = f"backward.{index - 1}" if index else "backward.embedding"
+            layer.register_forward_pre_hook(self._entry(f"forward.{index}", below), with_kwargs=True)
+        norm.register_forward_pre_hook(self._entry("head", f"backward.{len(layers) - 1}"), with_kwargs=True)
+        model.register_forward_pre_hook(lambda module, args: self.enter("embedding"))
+
+    def enter(self, stage: str) -> None:
+        micro = f"micro{self.micro}." if self.accumulates and stage not in OF_THE_UPDATE else ""
+        self.recorder.window(f"step{self.step}.{micro}{stage}")
+
+    def inputs(self) -> None:
+        """A batch is about to be fetched or copied."""
+        self.in_backward = False
+        self.enter("inputs")
+
+    def backward(self) -> None:
+        """Backward is about to be called on the loss."""
+        self.in_backward = True
+        self.enter("backward.loss")
+
+    def _entry(self, stage: str, when_complete: str) -> Any:
+        """Enters `stage` with the module, and `when_complete` with the gradient of the module's input."""
+
+        def hook(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if self.in_backward:  # recomputation belongs to the window it happens in
+                return
+            self.enter(stage)
+            hidden = args[0] if args else kwargs.get("hidden_states")
+            if hidden is not None and hidden.requires_grad:
+                hidden.register_hook(lambda gradient: self.enter(when_complete))
+
+        return hook

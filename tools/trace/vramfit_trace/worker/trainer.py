@@ -1,0 +1,108 @@
+"""transformers.Trainer, and the marks around what it does in a step."""
+from __future__ import annotations
+
+import gc
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+import transformers
+
+from ..job import Job
+from . import sft
+from .batch import data_set, training_arguments
+from .device import Device
+from .libraries import trl_makes_adapters
+from .recorder import Recorder
+from .stages import Stages
+
+
+class Progress(transformers.TrainerCallback):
+    """Counts batches and steps. `stages` is there once the trainer is built."""
+
+    stages: Stages
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def on_substep_end(self, *_: Any, **__: Any) -> None:
+        self.stages.micro += 1
+        self.stages.inputs()
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        self.stages.step += 1
+        self.stages.micro = 0
+        if self.stages.step < self.steps:
+            self.stages.inputs()
+        else:
+            self.stages.recorder.window("train_end")
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        gc.collect()
+        self.stages.recorder.reading("allocated_end")
+
+
+def mark_accelerator(accelerator: Any, stages: Stages, device: Device) -> None:
+    """Backward and clipping are calls of the accelerator."""
+    backward, clip = accelerator.backward, accelerator.clip_grad_norm_
+
+    def marked_backward(loss: torch.Tensor, **kwargs: Any) -> None:
+        stages.backward()
+        backward(loss, **kwargs)
+        device.tell_count(None)
+
+    def marked_clip(*args: Any, **kwargs: Any) -> Any:
+        stages.enter("clip")
+        return clip(*args, **kwargs)
+
+    accelerator.backward, accelerator.clip_grad_norm_ = marked_backward, marked_clip
+
+
+def mark_loop(stages: Stages, steps: int) -> None:
+    """The optimizer's step and the fetch of batches are in all versions methods of these classes."""
+    from accelerate.data_loader import DataLoaderShard
+    from accelerate.optimizer import AcceleratedOptimizer
+
+    step, batches = AcceleratedOptimizer.step, DataLoaderShard.__iter__
+
+    def marked_step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        stages.enter("optimizer")
+        out = step(self, *args, **kwargs)
+        stages.enter("zero_grad")
+        return out
+
+    def marked_batches(self: Any) -> Iterator[Any]:
+        if stages.step < steps:
+            stages.inputs()
+        yield from batches(self)
+
+    AcceleratedOptimizer.step, DataLoaderShard.__iter__ = marked_step, marked_batches
+
+
+def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Progress, recorder: Recorder, device: Device) -> Any:
+    """The trainer that the job's loop names."""
+    rows = data_set(job)
+    if trl_makes_adapters(job):
+        return sft.make_2024(job, model, arguments, rows, progress, recorder)
+    if job["loop"]["kind"] == "sft":
+        return sft.make(job, model, arguments, rows, progress, device)
+    return transformers.Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[progress],
+                                data_collator=lambda batch: torch.utils.data.default_collate(batch))
+
+
+def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device) -> Any:
+    """Builds the trainer and trains. Returns the trainer, which is still held at the end."""
+    steps = job["loop"]["steps"]
+    progress = Progress(steps)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = training_arguments(job, folder)
+        if job["loop"]["input_require_grads"]:
+            model.enable_input_require_grads()
+        recorder.window("trainer")
+        trainer = make(job, model, arguments, progress, recorder, device)
+        progress.stages = Stages(job, trainer.model, recorder)
+        mark_accelerator(trainer.accelerator, progress.stages, device)
+        mark_loop(progress.stages, steps)
+        trainer.train()
+    return trainer
