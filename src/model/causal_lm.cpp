@@ -35,7 +35,10 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
                  const LayerInputs& inputs) {
     const Family& family = family_of(run.spec.model_type);
     if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
-    const Unit unit = [&run, &family, &layer, inputs](const Tensor& h) {
+    // The layer is given its own mask only.
+    LayerInputs own = inputs;
+    (layer.attention == LayerAttention::sliding ? own.masks.full : own.masks.sliding).reset();
+    const Unit unit = [&run, &family, &layer, inputs = std::move(own)](const Tensor& h) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
         return family.layer(run, family, layer, h, inputs);
     };

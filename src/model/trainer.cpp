@@ -71,6 +71,15 @@ void run_epoch(Trainer& trainer) {
     session.recorder.begin({PhaseKind::train_end});
 }
 
+/// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
+void place_states(Session& session, Optimizer& optimizer) {
+    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    for (auto& group : optimizer.states)
+        for (OptimizerState& state : group)
+            for (Tensor& t : state)
+                if (t->storage->bytes == 0) t = to_device(t);
+}
+
 }  // namespace
 
 void run_trainer(const Run& run, Network& network) {
@@ -83,6 +92,7 @@ void run_trainer(const Run& run, Network& network) {
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
+    place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     if (run.stack.trainer_counts_items()) {

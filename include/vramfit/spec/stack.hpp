@@ -66,11 +66,13 @@ struct Stack {
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
     bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
+    bool dora_reuses_the_result() const;       ///< of the layer inside, where nothing is dropped out
     bool prepare_empties_cache() const;        ///< prepare_model_for_kbit_training
 
     // bitsandbytes
     bool product_4bit_is_an_operator() const;   ///< bitsandbytes::gemm_4bit with a fused kernel
     bool layers_4bit_take_input_dtype() const;  ///< Linear4bit: the first input decides the compute dtype
+    bool layers_8bit_are_row_major() const;     ///< MatMul8bitLt without turned copies of the weight
     bool matmul_4bit_keeps_its_input() const;   ///< in attributes of ctx, beside autograd
     bool absmax_is_centred_in_place() const;    ///< quantize_4bit with double quantization
     bool nested_code_is_shared() const;         ///< quantize_blockwise: no copy of the code table

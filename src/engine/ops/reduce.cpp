@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/pointwise_backward.hpp"
 #include "engine/ops/reduce_scratch.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
@@ -91,6 +93,23 @@ Tensor mean_all(const Tensor& t) {
     if (needs_grad(t)) node = mean_node(t);
     Tensor out = reduce(t, all_dims(t), false, t.dtype(), Op::mean);
     if (node) set_history(out, node);
+    return out;
+}
+
+// ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient.
+Tensor vector_norm(const Tensor& source, int dim) {
+    const Tensor t = autocast_to_float32(source);
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kUnsupportedBackward);
+        add_edge(*node, t);
+        node->save(t);
+    }
+    Tensor out = reduce(t, 1u << dim, false, t.dtype(), Op::linalg_vector_norm);
+    if (node) {
+        set_history(out, node);
+        node->save(out, true);
+    }
     return out;
 }
 
