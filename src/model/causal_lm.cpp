@@ -86,12 +86,17 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     return family_of(run.spec.model_type).norm(network.norm, hidden);
 }
 
+Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                         const Place& place) {
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    return run.stack.layers_make_rotary_tables() ? decoder_4_40(run, network, batch, cache, place)
+                                                 : decoder(run, network, batch, cache, place);
+}
+
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    run.session.recorder.begin(phase(PhaseKind::embedding, place));
     const KvCachePointer cache = make_cache(run, network);
-    const Tensor hidden = run.stack.layers_make_rotary_tables() ? decoder_4_40(run, network, batch, cache, place)
-                                                                : decoder(run, network, batch, cache, place);
+    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
     Tensor logits = forward(network.head, hidden);
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     if (run.stack.loss_shifts_logits()) logits = to(logits, DType::float32);

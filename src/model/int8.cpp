@@ -29,7 +29,7 @@ Tensor outlier_mask(const Tensor& a, bool has_outliers) {
         outliers = compare(Op::ge, magnitude);
     }
     { const Tensor any = reduce(outliers, 3u, false, DType::boolean, Op::any); }
-    if (has_outliers) nonzero(reduce(outliers, 1u, false, DType::boolean, Op::any));
+    if (has_outliers) nonzero(reduce(outliers, 1u, false, DType::boolean, Op::any), 0);
     return outliers;
 }
 

@@ -2,8 +2,27 @@
 #include "model/supported.hpp"
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/modules.hpp"
 
 namespace vramfit::model {
+
+namespace {
+
+/// trl 1.16's fused head reads the head's weight; a batch whose only row is padded is cut by the collator.
+void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (plan.loop.kind != LoopKind::sft || run.stack.sft_prepares_model()) return;
+    if (plan.batch.attention_mask == AttentionMask::right_padded && plan.training.per_device_train_batch_size == 1)
+        problems.push_back({"batch.attention_mask", "trl's collator cuts a padded row that stands alone",
+                            "a shorter row without padding"});
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.name == "lm_head")
+            problems.push_back({"peft.target_modules", "an adapted head under trl's fused head is not supported",
+                                "leave lm_head out"});
+}
+
+}  // namespace
 
 void refuse_unsupported(const Run& run) {
     std::vector<Problem> problems;
@@ -13,9 +32,11 @@ void refuse_unsupported(const Run& run) {
     if (plan.peft && plan.peft->use_dora && !run.stack.dora_reuses_the_result())
         problems.push_back({"peft.use_dora", "DoRA of this version of peft is not supported",
                             "choose a stack with peft 0.14 or later"});
-    if (plan.loop.kind == LoopKind::dpo || (plan.loop.kind == LoopKind::sft && !run.stack.sft_prepares_model()))
-        problems.push_back({"loop.kind", "trl's trainer of this version is not supported yet",
-                            "\"trainer\" is transformers' own; trl 0.8's SFTTrainer is supported"});
+    const bool sft = plan.loop.kind == LoopKind::sft;
+    if (plan.loop.kind == LoopKind::dpo || (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks()))
+        problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
+                            "\"trainer\" is transformers' own; SFTTrainer of trl 0.8 and 1.16 is supported"});
+    refuse_in_sft(run, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
         problems.push_back({"load.attn_implementation", "the package flash_attn is not supported yet",
                             "sdpa takes PyTorch's own copy of the kernels"});

@@ -8,6 +8,7 @@
 #include "model/batch.hpp"
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
+#include "model/sft_loss.hpp"
 #include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
@@ -29,6 +30,8 @@ Tensor count_items(const std::vector<Batch>& batches) {
 
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+    if (trainer.run.plan.loop.kind == LoopKind::sft)
+        return sft_loss(trainer.run, trainer.network, batch, items, place);
     const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
     Tensor loss = outputs.loss;
     mul_(loss, 1);

@@ -113,9 +113,23 @@ Tensor vector_norm(const Tensor& source, int dim) {
     return out;
 }
 
+// sum_backward: the gradient expanded.
+namespace {
+void sum_backward(Node& node, Grads& in, Grads& out) { out[0] = expand(in[0], node.dims[0]); }
+const NodeType kSumBackward{"SumBackward0", sum_backward};
+}  // namespace
+
 Tensor sum_all(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kSumBackward);
+        add_edge(*node, t);
+        node->dims[0] = t.sizes();
+    }
     const DType dtype = is_floating(t.dtype()) ? t.dtype() : DType::int64;
-    return reduce(t, all_dims(t), false, dtype, Op::sum);
+    Tensor out = reduce(t, all_dims(t), false, dtype, Op::sum);
+    if (node) set_history(out, node);
+    return out;
 }
 
 Tensor sum_dim(const Tensor& t, int dim, bool keepdim, DType dtype) {
