@@ -10,6 +10,7 @@
 #include "engine/ops/view.hpp"
 #include "model/decoder_4_40.hpp"
 #include "model/family.hpp"
+#include "model/liger.hpp"
 #include "model/masks.hpp"
 #include "model/modules.hpp"
 #include "model/rotary.hpp"
@@ -83,7 +84,8 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     on_gradient_complete(hidden,
                          phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
     session.recorder.fresh = Category::logits_and_loss;
-    return family_of(run.spec.model_type).norm(network.norm, hidden);
+    return uses_liger(run) ? liger_rms_norm(network.norm, hidden)
+                           : family_of(run.spec.model_type).norm(network.norm, hidden);
 }
 
 Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
@@ -97,6 +99,8 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
     const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
+    if (uses_liger(run) && batch.labels.defined())
+        return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     Tensor logits = forward(network.head, hidden);
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     if (run.stack.loss_shifts_logits()) logits = to(logits, DType::float32);

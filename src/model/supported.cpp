@@ -22,13 +22,29 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
                                 "leave lm_head out"});
 }
 
+/// Liger's functions by model_type; the fused loss reads the head's weight.
+void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (!plan.training.use_liger_kernel) return;
+    const auto refuse = [&](const char* what) {
+        problems.push_back({"training.use_liger_kernel", what, "leave it out"});
+    };
+    const std::string& type = run.spec.model_type;
+    if (type != "llama" && type != "mistral" && type != "qwen2")
+        refuse("Liger's kernels are supported for llama, mistral and qwen2");
+    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.15 and later");
+    if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.name == "lm_head") refuse("an adapted head under Liger's fused loss is not supported");
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
     std::vector<Problem> problems;
     const TrainPlan& plan = run.plan;
-    if (plan.training.use_liger_kernel)
-        problems.push_back({"training.use_liger_kernel", "Liger's kernels are not supported yet", "leave it out"});
+    refuse_in_liger(run, problems);
     if (plan.peft && plan.peft->use_dora && !run.stack.dora_reuses_the_result())
         problems.push_back({"peft.use_dora", "DoRA of this version of peft is not supported",
                             "choose a stack with peft 0.14 or later"});

@@ -63,6 +63,8 @@ struct Stack {
     bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
+    bool has_liger_of_its_time() const;               ///< Liger's kernels as of 0.8, which no stack names
+
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
     bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
