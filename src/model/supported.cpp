@@ -48,6 +48,12 @@ void refuse_unsupported(const Run& run) {
     if (plan.peft && plan.peft->use_dora && !run.stack.dora_reuses_the_result())
         problems.push_back({"peft.use_dora", "DoRA of this version of peft is not supported",
                             "choose a stack with peft 0.14 or later"});
+    if (plan.peft && plan.peft->lora_bias && !run.stack.adapters_may_have_biases())
+        problems.push_back({"peft.lora_bias", "this version of peft has no biases of adapters",
+                            "choose a stack with peft 0.14 or later"});
+    if (plan.training.optim.find("ademamix") != std::string::npos && !run.stack.knows_ademamix())
+        problems.push_back({"training.optim", "this version of transformers does not know AdEMAMix",
+                            "choose a stack with transformers 4.46 or later"});
     const bool sft = plan.loop.kind == LoopKind::sft;
     if (plan.loop.kind == LoopKind::dpo || (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks()))
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",

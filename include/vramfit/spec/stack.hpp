@@ -61,6 +61,7 @@ struct Stack {
     bool trainer_keeps_embeddings_in_32bit() const;   ///< states of 8-bit optimizers
     bool trainer_counts_items() const;                ///< num_items_in_batch; all batches of an update fetched first
     bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
+    bool knows_ademamix() const;                      ///< transformers' names of optimizers
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
     bool has_liger_of_its_time() const;               ///< Liger's kernels as of 0.8, which no stack names
@@ -68,6 +69,7 @@ struct Stack {
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
     bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
+    bool adapters_may_have_biases() const;     ///< LoraConfig.lora_bias
     bool dora_reuses_the_result() const;       ///< of the layer inside, where nothing is dropped out
     bool prepare_empties_cache() const;        ///< prepare_model_for_kbit_training
 
