@@ -49,6 +49,11 @@ Tensor dequantized_weight(const Linear& layer) {
     return dequantize_4bit(layer.quantized->packed.session(), *layer.quantized, {layer.out, layer.in});
 }
 
+/// transpose(weight, fan_in_fan_out): a Conv1D's weight lies the other way round.
+Tensor turned(const Linear& layer, const Tensor& weight) {
+    return layer.is_conv1d && !is_packed(layer) ? transpose2d(weight) : weight;
+}
+
 /// get_weight_norm: `weight` -- [out, in].
 Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
     const Tensor weight = add(source, mul(lora_weight, 1.0));
@@ -85,7 +90,7 @@ Tensor initial_magnitude(const Tensor& weight, const Tensor& matrix_a, const Ten
 Tensor dora_magnitude(const Linear& layer, const LoraAdapter& adapter) {
     std::optional<LayerCopy> copy;
     if (layer.quantized) copy.emplace(layer);
-    return initial_magnitude(dequantized_weight(layer), adapter.a, adapter.b, false);
+    return initial_magnitude(turned(layer, dequantized_weight(layer)), adapter.a, adapter.b, false);
 }
 
 Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapter) {
@@ -102,7 +107,7 @@ Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& resul
         Tensor lora_weight = lora_weight_of(adapter);
         lora_weight = to(lora_weight, x.dtype());
         Tensor weight = dequantized_weight(layer);
-        weight = to(weight, x.dtype());
+        weight = turned(layer, to(weight, x.dtype()));
         const Tensor norm = weight_norm(weight, detach(lora_weight));
         const Tensor magnitude = view(div(adapter.magnitude, norm), {1, -1});
         const Tensor lora_result = linear(linear(x, adapter.a), adapter.b);

@@ -8,6 +8,7 @@
 #include "model/batch.hpp"
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
+#include "model/prepare.hpp"
 #include "model/sft_loss.hpp"
 #include "model/trainer_parts.hpp"
 
@@ -88,6 +89,7 @@ void place_states(Session& session, Optimizer& optimizer) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
+    if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate
     // utils/memory.py).
     session.recorder.empty_cache();
