@@ -15,6 +15,9 @@ namespace vramfit::engine {
     X(index_select, "aten::index_select")                                   \
     X(index, "aten::index")                                                 \
     X(arange, "aten::arange")                                               \
+    X(eye, "aten::eye")                                                     \
+    X(new_empty, "aten::new_empty")                                         \
+    X(deepcopy, "copy.deepcopy")                                            \
     X(add, "aten::add")                                                     \
     X(sub, "aten::sub")                                                     \
     X(mul, "aten::mul")                                                     \
@@ -84,6 +87,18 @@ namespace vramfit::engine {
     X(foreach_norm, "aten::_foreach_norm")                                  \
     X(foreach_sqrt, "aten::_foreach_sqrt")                                  \
     X(foreach_add, "aten::_foreach_add")                                    \
+    X(foreach_mul, "aten::_foreach_mul")                                    \
+    X(nonzero, "aten::nonzero")                                             \
+    X(index_put, "aten::index_put_")                                        \
+    X(masked_scatter, "aten::masked_scatter")                               \
+    X(exp, "aten::exp")                                                     \
+    X(logsumexp, "aten::logsumexp")                                         \
+    X(gather, "aten::gather")                                               \
+    X(argmax, "aten::argmax")                                               \
+    X(int8_vectorwise_quant, "bitsandbytes::int8_vectorwise_quant")         \
+    X(int8_linear_matmul, "bitsandbytes::int8_linear_matmul")               \
+    X(int8_mm_dequant, "bitsandbytes::int8_mm_dequant")                     \
+    X(int8_dequant, "bitsandbytes::int8_vectorwise_dequant")                \
     X(flash_forward, "aten::_flash_attention_forward")                      \
     X(flash_backward, "aten::_flash_attention_backward")                    \
     X(flash_attn_forward, "flash_attn forward")                             \

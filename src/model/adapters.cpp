@@ -11,7 +11,9 @@
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
+#include "model/dora.hpp"
 #include "model/modules.hpp"
+#include "model/saved_modules.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
 
@@ -21,15 +23,15 @@ using namespace engine;
 
 namespace {
 
-void refuse_if(bool given, const char* where, const char* what) {
-    if (given) throw Error(ErrorKind::unsupported, where, fmt::format("{} not supported", what), "leave it out");
-}
-
-void refuse_unsupported(const LoraPlan& plan) {
-    refuse_if(plan.use_dora, "peft.use_dora", "DoRA is");
-    refuse_if(plan.bias != LoraBias::none, "peft.bias", "training of biases beside adapters is");
-    refuse_if(!plan.modules_to_save.empty(), "peft.modules_to_save", "whole modules beside adapters are");
-    refuse_if(plan.lora_bias, "peft.lora_bias", "biases of adapters are");
+/// LoraConfig.__post_init__ and lora.Embedding.update_layer.
+void refuse_by_peft(const LoraPlan& plan, const Network& network, const std::vector<LoraTarget>& targets) {
+    if (!plan.lora_bias) return;
+    if (plan.use_dora)
+        throw Error(ErrorKind::invalid, "peft.lora_bias", "is not supported for DoRA (peft)", "leave one of them out");
+    for (const LoraTarget& target : targets)
+        if (target.module.name == network.embed.name)
+            throw Error(ErrorKind::invalid, "peft.lora_bias", "is not supported for embeddings (peft)",
+                        "leave the embedding out of target_modules");
 }
 
 /// LoraLayer.update_layer: the matrix is made in host memory, then _move_adapter_to_device_of_base_layer.
@@ -37,46 +39,58 @@ Tensor moved(Session& session, const Dims& sizes, DType dtype) { return empty(se
 
 /// _get_base_layer_device_and_dtype: the weight's, or for 4-bit layers what the version makes of it.
 DType adapter_dtype(const Stack& stack, const Linear& layer) {
+    if (layer.in_8bit) return DType::float32;  // the weight's integers say nothing
     if (!layer.quantized) return layer.weight.dtype();
     return stack.adapters_take_compute_dtype() ? layer.quantized->compute_dtype : DType::float32;
 }
 
-void adapt(Session& session, Linear& layer, const LoraTarget& target, double dropout) {
+void adapt(Session& session, Linear& layer, const LoraTarget& target, const LoraPlan& plan) {
     const DType dtype = adapter_dtype(session.stack, layer);
     LoraAdapter adapter;
     adapter.a = moved(session, {target.r, layer.in}, dtype);
     adapter.b = moved(session, {layer.out, target.r}, dtype);
-    adapter.dropout = dropout;
+    if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
+    adapter.dropout = plan.lora_dropout;
+    if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
     layer.lora = adapter;
 }
 
-void adapt(Session& session, Embedding& layer, const LoraTarget& target) {
+void adapt(Session& session, Embedding& layer, const LoraTarget& target, const LoraPlan& plan) {
     LoraEmbeddingAdapter adapter;
     adapter.a = moved(session, {target.r, layer.weight.size(0)}, layer.weight.dtype());
     adapter.b = moved(session, {layer.weight.size(1), target.r}, layer.weight.dtype());
+    if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
     layer.lora = adapter;
     // A hook that is there already stays on the module that it was put on, which is now inside.
     layer.base_output_requires_grad = layer.output_requires_grad;
     layer.output_requires_grad = false;
 }
 
-/// The matrices in the order of named_modules.
-std::vector<Tensor*> matrices(Network& network) {
+/// What the adapters consist of, in the order of named_modules.
+std::vector<Tensor*> adapter_tensors(Network& network) {
     std::vector<Tensor*> out;
-    const auto add = [&out](auto& adapter) {
-        if (!adapter) return;
-        out.push_back(&adapter->a);
-        out.push_back(&adapter->b);
+    const auto add = [&out](Tensor& t) {
+        if (t.defined()) out.push_back(&t);
     };
-    add(network.embed.lora);
-    for (Linear* linear : linears(network)) add(linear->lora);
+    if (auto& lora = network.embed.lora)
+        for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
+    for (Linear* linear : linears(network))
+        if (auto& lora = linear->lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
     return out;
 }
 
-/// cast_adapter_dtype: a new parameter for each half-precision matrix.
+/// cast_adapter_dtype: a new parameter for each half-precision tensor.
 void raise_dtype(Network& network) {
-    for (Tensor* t : matrices(network))
-        if (is_half(t->dtype())) *t = to(*t, DType::float32);
+    for (Tensor* t : adapter_tensors(network))
+        if (is_half(t->dtype())) *t = to(detach(*t), DType::float32);
+}
+
+/// _mark_only_adapters_as_trainable: LoraConfig.bias.
+void train_biases(Network& network, LoraBias which) {
+    if (which == LoraBias::none) return;
+    for (Linear* l : linears(network))
+        if (l->bias.defined() && (which == LoraBias::all || l->lora)) l->bias.set_requires_grad(true);
 }
 
 }  // namespace
@@ -84,15 +98,15 @@ void raise_dtype(Network& network) {
 void add_adapters(const Run& run, Network& network) {
     Session& session = run.session;
     const LoraPlan& plan = *run.plan.peft;
-    refuse_unsupported(plan);
     const Scoped<Category> fresh(session.recorder.fresh, Category::adapters);
     const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
     if (targets.empty()) throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module");
+    refuse_by_peft(plan, network, targets);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
     for (const LoraTarget& target : targets) {
         if (target.module.name == network.embed.name) {
-            adapt(session, network.embed, target);
+            adapt(session, network.embed, target, plan);
             continue;
         }
         const auto found =
@@ -100,13 +114,15 @@ void add_adapters(const Run& run, Network& network) {
         if (found == all.end())
             throw Error(ErrorKind::invalid, "peft.target_modules",
                         fmt::format("'{}' is no linear layer and no embedding", target.module.name));
-        adapt(session, **found, target, plan.lora_dropout);
+        adapt(session, **found, target, plan);
     }
+    train_biases(network, plan.bias);
+    save_modules(run, network);
     // PeftModel.__init__, prepare_model_for_gradient_checkpointing: only where checkpointing is already on.
     if (network.checkpointing != Checkpointing::off && !run.plan.load.quantization)
         network.embed.output_requires_grad = true;
     if (run.stack.adapters_of_float16_are_float32()) raise_dtype(network);
-    for (Tensor* t : matrices(network)) t->set_requires_grad(true);
+    for (Tensor* t : adapter_tensors(network)) t->set_requires_grad(true);
 }
 
 namespace {
@@ -115,7 +131,7 @@ namespace {
 Tensor delta(const LoraAdapter& adapter, const Tensor& x) {
     Tensor t = dropout(x, adapter.dropout);
     t = linear(t, adapter.a);
-    t = linear(t, adapter.b);
+    t = linear(t, adapter.b, adapter.bias);
     return mul(t, 1.0);
 }
 
@@ -124,16 +140,25 @@ Tensor lora_dense(const Linear& layer, const Tensor& x) {
     Tensor result = base_forward(layer, x);
     const DType dtype = result.dtype();
     const Tensor input = to(x, layer.lora->a.dtype());
-    result = add(result, delta(*layer.lora, input));
+    if (layer.lora->magnitude.defined())
+        result = dora_linear(layer, input, result);
+    else
+        result = add(result, delta(*layer.lora, input));
     return to(result, dtype);
 }
 
-// tuners/lora/bnb.py Linear4bit.forward: a defensive clone, casts only outside of autocast.
-Tensor lora_4bit(const Linear& layer, const Tensor& x) {
+// tuners/lora/bnb.py Linear4bit.forward: a defensive clone, casts only outside of autocast. Linear8bitLt.forward does
+// without the clone.
+Tensor lora_packed(const Linear& layer, const Tensor& x) {
     Tensor result = base_forward(layer, x);
-    result = clone(result);
+    if (layer.quantized) result = clone(result);
     const bool convert = !x.session().autocast.enabled;
     const Tensor input = convert ? to(x, layer.lora->a.dtype()) : x;
+    if (layer.lora->magnitude.defined()) {
+        const DType dtype = result.dtype();
+        result = dora_linear(layer, input, result);
+        return convert ? to(result, dtype) : result;
+    }
     Tensor output = delta(*layer.lora, input);
     if (convert) output = to(output, result.dtype());
     return add(result, output);
@@ -142,13 +167,17 @@ Tensor lora_4bit(const Linear& layer, const Tensor& x) {
 }  // namespace
 
 Tensor lora_linear(const Linear& layer, const Tensor& x) {
-    return layer.quantized ? lora_4bit(layer, x) : lora_dense(layer, x);
+    return is_packed(layer) ? lora_packed(layer, x) : lora_dense(layer, x);
 }
 
 Tensor lora_embedding(const Embedding& layer, const Tensor& ids) {
     Tensor result = base_forward(layer, ids);
     if (layer.base_output_requires_grad && grad_enabled(ids.session())) result.set_requires_grad(true);
     const DType dtype = result.dtype();
+    if (layer.lora->magnitude.defined()) {
+        result = dora_embedding(layer, ids, result);
+        return to(result, dtype);
+    }
     const Tensor a = transpose2d(layer.lora->a);
     const Tensor b = transpose2d(layer.lora->b);
     const Tensor after_a = engine::embedding(a, ids);

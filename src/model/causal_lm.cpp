@@ -10,6 +10,7 @@
 #include "engine/ops/view.hpp"
 #include "model/decoder_4_40.hpp"
 #include "model/family.hpp"
+#include "model/liger.hpp"
 #include "model/masks.hpp"
 #include "model/modules.hpp"
 #include "model/rotary.hpp"
@@ -35,7 +36,10 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
                  const LayerInputs& inputs) {
     const Family& family = family_of(run.spec.model_type);
     if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
-    const Unit unit = [&run, &family, &layer, inputs](const Tensor& h) {
+    // The layer is given its own mask only.
+    LayerInputs own = inputs;
+    (layer.attention == LayerAttention::sliding ? own.masks.full : own.masks.sliding).reset();
+    const Unit unit = [&run, &family, &layer, inputs = std::move(own)](const Tensor& h) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
         return family.layer(run, family, layer, h, inputs);
     };
@@ -80,15 +84,23 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     on_gradient_complete(hidden,
                          phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
     session.recorder.fresh = Category::logits_and_loss;
-    return family_of(run.spec.model_type).norm(network.norm, hidden);
+    return uses_liger(run) ? liger_rms_norm(network.norm, hidden)
+                           : family_of(run.spec.model_type).norm(network.norm, hidden);
+}
+
+Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                         const Place& place) {
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    return run.stack.layers_make_rotary_tables() ? decoder_4_40(run, network, batch, cache, place)
+                                                 : decoder(run, network, batch, cache, place);
 }
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    run.session.recorder.begin(phase(PhaseKind::embedding, place));
     const KvCachePointer cache = make_cache(run, network);
-    const Tensor hidden = run.stack.layers_make_rotary_tables() ? decoder_4_40(run, network, batch, cache, place)
-                                                                : decoder(run, network, batch, cache, place);
+    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
+    if (uses_liger(run) && batch.labels.defined())
+        return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     Tensor logits = forward(network.head, hidden);
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     if (run.stack.loss_shifts_logits()) logits = to(logits, DType::float32);

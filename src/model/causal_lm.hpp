@@ -21,6 +21,10 @@ struct Place {
 /// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
 
+/// The model without its head, from the window of the embedding on.
+Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                         const Place& place);
+
 /// The decoder layers and the final norm, with their windows. `hidden` is the first layer's input.
 Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs, const Place& place);
 

@@ -5,6 +5,7 @@
 #include "engine/ops/view.hpp"
 #include "model/attention.hpp"
 #include "model/decoder_4_40.hpp"
+#include "model/liger.hpp"
 #include "model/mlp.hpp"
 #include "model/modules.hpp"
 #include "model/rotary.hpp"
@@ -32,7 +33,10 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
     Tensor q = heads_first(run, family, &layer.q_norm, forward(layer.q, hidden));
     Tensor k = heads_first(run, family, &layer.k_norm, forward(layer.k, hidden));
     Tensor v = heads_first(run, family, nullptr, forward(layer.v, hidden));
-    apply_rotary(q, k, inputs.rotary);
+    if (uses_liger(run))
+        liger_rope(q, k, inputs.rotary);
+    else
+        apply_rotary(q, k, inputs.rotary);
     if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
     auto [out, weights] = attend(run, q, k, v, mask, inputs.position_ids);
@@ -44,12 +48,13 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
 Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                       const LayerInputs& inputs) {
     Tensor residual = input;
-    Tensor hidden = family.norm(layer.input_norm, residual);
+    const auto norm = uses_liger(run) ? liger_rms_norm : family.norm;
+    Tensor hidden = norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     hidden = std::move(attended);
     hidden = add(residual, hidden);
     residual = hidden;
-    hidden = family.norm(layer.post_attention_norm, hidden);
+    hidden = norm(layer.post_attention_norm, hidden);
     hidden = gated_mlp(run, layer, hidden);
     return add(residual, hidden);
 }

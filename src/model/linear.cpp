@@ -1,6 +1,7 @@
 // Linear layers: plain, quantized, adapted.
 #include "engine/ops/matmul.hpp"
 #include "model/adapters.hpp"
+#include "model/int8.hpp"
 #include "model/modules.hpp"
 #include "model/quantized.hpp"
 
@@ -8,6 +9,7 @@ namespace vramfit::model {
 
 Tensor base_forward(const Linear& layer, const Tensor& x) {
     if (layer.quantized) return linear_4bit(layer, x);
+    if (layer.in_8bit) return linear_8bit(layer, x);
     return engine::linear(x, layer.weight, layer.bias);
 }
 

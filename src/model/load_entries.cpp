@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "model/int8.hpp"
 #include "model/quantized.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -21,9 +22,10 @@ class Choice {
     explicit Choice(const Run& run) : by_pattern_(run.stack.quantizer_skips_by_pattern()) {
         const auto& plan = run.plan.load.quantization;
         if (!plan) return;
-        if (plan->method == QuantMethod::int8)
-            throw Error(ErrorKind::unsupported, "load.quantization_config", "8-bit layers are not supported yet",
-                        "load_in_4bit");
+        if (plan->method == QuantMethod::int8 && !run.stack.layers_8bit_are_row_major())
+            throw Error(ErrorKind::unsupported, "load.quantization_config",
+                        "8-bit layers of this version of bitsandbytes are not supported",
+                        "load_in_4bit, or bitsandbytes 0.45 and later");
         quantizes_ = true;
         skip_ = plan->skip_modules_given ? plan->skip_modules : std::vector<std::string>{"lm_head"};
         if (run.spec.tie_word_embeddings && quantizes("lm_head"))
@@ -71,7 +73,8 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     return out;
 }
 
-// bitsandbytes nn/modules.py Params4bit._quantize: the original goes as soon as the packed weight is there.
+// bitsandbytes nn/modules.py Params4bit._quantize and Int8Params._quantize: the original goes as soon as the packed
+// weight is there.
 void load_entry(const Run& run, Network& network, const Entry& entry) {
     Tensor value = empty(run.session, entry.sizes, run.plan.load.dtype, Op::to_copy);
     if (!entry.packed) {
@@ -79,7 +82,15 @@ void load_entry(const Run& run, Network& network, const Entry& entry) {
         return;
     }
     label(value, Category::temporaries);
-    entry.packed->quantized = quantize_4bit(value, *run.plan.load.quantization, network.dynamic_code);
+    const QuantizationPlan& plan = *run.plan.load.quantization;
+    if (plan.method == QuantMethod::int8) {
+        entry.packed->in_8bit = quantize_8bit(value, plan.int8_threshold);
+        // Values are unknown; a search for outlier columns is told what a search in the mask is.
+        entry.packed->in_8bit->has_outliers = run.plan.batch.attention_mask == AttentionMask::ones ||
+                                              run.plan.batch.attention_mask == AttentionMask::absent;
+        return;
+    }
+    entry.packed->quantized = quantize_4bit(value, plan, network.dynamic_code);
 }
 
 }  // namespace vramfit::model

@@ -2,6 +2,7 @@
 #include "model/mlp.hpp"
 
 #include "engine/ops/pointwise.hpp"
+#include "model/liger.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::model {
@@ -20,9 +21,21 @@ Tensor activate(const ModelSpec& spec, const Tensor& t) {
     return {};
 }
 
+/// LigerSwiGLUMLP.forward.
+Tensor liger_mlp(const DecoderLayer& layer, const Tensor& x) {
+    Tensor product;
+    {
+        const Tensor gate = forward(layer.gate, x);
+        const Tensor up = forward(layer.up, x);
+        product = liger_silu_mul(gate, up);
+    }
+    return forward(layer.down, product);
+}
+
 }  // namespace
 
 Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    if (uses_liger(run)) return liger_mlp(layer, x);
     Tensor product = forward(layer.gate, x);
     product = activate(run.spec, product);
     {

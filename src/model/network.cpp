@@ -17,7 +17,7 @@ Linear make_linear(const NamedModule& module) {
     return l;
 }
 
-Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, {}, {}}; }
+Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, {}, {}, {}}; }
 
 Embedding make_embedding(const NamedModule& module) {
     Embedding e;
@@ -36,27 +36,49 @@ void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
     layer.order.push_back(module.part);
 }
 
-/// Collects the parameters that exist.
+/// Collects the parameters that exist, a shared one once.
 class Collector {
   public:
     void add(std::string name, Tensor& t, bool norm_or_bias, bool embedding = false) {
-        if (t.defined()) out_.push_back({std::move(name), &t, norm_or_bias, embedding});
+        if (t.defined() && !(t == shared_)) out_.push_back({std::move(name), &t, norm_or_bias, embedding});
     }
     void add(Norm& n) {
-        add(n.name + ".weight", n.weight, true);
-        add(n.name + ".bias", n.bias, true);
+        const std::string prefix = originals(n.name, n.original, false);
+        add(prefix + ".weight", n.weight, true);
+        add(prefix + ".bias", n.bias, true);
     }
     void add(Linear& l) {
-        add(l.name + ".weight", l.weight, false);
-        add(l.name + ".bias", l.bias, true);
+        const std::string prefix = originals(l.name, l.original, false);
+        add(prefix + ".weight", l.weight, false);
+        add(prefix + ".bias", l.bias, true);
         if (!l.lora) return;
-        add(l.name + ".lora_A.default.weight", l.lora->a, false);
-        add(l.name + ".lora_B.default.weight", l.lora->b, false);
+        add(prefix + ".lora_A.default.weight", l.lora->a, false);
+        add(prefix + ".lora_B.default.weight", l.lora->b, false);
+        add(prefix + ".lora_B.default.bias", l.lora->bias, true);
+        add(prefix + ".lora_magnitude_vector.default.weight", l.lora->magnitude, false);
     }
+    void add(Embedding& e) {
+        const std::string prefix = originals(e.name, e.original, true);
+        add(prefix + ".weight", e.weight, false, true);
+        if (!e.lora) return;
+        add(prefix + ".lora_embedding_A", e.lora->a, false);
+        add(prefix + ".lora_embedding_B", e.lora->b, false);
+        add(prefix + ".lora_magnitude_vector.default.weight", e.lora->magnitude, false);
+    }
+    /// Not to be listed again.
+    void share(const Tensor& t) { shared_ = t; }
     std::vector<NamedParameter> take() { return std::move(out_); }
 
   private:
+    /// ModulesToSaveWrapper: original_module comes before the copy. Returns the copy's prefix.
+    std::string originals(const std::string& name, std::optional<OriginalModule>& original, bool embedding) {
+        if (!original) return name;
+        add(name + ".original_module.weight", original->weight, false, embedding);
+        add(name + ".original_module.bias", original->bias, true);
+        return name + ".modules_to_save.default";
+    }
     std::vector<NamedParameter> out_;
+    Tensor shared_;
 };
 
 }  // namespace
@@ -107,31 +129,15 @@ Network make_network(const ModelSpec& spec) {
     return n;
 }
 
-namespace {
-
-void collect(Collector& c, Embedding& embedding) {
-    c.add(embedding.name + ".weight", embedding.weight, false, true);
-    if (!embedding.lora) return;
-    c.add(embedding.name + ".lora_embedding_A", embedding.lora->a, false);
-    c.add(embedding.name + ".lora_embedding_B", embedding.lora->b, false);
-}
-
-}  // namespace
-
 std::vector<NamedParameter> named_parameters(Network& n) {
     Collector c;
     const auto add = [&c](auto& module) { c.add(module); };
-    collect(c, n.embed);
-    collect(c, n.positions);
+    c.add(n.embed);
+    c.add(n.positions);
     for (DecoderLayer& l : n.layers) for_each_module(l, add, add);
     c.add(n.norm);
-    if (n.tied) {
-        Tensor shared = std::exchange(n.head.weight, {});
-        c.add(n.head);
-        n.head.weight = shared;
-    } else {
-        c.add(n.head);
-    }
+    if (n.tied) c.share(n.embed.original ? n.embed.original->weight : n.embed.weight);
+    c.add(n.head);
     return c.take();
 }
 
@@ -153,6 +159,14 @@ std::vector<Linear*> linears(Network& network) {
     for (DecoderLayer& layer : network.layers)
         for (Linear* linear : linears(layer)) out.push_back(linear);
     out.push_back(&network.head);
+    return out;
+}
+
+std::vector<Norm*> norms(Network& network) {
+    std::vector<Norm*> out;
+    for (DecoderLayer& l : network.layers)
+        for_each_module(l, [](Linear&) {}, [&out](Norm& norm) { out.push_back(&norm); });
+    out.push_back(&network.norm);
     return out;
 }
 

@@ -19,13 +19,23 @@ using engine::Tensor;
 struct LoraAdapter {
     Tensor a;
     Tensor b;
+    Tensor bias;       ///< [out], of B; undefined without lora_bias
+    Tensor magnitude;  ///< [out], DoRA's; undefined without
     double dropout = 0.0;
 };
 
-/// The same of an embedding: A -- [r, V], B -- [H, r].
+/// The same of an embedding: A -- [r, V], B -- [H, r], magnitude -- [H].
 struct LoraEmbeddingAdapter {
     Tensor a;
     Tensor b;
+    Tensor magnitude;
+};
+
+/// peft's ModulesToSaveWrapper: what the original module keeps, while the module's own tensors are the trained copy.
+struct OriginalModule {
+    Tensor weight;
+    Tensor bias;
+    Tensor scale;
 };
 
 /// What bitsandbytes keeps of a 4-bit weight beside the packed bytes (functional.py QuantState).
@@ -41,6 +51,14 @@ struct QuantState4bit {
     mutable bool compute_dtype_decided = false;  ///< some versions look at the first input
 };
 
+/// What bitsandbytes keeps of an 8-bit weight (autograd/_functions.py MatmulLtState).
+struct State8bit {
+    Tensor packed;           ///< CB -- [out, in] int8
+    Tensor scales;           ///< SCB -- [out] float32
+    double threshold = 6.0;  ///< 0: no search for outlier columns
+    bool has_outliers = false;
+};
+
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
 struct Linear {
     std::string name;  ///< "model.layers.0.self_attn.q_proj"
@@ -51,8 +69,13 @@ struct Linear {
     Tensor weight;           ///< [out, in]; undefined if quantized
     Tensor bias;
     std::optional<QuantState4bit> quantized;
+    std::optional<State8bit> in_8bit;
     std::optional<LoraAdapter> lora;
+    std::optional<OriginalModule> original;
 };
+
+/// Whether bitsandbytes holds the weight.
+inline bool is_packed(const Linear& layer) { return layer.quantized || layer.in_8bit; }
 
 struct Embedding {
     std::string name;
@@ -60,6 +83,7 @@ struct Embedding {
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
+    std::optional<OriginalModule> original;
     bool output_requires_grad = false;       ///< the hook of enable_input_require_grads on the module that stands there
     bool base_output_requires_grad = false;  ///< the same on the layer inside the adapter: the hook was there first
 };
@@ -70,6 +94,7 @@ struct Norm {
     bool has_bias = false;  ///< nn.LayerNorm
     Tensor weight;
     Tensor bias;
+    std::optional<OriginalModule> original;
 };
 
 /// The modules of a decoder layer. A family has some of them, in its own order; those that it has not are unnamed.
@@ -132,6 +157,9 @@ std::vector<NamedParameter> trainable_parameters(Network& network);
 /// All linear layers inside the decoder layers in the order of registration, then the head.
 std::vector<Linear*> linears(Network& network);
 std::vector<Linear*> linears(DecoderLayer& layer);
+
+/// All norms in the order of registration.
+std::vector<Norm*> norms(Network& network);
 
 /// An unloaded network of the right names and sizes.
 Network make_network(const ModelSpec& spec);

@@ -59,6 +59,16 @@ void cast_to_bf16_by_trl(const Run& run, Network& network) {
     }
 }
 
+// trl 1.16 trainer/sft_trainer.py: DoRA's magnitudes stay in float32.
+void prepare_adapted_by_trl(const Run& run, Network& network) {
+    if (!run.plan.peft) return;
+    const GradMode no_grad(run.session, false);
+    if (run.plan.training.gradient_checkpointing) require_input_grads(network);
+    if (!run.plan.load.quantization) return;
+    for (const NamedParameter& p : trainable_parameters(network))
+        if (p.name.find("lora_magnitude_vector") == std::string::npos) cast_in_place(*p.tensor, DType::bfloat16);
+}
+
 void cast_adapted(const Run& run, Network& network) {
     const GradMode no_grad(run.session, false);
     if (run.plan.trl_casting_to_bf16) cast_to_bf16_by_trl(run, network);

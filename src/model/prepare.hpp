@@ -19,6 +19,10 @@ void prepare_for_kbit_training(const Run& run, Network& network, const PreparePl
 /// trl's peft_module_casting_to_bf16.
 void cast_to_bf16_by_trl(const Run& run, Network& network);
 
+/// trl 1.x SFTTrainer.__init__ with a model that has adapters: hooks for checkpointing, the cast of adapters on a
+/// quantized model.
+void prepare_adapted_by_trl(const Run& run, Network& network);
+
 /// What the job asks for after get_peft_model: trl's cast, and model.to(dtype).
 void cast_adapted(const Run& run, Network& network);
 

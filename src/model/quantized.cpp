@@ -56,19 +56,13 @@ struct MatMul4BitState : NodeState {
     QuantState4bit weight;
     Dims shape;
     Tensor input;
+    DType bias_dtype = DType::float32;
 };
 
-/// functional.py dequantize_4bit: in the dtype that was quantized.
-Tensor dequantize_4bit(Session& session, const QuantState4bit& state, const Dims& shape) {
-    Tensor absmax = state.absmax;
-    if (state.offset.defined())  // the offset is added in place
-        absmax = empty(session, absmax.sizes(), DType::float32, Op::dequantize_blockwise);
-    return empty(session, shape, state.dtype, Op::dequantize_4bit);
-}
-
-// MatMul4Bit.backward: the weight is unpacked once more.
+// MatMul4Bit.backward: the bias's gradient is summed over the first dimension, the weight is unpacked once more.
 void matmul_4bit_backward(Node& node, Grads& in, Grads& out) {
     const auto& state = static_cast<const MatMul4BitState&>(*node.state);
+    if (node.wants(1)) out[1] = sum_dim(in[0], 0, false, state.bias_dtype);
     if (!node.wants(0)) return;
     Tensor weight = dequantize_4bit(*node.session, state.weight, state.shape);
     weight = to(weight, in[0].dtype());
@@ -111,12 +105,14 @@ Tensor product(const Tensor& a, const QuantState4bit& state, const Dims& shape, 
 /// autograd/_functions.py matmul_4bit.
 Tensor matmul_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape, const Tensor& bias) {
     Ref<Node> node;
-    if (needs_grad(a)) {
+    if (needs_grad(a, bias)) {
         node = make_node(a.session(), kMatMul4BitBackward);
         add_edge(*node, a);
+        add_edge(*node, bias);
         auto attributes = std::make_unique<MatMul4BitState>();
         attributes->weight = state;
         attributes->shape = shape;
+        if (bias.defined()) attributes->bias_dtype = bias.dtype();
         if (a.session().stack.matmul_4bit_keeps_its_input()) attributes->input = a;
         node->state = std::move(attributes);
     }
@@ -135,6 +131,13 @@ DType compute_dtype(const Stack& stack, const QuantState4bit& state, const Tenso
 }
 
 }  // namespace
+
+Tensor dequantize_4bit(Session& session, const QuantState4bit& state, const Dims& shape) {
+    Tensor absmax = state.absmax;
+    if (state.offset.defined())  // the offset is added in place
+        absmax = empty(session, absmax.sizes(), DType::float32, Op::dequantize_blockwise);
+    return empty(session, shape, state.dtype, Op::dequantize_4bit);
+}
 
 QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan, Tensor& dynamic_code) {
     Session& session = weight.session();

@@ -21,7 +21,7 @@ void count_parameters(Network& network, Program& program) {
         if (p.tensor->requires_grad()) program.trainable_parameters += p.tensor->numel();
     }
     for (const Linear* l : linears(network))
-        if (l->quantized) program.total_parameters += l->in * l->out;
+        if (is_packed(*l)) program.total_parameters += l->in * l->out;
 }
 
 /// Preparation and adapters, before a loop is entered.

@@ -2,17 +2,63 @@
 #include "model/supported.hpp"
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/modules.hpp"
 
 namespace vramfit::model {
+
+namespace {
+
+/// trl 1.16's fused head reads the head's weight; a batch whose only row is padded is cut by the collator.
+void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (plan.loop.kind != LoopKind::sft || run.stack.sft_prepares_model()) return;
+    if (plan.batch.attention_mask == AttentionMask::right_padded && plan.training.per_device_train_batch_size == 1)
+        problems.push_back({"batch.attention_mask", "trl's collator cuts a padded row that stands alone",
+                            "a shorter row without padding"});
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.name == "lm_head")
+            problems.push_back({"peft.target_modules", "an adapted head under trl's fused head is not supported",
+                                "leave lm_head out"});
+}
+
+/// Liger's functions by model_type; the fused loss reads the head's weight.
+void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (!plan.training.use_liger_kernel) return;
+    const auto refuse = [&](const char* what) {
+        problems.push_back({"training.use_liger_kernel", what, "leave it out"});
+    };
+    const std::string& type = run.spec.model_type;
+    if (type != "llama" && type != "mistral" && type != "qwen2")
+        refuse("Liger's kernels are supported for llama, mistral and qwen2");
+    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.15 and later");
+    if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.name == "lm_head") refuse("an adapted head under Liger's fused loss is not supported");
+}
+
+}  // namespace
 
 void refuse_unsupported(const Run& run) {
     std::vector<Problem> problems;
     const TrainPlan& plan = run.plan;
-    if (plan.training.use_liger_kernel)
-        problems.push_back({"training.use_liger_kernel", "Liger's kernels are not supported yet", "leave it out"});
-    if (plan.loop.kind == LoopKind::dpo || (plan.loop.kind == LoopKind::sft && !run.stack.sft_prepares_model()))
-        problems.push_back({"loop.kind", "trl's trainer of this version is not supported yet",
-                            "\"trainer\" is transformers' own; trl 0.8's SFTTrainer is supported"});
+    refuse_in_liger(run, problems);
+    if (plan.peft && plan.peft->use_dora && !run.stack.dora_reuses_the_result())
+        problems.push_back({"peft.use_dora", "DoRA of this version of peft is not supported",
+                            "choose a stack with peft 0.14 or later"});
+    if (plan.peft && plan.peft->lora_bias && !run.stack.adapters_may_have_biases())
+        problems.push_back({"peft.lora_bias", "this version of peft has no biases of adapters",
+                            "choose a stack with peft 0.14 or later"});
+    if (plan.training.optim.find("ademamix") != std::string::npos && !run.stack.knows_ademamix())
+        problems.push_back({"training.optim", "this version of transformers does not know AdEMAMix",
+                            "choose a stack with transformers 4.46 or later"});
+    const bool sft = plan.loop.kind == LoopKind::sft;
+    if (plan.loop.kind == LoopKind::dpo || (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks()))
+        problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
+                            "\"trainer\" is transformers' own; SFTTrainer of trl 0.8 and 1.16 is supported"});
+    refuse_in_sft(run, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {
         const AttentionMask mask = plan.batch.attention_mask;
         if (mask != AttentionMask::absent && mask != AttentionMask::ones)

@@ -8,6 +8,8 @@
 #include "model/batch.hpp"
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
+#include "model/prepare.hpp"
+#include "model/sft_loss.hpp"
 #include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
@@ -29,6 +31,8 @@ Tensor count_items(const std::vector<Batch>& batches) {
 
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+    if (trainer.run.plan.loop.kind == LoopKind::sft)
+        return sft_loss(trainer.run, trainer.network, batch, items, place);
     const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
     Tensor loss = outputs.loss;
     mul_(loss, 1);
@@ -71,11 +75,21 @@ void run_epoch(Trainer& trainer) {
     session.recorder.begin({PhaseKind::train_end});
 }
 
+/// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
+void place_states(Session& session, Optimizer& optimizer) {
+    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    for (auto& group : optimizer.states)
+        for (OptimizerState& state : group)
+            for (Tensor& t : state)
+                if (t->storage->bytes == 0) t = to_device(t);
+}
+
 }  // namespace
 
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
+    if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate
     // utils/memory.py).
     session.recorder.empty_cache();
@@ -83,6 +97,7 @@ void run_trainer(const Run& run, Network& network) {
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
+    place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     if (run.stack.trainer_counts_items()) {

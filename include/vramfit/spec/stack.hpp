@@ -65,16 +65,22 @@ struct Stack {
     bool trainer_keeps_embeddings_in_32bit() const;   ///< states of 8-bit optimizers
     bool trainer_counts_items() const;                ///< num_items_in_batch; all batches of an update fetched first
     bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
+    bool knows_ademamix() const;                      ///< transformers' names of optimizers
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
+
+    bool has_liger_of_its_time() const;               ///< Liger's kernels as of 0.8, which no stack names
 
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
     bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
+    bool adapters_may_have_biases() const;     ///< LoraConfig.lora_bias
+    bool dora_reuses_the_result() const;       ///< of the layer inside, where nothing is dropped out
     bool prepare_empties_cache() const;        ///< prepare_model_for_kbit_training
 
     // bitsandbytes
     bool product_4bit_is_an_operator() const;   ///< bitsandbytes::gemm_4bit with a fused kernel
     bool layers_4bit_take_input_dtype() const;  ///< Linear4bit: the first input decides the compute dtype
+    bool layers_8bit_are_row_major() const;     ///< MatMul8bitLt without turned copies of the weight
     bool matmul_4bit_keeps_its_input() const;   ///< in attributes of ctx, beside autograd
     bool absmax_is_centred_in_place() const;    ///< quantize_4bit with double quantization
     bool nested_code_is_shared() const;         ///< quantize_blockwise: no copy of the code table
@@ -82,6 +88,7 @@ struct Stack {
 
     // trl
     bool sft_prepares_model() const;  ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
+    bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
 };
 
 }  // namespace vramfit

@@ -1,65 +1,18 @@
 // aten::embedding_dense_backward with a sort (torch 2.2 to 2.11 ATen/native/cuda/Embedding.cu
-// embedding_dense_backward_cuda, EmbeddingBackwardKernel.cu embedding_backward_cuda_kernel) and the scratch of cub
-// (CUDA 12.1 and 13.0, cub/device/dispatch).
+// embedding_dense_backward_cuda, EmbeddingBackwardKernel.cu embedding_backward_cuda_kernel).
 #include "engine/ops/embedding_scratch.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
 #include "engine/session.hpp"
-#include "vramfit/base/checked.hpp"
 
 namespace vramfit::engine {
 
 namespace {
 
-constexpr std::int64_t kIndex = 8;           // int64 ids
 constexpr std::int64_t kRowsPerThread = 10;  // EmbeddingBackwardKernel.cu NROWS_PER_THREAD
-
-/// util_temporary_storage.cuh AliasTemporaries: one block for several arrays, each on a multiple of 256.
-std::int64_t aliased(std::initializer_list<std::int64_t> arrays) {
-    constexpr std::int64_t kAlign = 256;
-    std::int64_t bytes = kAlign - 1;
-    for (const std::int64_t a : arrays) bytes += ceil_div(a, kAlign) * kAlign;
-    return bytes;
-}
-
-/// dispatch_radix_sort.cuh InvokeOnesweep for 64-bit keys, values and offsets: 8 passes of 8 bits.
-std::int64_t sort_scratch(const Session& session, std::int64_t n) {
-    constexpr std::int64_t kPasses = 8, kDigits = 256, kOffset = 8, kCounter = 4;
-    // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub
-    // 3 on SM90 384 x 12.
-    std::int64_t tile = 256 * 11;
-    if (session.device.capability.major >= 8) tile = 384 * 10;
-    if (session.device.capability.major >= 9 && session.stack.cub_is_3()) tile = 384 * 12;
-    const std::int64_t portion = ((1 << 28) - 1) / tile * tile;
-    const std::int64_t portions = ceil_div(n, portion);
-    const std::int64_t blocks = ceil_div(std::min(n, portion), tile);
-    return aliased({portions * kPasses * kDigits * kOffset, blocks * kDigits * kCounter, n * kIndex, n * kIndex,
-                    portions * kPasses * kCounter});
-}
-
-/// single_pass_scan_operators.cuh ScanTileState::AllocationSize: a descriptor for each tile and 32 in front.
-std::int64_t tile_states(const Session& session, std::int64_t items, std::int64_t tile, std::int64_t descriptor) {
-    const std::int64_t states = (ceil_div(items, tile) + 32) * descriptor;
-    return session.stack.cub_is_3() ? aliased({aliased({states})}) : aliased({states});
-}
-
-/// dispatch_unique_by_key.cuh for 64-bit keys and 32-bit values.
-std::int64_t unique_scratch(const Session& session, std::int64_t n) {
-    // tuning_unique_by_key.cuh: DefaultPolicy<11, 64> is 64 threads x 5 items; cub 3 has tunings for SM80, 90 and 100.
-    if (!session.stack.cub_is_3()) return tile_states(session, n, 64 * 5, 8);
-    const Capability& c = session.device.capability;
-    std::int64_t tile = 64 * 5;
-    if (c == Capability{8, 0}) tile = 256 * 7;
-    if (c.major == 9) tile = 640 * 7;
-    if (c.major >= 10) tile = 384 * 10;
-    return tile_states(session, n, tile, 16);
-}
-
-/// dispatch_scan.cuh for a 64-bit sum: tuning_scan.cuh DefaultPolicy, 128 threads x 7 items.
-std::int64_t scan_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 7, 16); }
 
 void scratch(Session& session, std::int64_t bytes, Op op) {
     const Tensor t = empty(session, {bytes}, DType::uint8, op);

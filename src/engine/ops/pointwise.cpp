@@ -115,6 +115,8 @@ Tensor sub(const Tensor& a, const Tensor& b) {
     return out;
 }
 
+Tensor sub(const Tensor& a, Scalar b) { return saves_nothing(a, result_type(a, b), Op::sub, kPassBackward); }
+
 Tensor mul(const Tensor& a, const Tensor& b) {
     Ref<Node> node;
     if (needs_grad(a, b)) {

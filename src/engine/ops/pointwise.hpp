@@ -26,6 +26,7 @@ Tensor add(const Tensor& a, Scalar b);
 /// In place; the result type must be a's.
 void add_(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, Scalar b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, Scalar b);
 /// In place, on the tape.

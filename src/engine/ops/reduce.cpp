@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/pointwise_backward.hpp"
 #include "engine/ops/reduce_scratch.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
@@ -94,9 +96,40 @@ Tensor mean_all(const Tensor& t) {
     return out;
 }
 
+// ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient.
+Tensor vector_norm(const Tensor& source, int dim) {
+    const Tensor t = autocast_to_float32(source);
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kUnsupportedBackward);
+        add_edge(*node, t);
+        node->save(t);
+    }
+    Tensor out = reduce(t, 1u << dim, false, t.dtype(), Op::linalg_vector_norm);
+    if (node) {
+        set_history(out, node);
+        node->save(out, true);
+    }
+    return out;
+}
+
+// sum_backward: the gradient expanded.
+namespace {
+void sum_backward(Node& node, Grads& in, Grads& out) { out[0] = expand(in[0], node.dims[0]); }
+const NodeType kSumBackward{"SumBackward0", sum_backward};
+}  // namespace
+
 Tensor sum_all(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kSumBackward);
+        add_edge(*node, t);
+        node->dims[0] = t.sizes();
+    }
     const DType dtype = is_floating(t.dtype()) ? t.dtype() : DType::int64;
-    return reduce(t, all_dims(t), false, dtype, Op::sum);
+    Tensor out = reduce(t, all_dims(t), false, dtype, Op::sum);
+    if (node) set_history(out, node);
+    return out;
 }
 
 Tensor sum_dim(const Tensor& t, int dim, bool keepdim, DType dtype) {

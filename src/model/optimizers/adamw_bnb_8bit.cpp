@@ -1,11 +1,10 @@
 // bitsandbytes.optim.AdamW with 8-bit states.
 #include "model/optimizer.hpp"
-#include "model/optimizers/shared/bnb_two_state.hpp"
+#include "model/optimizers/shared/bnb.hpp"
 
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType adamw_bnb_8bit_entry;
-const model::OptimizerType adamw_bnb_8bit_entry{"adamw_bnb_8bit", "adamw_8bit", nullptr, bnb_two_state_step<8, false>,
-                                                true};
+const model::OptimizerType adamw_bnb_8bit_entry{"adamw_bnb_8bit", "adamw_8bit", nullptr, bnb_step<BnbStates::two, 8, false>, true};
 
 }  // namespace vramfit::optimizers

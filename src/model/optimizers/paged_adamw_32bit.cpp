@@ -1,11 +1,10 @@
 // bitsandbytes.optim.AdamW with 32-bit states in managed memory.
 #include "model/optimizer.hpp"
-#include "model/optimizers/shared/bnb_two_state.hpp"
+#include "model/optimizers/shared/bnb.hpp"
 
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType paged_adamw_32bit_entry;
-const model::OptimizerType paged_adamw_32bit_entry{"paged_adamw_32bit", "paged_adamw", nullptr,
-                                                   bnb_two_state_step<32, true>, false};
+const model::OptimizerType paged_adamw_32bit_entry{"paged_adamw_32bit", "paged_adamw", nullptr, bnb_step<BnbStates::two, 32, true>, false};
 
 }  // namespace vramfit::optimizers

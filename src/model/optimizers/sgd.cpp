@@ -1,8 +1,7 @@
 // torch.optim.SGD as Trainer builds it: the foreach implementation, momentum from optim_args.
-#include <cstdlib>
-
 #include "engine/ops/copy.hpp"
 #include "model/optimizer.hpp"
+#include "model/optimizers/shared/foreach.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::optimizers {
@@ -11,15 +10,9 @@ using namespace model;
 
 namespace {
 
-/// The number of `key` in "momentum=0.9,nesterov=true" (transformers 5.17 trainer_optimizer.py _parse_optim_args).
-double argument(const std::string& arguments, const std::string& key) {
-    const std::size_t at = ("," + arguments).find("," + key + "=");
-    return at == std::string::npos ? 0.0 : std::strtod(arguments.c_str() + at + key.size() + 1, nullptr);
-}
-
 // The buffers are clones of the first gradients.
 void step_sgd(engine::Session& session, Optimizer& optimizer) {
-    if (!session.stack.sgd_reads_optim_args() || argument(optimizer.arguments, "momentum") == 0.0) return;
+    if (!session.stack.sgd_reads_optim_args() || optim_argument(optimizer.arguments, "momentum") == 0.0) return;
     const engine::Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
         const auto& parameters = optimizer.groups[g].parameters;
@@ -41,7 +34,7 @@ void step_sgd(engine::Session& session, Optimizer& optimizer) {
 
 // Weight decay makes a copy of all gradients (_multi_tensor_sgd); Trainer's groups carry TrainingArguments' own.
 void construct(engine::Session&, Optimizer& optimizer) {
-    if (argument(optimizer.arguments, "weight_decay") != 0.0)
+    if (optim_argument(optimizer.arguments, "weight_decay") != 0.0)
         throw Error(ErrorKind::unsupported, "training.optim_args", "weight decay of sgd is not supported",
                     "leave weight_decay out");
 }

@@ -56,4 +56,10 @@ bool Stack::trainer_groups_by_name() const { return transformers >= Version{5, 0
 // models/*/modeling_*.py XForCausalLM.forward up to 4.45; then loss/loss_utils.py, which shifts labels from 4.49 on.
 bool Stack::loss_shifts_logits() const { return transformers < Version{4, 49, 0}; }
 
+// training_args.py OptimizerNames, pull request 33682.
+bool Stack::knows_ademamix() const { return transformers >= Version{4, 46, 0}; }
+
+// integrations/liger.py of 5.17 with liger-kernel 0.8.5; earlier releases of Liger have not been read.
+bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 15, 0}; }
+
 }  // namespace vramfit

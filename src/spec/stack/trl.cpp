@@ -7,4 +7,7 @@ namespace vramfit {
 // SFTConfig.
 bool Stack::sft_prepares_model() const { return trl < Version{0, 9, 0}; }
 
+// trainer/utils.py add_fused_lm_head as read in 1.16.0; earlier releases have not been read.
+bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
+
 }  // namespace vramfit

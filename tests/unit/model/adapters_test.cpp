@@ -98,21 +98,56 @@ TEST_CASE("preparation casts what is not packed, a shared weight once, and insta
     CHECK(network.embed.base_output_requires_grad);
 }
 
-TEST_CASE("what LoraConfig can do and this program cannot is refused") {
-    const auto refused = [](auto change) {
-        LoraPlan plan = on({"q_proj"});
-        change(plan);
+TEST_CASE("biases are trained where LoraConfig.bias says so") {
+    const auto trained = [](LoraBias bias, bool of_target) {
+        LoraPlan plan = on({"k_proj"});
+        plan.bias = bias;
         Adapted a("", plan);
-        try {
-            a.adapted();
-        } catch (const Error& e) {
-            return e.kind() == ErrorKind::unsupported;
-        }
-        return false;
+        const Network network = a.adapted();
+        return (of_target ? network.layers[0].k : network.layers[0].q).bias.requires_grad();
     };
-    CHECK(refused([](LoraPlan& p) { p.use_dora = true; }));
-    CHECK(refused([](LoraPlan& p) { p.bias = LoraBias::all; }));
-    CHECK(refused([](LoraPlan& p) { p.modules_to_save = {"lm_head"}; }));
-    CHECK(refused([](LoraPlan& p) { p.lora_bias = true; }));
-    CHECK_FALSE(refused([](LoraPlan& p) { p.use_rslora = true; }));
+    CHECK_FALSE(trained(LoraBias::none, true));
+    CHECK(trained(LoraBias::lora_only, true));
+    CHECK_FALSE(trained(LoraBias::lora_only, false));
+    CHECK(trained(LoraBias::all, false));
+}
+
+TEST_CASE("whole modules are copied, and a tied head stays with the original") {
+    LoraPlan plan = on({"k_proj"});
+    plan.modules_to_save = {"embed_tokens", "norm"};
+    Adapted a("", plan);
+    Network network = a.adapted();
+    CHECK(network.embed.weight.requires_grad());
+    CHECK_FALSE(network.embed.original->weight.requires_grad());
+    CHECK(network.head.weight == network.embed.original->weight);
+    CHECK(network.layers[0].input_norm.weight.requires_grad());  // "input_layernorm" ends with "norm"
+}
+
+TEST_CASE("a packed layer cannot be trained as a whole") {
+    LoraPlan plan = on({"k_proj"});
+    plan.modules_to_save = {"q_proj"};
+    Adapted a("", plan, true);
+    CHECK_THROWS_AS(a.adapted(), Error);
+}
+
+TEST_CASE("DoRA's magnitudes: the norm of weight and adapter, with the tape alive meanwhile") {
+    LoraPlan plan = on({"k_proj"});
+    plan.use_dora = true;
+    Adapted a("", plan);
+    const Network network = a.adapted();
+    const std::int64_t weight = 128 * 896 * 2;
+    // A, B; B A with the workspace, scaled, added to the weight, its norm; then A and B in float32, the norm too
+    CHECK(a.recording.events() == Events{7168, 1024, weight, 8519680, weight, weight, -weight, 256, -weight, -weight,
+                                         14336, -7168, 2048, -1024, 512, -256});
+    CHECK(network.layers[0].k.lora->magnitude.requires_grad());
+}
+
+TEST_CASE("a bias of adapters: on B, not with DoRA") {
+    LoraPlan plan = on({"k_proj"});
+    plan.lora_bias = true;
+    Adapted a("", plan);
+    CHECK(a.adapted().layers[0].k.lora->bias.numel() == 128);
+    plan.use_dora = true;
+    Adapted both("", plan);
+    CHECK_THROWS_AS(both.adapted(), Error);
 }

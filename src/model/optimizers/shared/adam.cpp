@@ -2,20 +2,11 @@
 #include "model/optimizers/shared/adam.hpp"
 
 #include "engine/ops/copy.hpp"
+#include "model/optimizers/shared/foreach.hpp"
 
 namespace vramfit::optimizers {
 
 using namespace model;
-
-namespace {
-
-/// torch.zeros_like(p, memory_format=torch.preserve_format).
-Tensor state_like(engine::Session& session, const Tensor& p) {
-    return engine::empty_strided(session, p.sizes(), engine::preserved_strides(p.sizes(), p.strides()), p.dtype(),
-                                 engine::Op::optimizer_state);
-}
-
-}  // namespace
 
 std::vector<Tensor> adam_second_moments(engine::Session& session, Optimizer& optimizer, std::size_t group, bool fused) {
     const engine::Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);

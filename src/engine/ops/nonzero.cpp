@@ -1,0 +1,101 @@
+// torch 2.11 ATen/native/cuda/Nonzero.cu, Indexing.cu, IndexKernel.cu, TensorAdvancedIndexing.cpp.
+#include "engine/ops/nonzero.hpp"
+
+#include "engine/node.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+void scratch_bytes(Session& session, std::int64_t bytes) {
+    const Tensor t = empty(session, {bytes}, DType::uint8, Op::nonzero);
+}
+
+/// Indexing.cu index_put_with_sort_kernel behind computeLinearIndex: one index for each masked dimension.
+void index_put_accumulate(const Tensor& zeros, const Tensor& mask, std::int64_t count) {
+    Session& session = zeros.session();
+    const Dims indices{count};
+    Tensor linear;
+    {
+        const Tensor places = nonzero(mask, count);
+        for (int i = 0; i < mask.dim(); ++i) {
+            const Tensor wrapped = empty(session, indices, DType::int64, Op::index_put);
+            const Tensor scaled = mul(wrapped, 1);
+            if (i == 0) linear = scaled;  // the others are added to it in place
+        }
+    }
+    const Tensor sorted = empty(session, indices, DType::int64, Op::index_put);
+    const Tensor original = empty(session, indices, DType::int64, Op::index_put);
+    const Tensor range = arange(session, count);
+    scratch_bytes(session, sort_scratch(session, count));
+}
+
+// index_backward: zeros, the gradient added where the mask is set.
+void index_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor mask = node.unpack(0);
+    out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::zeros);
+    index_put_accumulate(out[0], mask, in[0].size(0));
+}
+const NodeType kIndexBackward{"IndexBackward0", index_backward};
+
+// masked_scatter_backward: grad.masked_select(mask), cut to the source's size.
+void masked_scatter_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor mask = node.unpack(0);
+    const Tensor places = nonzero(mask, node.ints[0]);
+    out[0] = empty(*node.session, {node.ints[0]}, in[0].dtype(), Op::index);
+}
+const NodeType kMaskedScatterBackward{"MaskedScatterBackward0", masked_scatter_backward};
+
+}  // namespace
+
+// nonzero_cuda_out_impl: cub counts, then selects, with a scratch each.
+Tensor nonzero(const Tensor& mask, std::int64_t count) {
+    Session& session = mask.session();
+    const std::int64_t n = mask.numel();
+    const Tensor number = empty(session, {1}, DType::int32, Op::nonzero);
+    scratch_bytes(session, count_scratch(session, n));
+    Tensor places = empty(session, {count, mask.dim()}, DType::int64, Op::nonzero);
+    scratch_bytes(session, select_scratch(session, n));
+    return places;
+}
+
+Tensor index_by_mask(const Tensor& t, const Tensor& mask, std::int64_t count) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kIndexBackward);
+        add_edge(*node, t);
+        node->save(mask);
+        node->dims[0] = t.sizes();
+    }
+    Dims sizes{count};
+    for (int i = mask.dim(); i < t.dim(); ++i) sizes.push(t.size(i));
+    const Tensor places = nonzero(mask, count);
+    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
+    if (node) set_history(out, node);
+    return out;
+}
+
+// masked_scatter: a clone of `zeros`, filled in place after a sum over the mask.
+Tensor masked_scatter(const Tensor& zeros, const Tensor& mask, const Tensor& source) {
+    Session& session = mask.session();
+    Ref<Node> node;
+    if (needs_grad(source)) {
+        node = make_node(session, kMaskedScatterBackward);
+        add_edge(*node, source);
+        node->save(mask);
+        node->ints[0] = source.numel();
+    }
+    Tensor out = clone(zeros);
+    {
+        const Tensor sums = empty(session, {mask.numel()}, DType::int64, Op::masked_scatter);
+        scratch_bytes(session, scan_scratch(session, mask.numel()));
+    }
+    if (node) set_history(out, node);
+    return out;
+}
+
+}  // namespace vramfit::engine

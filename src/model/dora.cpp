@@ -1,0 +1,140 @@
+// peft 0.21.2 tuners/lora/dora.py and variants.py.
+#include "model/dora.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+#include "model/deep_copy.hpp"
+#include "model/int8.hpp"
+#include "model/quantized.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+QuantState4bit copied_state(const QuantState4bit& state) {
+    QuantState4bit copy = state;
+    copy.absmax = deep_copy(state.absmax);
+    copy.code = deep_copy(state.code);
+    copy.offset = deep_copy(state.offset);
+    copy.nested_absmax = deep_copy(state.nested_absmax);
+    copy.nested_code = deep_copy(state.nested_code);
+    return copy;
+}
+
+/// copy.deepcopy of a Linear4bit: its state stands in the weight and in the module, and is copied for both.
+struct LayerCopy {
+    QuantState4bit weight;
+    Tensor bias;
+    QuantState4bit module;
+
+    explicit LayerCopy(const Linear& layer) : weight(copied_state(*layer.quantized)) {
+        weight.packed = deep_copy(layer.quantized->packed);
+        if (layer.bias.defined()) bias = clone(detach(layer.bias));
+        module = copied_state(*layer.quantized);
+    }
+};
+
+/// utils/integrations.py dequantize_module_weight.
+Tensor dequantized_weight(const Linear& layer) {
+    if (layer.in_8bit) return dequantize_8bit(*layer.in_8bit);
+    if (!layer.quantized) return layer.weight;
+    return dequantize_4bit(layer.quantized->packed.session(), *layer.quantized, {layer.out, layer.in});
+}
+
+/// transpose(weight, fan_in_fan_out): a Conv1D's weight lies the other way round.
+Tensor turned(const Linear& layer, const Tensor& weight) {
+    return layer.is_conv1d && !is_packed(layer) ? transpose2d(weight) : weight;
+}
+
+/// get_weight_norm: `weight` -- [out, in].
+Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
+    const Tensor weight = add(source, mul(lora_weight, 1.0));
+    return to(vector_norm(weight, 1), weight.dtype());
+}
+
+/// get_lora_weight: an identity matrix goes through the adapter.
+Tensor lora_weight_of(const LoraAdapter& adapter) {
+    const std::int64_t n = adapter.a.size(1);
+    const Tensor x_eye = empty(adapter.a.session(), {n, n}, adapter.a.dtype(), Op::eye);
+    return transpose2d(linear(linear(x_eye, adapter.a), adapter.b));
+}
+
+/// The part of update_layer behind the weight: both matrices -- [r, in] and [out, r].
+Tensor initial_magnitude(const Tensor& weight, const Tensor& matrix_a, const Tensor& matrix_b, bool transposed) {
+    Tensor a = matrix_a, b = matrix_b;
+    a.set_requires_grad(true);
+    b.set_requires_grad(true);
+    const bool half = a.dtype() == DType::float16;
+    if (half) {
+        a = to(a, DType::float32);
+        b = to(b, DType::float32);
+    }
+    Tensor lora_weight = matmul(b, a);
+    if (half) lora_weight = to(lora_weight, DType::float16);
+    const Tensor norm = weight_norm(transposed ? transpose2d(weight) : weight, lora_weight);
+    Tensor magnitude = detach(norm);
+    magnitude->is_view = false;
+    return magnitude;
+}
+
+}  // namespace
+
+Tensor dora_magnitude(const Linear& layer, const LoraAdapter& adapter) {
+    std::optional<LayerCopy> copy;
+    if (layer.quantized) copy.emplace(layer);
+    return initial_magnitude(turned(layer, dequantized_weight(layer)), adapter.a, adapter.b, false);
+}
+
+Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapter) {
+    return initial_magnitude(layer.weight, adapter.a, adapter.b, true);
+}
+
+Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
+    const LoraAdapter& adapter = *layer.lora;
+    const bool dropped = adapter.dropout > 0.0;
+    const Tensor x = dropout(input, adapter.dropout);
+    Tensor scaled;
+    {
+        Tensor base_result = dropped ? Tensor() : result;
+        Tensor lora_weight = lora_weight_of(adapter);
+        lora_weight = to(lora_weight, x.dtype());
+        Tensor weight = dequantized_weight(layer);
+        weight = turned(layer, to(weight, x.dtype()));
+        const Tensor norm = weight_norm(weight, detach(lora_weight));
+        const Tensor magnitude = view(div(adapter.magnitude, norm), {1, -1});
+        const Tensor lora_result = linear(linear(x, adapter.a), adapter.b);
+        if (dropped)
+            base_result = linear(x, weight);
+        else if (layer.bias.defined())
+            base_result = sub(base_result, layer.bias);
+        const Tensor left = mul(sub(magnitude, 1), base_result);
+        const Tensor right = mul(mul(magnitude, lora_result), 1.0);
+        scaled = add(left, right);
+    }
+    return add(result, scaled);
+}
+
+Tensor dora_embedding(const Embedding& layer, const Tensor& ids, const Tensor& result) {
+    const LoraEmbeddingAdapter& adapter = *layer.lora;
+    const Tensor a = transpose2d(adapter.a);
+    const Tensor b = transpose2d(adapter.b);
+    Tensor magnitude, dora_result;
+    {
+        const Tensor lora_weight = transpose2d(matmul(a, b));
+        const Tensor norm = weight_norm(transpose2d(layer.weight), detach(lora_weight));
+        magnitude = div(adapter.magnitude, norm);
+        dora_result = mul(mul(magnitude, matmul(engine::embedding(a, ids), b)), 1.0);
+    }
+    if (layer.scale.defined()) dora_result = mul(dora_result, to(layer.scale, dora_result.dtype()));
+    return add(mul(magnitude, result), dora_result);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,10 @@
+// bitsandbytes.optim.AdEMAMix with 32-bit states.
+#include "model/optimizer.hpp"
+#include "model/optimizers/shared/bnb.hpp"
+
+namespace vramfit::optimizers {
+
+extern const model::OptimizerType ademamix_entry;
+const model::OptimizerType ademamix_entry{"ademamix", nullptr, nullptr, bnb_step<BnbStates::double_and_one, 32, false>, false};
+
+}  // namespace vramfit::optimizers

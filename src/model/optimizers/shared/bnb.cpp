@@ -1,0 +1,103 @@
+// bitsandbytes 0.43 to 0.50 optim/optimizer.py: Optimizer8bit.step, get_state_buffer, init_state; optim/ademamix.py.
+#include "model/optimizers/shared/bnb.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::optimizers {
+
+using namespace model;
+using engine::Op;
+using engine::Session;
+
+namespace {
+
+constexpr std::int64_t kSmallest8bit = 4096;     // min_8bit_size
+constexpr std::int64_t kSmallestPaged = 100000;  // get_state_buffer: p.numel() < 1e5 stays in device memory
+
+/// Makes the states of one parameter.
+struct StateMaker {
+    Session& session;
+    Optimizer& optimizer;
+    const Tensor& p;
+    bool paged = false;
+    bool in_8bit = false;
+    OptimizerState state;
+
+    DType dtype() const { return in_8bit ? DType::uint8 : DType::float32; }
+
+    /// get_state_buffer: zeros like the parameter, or managed memory (functional.py get_paged).
+    void buffer(std::int64_t times = 1) {
+        if (paged && session.recorder.decide_place("state paged", p.numel() >= kSmallestPaged)) {
+            const auto id = session.recorder.managed_alloc(size_of(times * p.numel(), dtype()).count,
+                                                           Op::optimizer_state);
+            session.recorder.label(id, Category::optimizer_states);
+            state.push_back(engine::host_tensor(session, p.sizes(), dtype()));
+        } else if (times > 1) {
+            state.push_back(engine::empty(session, p.sizes().insert(0, times), dtype(), Op::optimizer_state));
+        } else {
+            state.push_back(engine::empty_strided(session, p.sizes(),
+                                                  engine::preserved_strides(p.sizes(), p.strides()), dtype(),
+                                                  Op::optimizer_state));
+        }
+    }
+    /// One absmax for each block.
+    void absmax(std::int64_t times = 1) {
+        const std::int64_t blocks = ceil_div(p.numel(), session.stack.optimizer_block_size());
+        if (in_8bit) state.push_back(engine::zeros(session, {times, blocks}, DType::float32));
+    }
+    /// The code books come onto the card with the first 8-bit state and are shared (fill_qmap, init_state).
+    void code_books(int count) {
+        if (!in_8bit || !optimizer.shared.empty()) return;
+        for (int i = 0; i < count; ++i)
+            optimizer.shared.push_back(engine::to_device(engine::host_tensor(session, {256}, DType::float32)));
+    }
+};
+
+template <BnbStates States>
+OptimizerState init_state(StateMaker maker) {
+    if constexpr (States == BnbStates::one) {
+        maker.code_books(1);
+        maker.buffer();
+        maker.absmax();
+    } else if constexpr (States == BnbStates::two) {
+        maker.code_books(2);
+        for (int i = 0; i < 2; ++i) maker.buffer();
+        for (int i = 0; i < 2; ++i) maker.absmax();
+    } else {
+        maker.code_books(2);
+        maker.absmax(2);
+        maker.absmax();
+        maker.buffer(2);
+        maker.buffer();
+    }
+    return std::move(maker.state);
+}
+
+}  // namespace
+
+template <BnbStates States, int Bits, bool Paged>
+void bnb_step(Session& session, Optimizer& optimizer) {
+    for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
+        const auto& parameters = optimizer.groups[g].parameters;
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+            const Tensor& p = *parameters[i].tensor;
+            if (!p->grad) continue;
+            OptimizerState& state = optimizer.states[g][i];
+            if (state.empty()) {
+                const engine::Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+                const bool in_8bit = Bits == 8 && !(parameters[i].embedding && optimizer.embeddings_in_32bit) &&
+                                     session.decide("state in 8 bits", p.numel() >= kSmallest8bit);
+                state = init_state<States>({session, optimizer, p, Paged, in_8bit, {}});
+            }
+            // update_step: p.grad = p.grad.contiguous()
+            p->grad = engine::contiguous(p.grad()).ref();
+        }
+    }
+}
+
+VRAMFIT_BNB_STEPS(, BnbStates::one)
+VRAMFIT_BNB_STEPS(, BnbStates::two)
+VRAMFIT_BNB_STEPS(, BnbStates::double_and_one)
+
+}  // namespace vramfit::optimizers

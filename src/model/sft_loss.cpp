@@ -1,0 +1,102 @@
+// trl 1.16 trainer/sft_trainer.py compute_loss and trainer/utils.py add_fused_lm_head.
+#include "model/sft_loss.hpp"
+
+#include <algorithm>
+
+#include "engine/autocast.hpp"
+#include "engine/ops/nonzero.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/chunked_log_prob.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// FusedCausalLMOutput, [B, S - 1] each.
+struct FusedOutput {
+    Tensor loss;
+    Tensor log_probs;
+    Tensor entropy;
+    Tensor is_top1;
+    Tensor label_mask;
+};
+
+bool is_padded(const Run& run) { return run.plan.batch.attention_mask == AttentionMask::right_padded; }
+
+/// How many positions have a label: all but one of each row, less what the job leaves to the collator in the first row
+/// (an eighth, at least one).
+std::int64_t labelled(const Run& run) {
+    const std::int64_t length = run.plan.batch.sequence_length;
+    const std::int64_t padding = is_padded(run) ? std::max<std::int64_t>(1, length / 8) : 0;
+    return run.plan.training.per_device_train_batch_size * (length - 1) - padding;
+}
+
+Tensor scattered(const Tensor& mask, const Tensor& source) {
+    const Tensor zeros = empty(mask.session(), mask.sizes(), source.dtype(), Op::zeros);
+    return masked_scatter(zeros, mask, source);
+}
+
+/// _fused_forward.
+FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    FusedOutput out;
+    const Tensor last = last_hidden_state(run, network, batch, {}, place);
+    const Tensor hidden = slice(last, 1, 0, last.size(1) - 1);
+    const Tensor labels = slice(batch.labels, 1, 1, batch.labels.size(1));
+    out.label_mask = compare(Op::ne, labels);
+    {
+        const std::int64_t count = labelled(run);
+        const Tensor picked = index_by_mask(hidden, out.label_mask, count);
+        const Tensor targets = index_by_mask(labels, out.label_mask, count);
+        const TokenScores scores = chunked_log_prob(picked, network.head.weight, targets);
+        out.log_probs = scattered(out.label_mask, scores.log_probs);
+        out.entropy = scattered(out.label_mask, scores.entropy);
+        out.is_top1 = scattered(out.label_mask, scores.is_top1);
+    }
+    const Tensor sum = sum_all(out.log_probs);
+    const Tensor minus = neg(sum);
+    const Tensor number = clamp(sum_all(out.label_mask));
+    out.loss = div(minus, number);
+    return out;
+}
+
+/// gather_for_metrics(t.sum()).sum() with one process.
+Tensor gathered_sum(const Tensor& t) { return sum_all(sum_all(t)); }
+
+/// The conditional reads whether any label is there, and divides if so.
+void read_share(const Run& run, const Tensor& part, const Tensor& all) {
+    { const Tensor any = compare(Op::gt, all); }
+    if (!is_padded(run)) const Tensor share = div(part, all);
+}
+
+}  // namespace
+
+Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
+    FusedOutput outputs;
+    {
+        const TrainingPlan& training = run.plan.training;
+        std::optional<AutocastScope> autocast;
+        if (training.bf16 || training.fp16)
+            autocast.emplace(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
+        outputs = fused_forward(run, network, batch, place);
+    }
+    const Tensor per_token_loss = neg(outputs.log_probs);
+    Tensor loss;
+    {
+        const Tensor sum = sum_all(per_token_loss);
+        loss = div(sum, clamp(items));
+    }
+    loss = mul(loss, 1);
+    const Tensor num_valid = gathered_sum(outputs.label_mask);
+    const Tensor entropy_sum = gathered_sum(detach(outputs.entropy));
+    const Tensor num_correct = gathered_sum(outputs.is_top1);
+    read_share(run, entropy_sum, num_valid);
+    read_share(run, num_correct, num_valid);
+    { const Tensor tokens = gathered_sum(batch.attention_mask); }
+    return loss;
+}
+
+}  // namespace vramfit::model

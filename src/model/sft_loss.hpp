@@ -1,0 +1,11 @@
+// The loss of trl's SFTTrainer in its 1.x releases.
+#pragma once
+
+#include "model/causal_lm.hpp"
+
+namespace vramfit::model {
+
+/// SFTTrainer.compute_loss: chunked log-probabilities, the loss from them, the metrics.
+Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
+
+}  // namespace vramfit::model
