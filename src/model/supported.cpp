@@ -62,6 +62,12 @@ void refuse_unsupported(const Run& run) {
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
         problems.push_back({"load.attn_implementation", "the package flash_attn is not supported yet",
                             "sdpa takes PyTorch's own copy of the kernels"});
+    if (run.spec.mixture && !run.stack.knows_mixtures())
+        problems.push_back({"model.model_type", "mixtures of experts of this release of transformers are not supported yet",
+                            "a stack with transformers 5.17 or later"});
+    if (run.spec.mixture && run.spec.mixture->output_router_logits)
+        problems.push_back({"model.output_router_logits", "the loss that balances experts is not supported yet",
+                            "leave it out: transformers does not add it by default"});
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 
