@@ -97,7 +97,6 @@ namespace vramfit::engine {
     X(foreach_add, "aten::_foreach_add")                                    \
     X(foreach_mul, "aten::_foreach_mul")                                    \
     X(nonzero, "aten::nonzero")                                             \
-    X(index_put, "aten::index_put_")                                        \
     X(masked_scatter, "aten::masked_scatter")                               \
     X(exp, "aten::exp")                                                     \
     X(logsumexp, "aten::logsumexp")                                         \
