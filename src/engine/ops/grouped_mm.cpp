@@ -27,17 +27,17 @@ bool has_unit_rows(const Tensor& t) {
 }
 
 /// GroupMM.cu bf16bf16_grouped_gemm_impl_sm90_sm100: pointers, strides and problem sizes of each group, then cutlass'
-/// four tensor maps of 128 bytes for each multiprocessor. Other cards and types loop over the groups with mm_out, which
-/// allocates nothing.
-void cutlass_scratch(Session& session, std::int64_t groups, DType dtype) {
-    const Capability& c = session.device.capability;
-    if (c.major == 10)
-        throw Error(ErrorKind::unsupported, "device", "grouped products on capability 10 are not supported yet",
-                    "another card, or an older one of the same size");
-    if (c.major != 9 || dtype != DType::bfloat16) return;
+/// workspace for each multiprocessor: on capability 9 four tensor maps of 128 bytes, on 10 more, by the tile that is
+/// chosen for M rows of a group and N columns. Other cards and types loop over the groups with mm_out, which allocates
+/// nothing.
+void cutlass_scratch(Session& session, std::int64_t groups, std::int64_t m, std::int64_t n, DType dtype) {
+    const int major = session.device.capability.major;
+    if ((major != 9 && major != 10) || dtype != DType::bfloat16) return;
     const std::int64_t pointers = ceil_div(groups, 2) * 2 * 3 * 8;
     const Tensor arguments = empty(session, {pointers + groups * (3 * 4 + 3 * 8)}, DType::uint8, Op::grouped_mm);
-    const Tensor maps = empty(session, {session.device.multiprocessors * 4 * 128}, DType::uint8, Op::grouped_mm);
+    std::int64_t each = 4 * 128;
+    if (major == 10) each = session.decide("small grouped product", m <= 128 || n <= 128) ? 5376 : 5888;
+    const Tensor workspace = empty(session, {session.device.multiprocessors * each}, DType::uint8, Op::grouped_mm);
 }
 
 /// One product without a tape; all shapes but 3-D with 3-D.
@@ -47,7 +47,8 @@ Tensor product(const Tensor& a, const Tensor& b, std::int64_t groups) {
     const Dims sizes = b.dim() == 2 ? Dims{groups, a.size(0), b.size(1)} : Dims{a.size(0), b.size(2)};
     Tensor out = empty(a.session(), sizes, a.dtype(), Op::grouped_mm);
     has_unit_rows(out);
-    cutlass_scratch(a.session(), groups, a.dtype());
+    const std::int64_t m = b.dim() == 2 ? a.size(0) : a.size(0) / groups;
+    cutlass_scratch(a.session(), groups, m, b.size(-1), a.dtype());
     return out;
 }
 
