@@ -12,15 +12,17 @@ import os
 import re
 import sys
 
-FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2"}
+FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2"} | {"mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss"}
 # Keys that reading a config.json looks at (src/spec/config.cpp and src/spec/configs/).
 KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
         "num_key_value_heads", "head_dim", "vocab_size", "max_position_embeddings", "hidden_act", "hidden_activation",
         "attention_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
-        "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping", "rope_scaling",
+        "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping",
+        "num_local_experts", "num_experts", "num_experts_per_tok", "moe_intermediate_size",
+        "shared_expert_intermediate_size", "decoder_sparse_step", "mlp_only_layers", "norm_topk_prob", "qkv_bias", "rope_scaling",
         "rope_theta", "rms_norm_eps", "torch_dtype"]
 # What describes a network; rotary and norm constants and a source's missing dtype say nothing about its shape.
-SHAPE = KEYS[:19]
+SHAPE = KEYS[:KEYS.index("rope_scaling")]
 # Short names that the rule of short_name does not give.
 NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": "tinyllama-1.1b", "huggyllama/llama-7b": "llama-7b"}
 # Mistral checkpoints whose attention slides; every other one has "sliding_window": null in its config.json.
@@ -64,6 +66,10 @@ def config_of(row):
     config = {**row.get("defaults_applied", {}), **row["config"], **FIXES.get(row["id"], {})}
     if config["model_type"] == "mistral":
         config["sliding_window"] = SLIDING.get(row["id"], None)
+    if config["model_type"] == "qwen3_moe":
+        config["norm_topk_prob"] = True  # so says every config.json of the family; ports leave it out
+        config.pop("shared_expert_intermediate_size", None)  # of another family
+        config.pop("qkv_bias", None)
     return {key: config[key] for key in KEYS if key in config}
 
 
@@ -74,9 +80,11 @@ def shape_of(config):
 def full_shape(config):
     """The shape with head_dim and switches filled in, so that a terse source equals a complete one."""
     filled = {"attention_bias": False, "mlp_bias": False, "use_sliding_window": False, "max_window_layers": None, **config}
+    if config["model_type"].endswith("_moe"):
+        filled = {"decoder_sparse_step": 1, "mlp_only_layers": [], "norm_topk_prob": False, **filled}
     if not filled["use_sliding_window"]:
         filled["max_window_layers"] = None
-        if config["model_type"] in ("qwen2", "qwen3"):
+        if config["model_type"] in ("qwen2", "qwen3", "qwen2_moe", "qwen3_moe"):
             filled["sliding_window"] = None
     if config["model_type"] == "qwen2":
         filled.update(attention_bias=True, mlp_bias=False)

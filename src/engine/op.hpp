@@ -14,6 +14,10 @@ namespace vramfit::engine {
     X(clone, "aten::clone")                                                 \
     X(index_select, "aten::index_select")                                   \
     X(index, "aten::index")                                                 \
+    X(index_put, "aten::_index_put_impl_")                                  \
+    X(sort, "aten::sort")                                                   \
+    X(topk, "aten::topk")                                                   \
+    X(histc, "aten::histc")                                                 \
     X(arange, "aten::arange")                                               \
     X(eye, "aten::eye")                                                     \
     X(new_empty, "aten::new_empty")                                         \
@@ -22,6 +26,8 @@ namespace vramfit::engine {
     X(sub, "aten::sub")                                                     \
     X(mul, "aten::mul")                                                     \
     X(div, "aten::div")                                                     \
+    X(floor_divide, "aten::floor_divide")                                   \
+    X(remainder, "aten::remainder")                                         \
     X(neg, "aten::neg")                                                     \
     X(pow, "aten::pow")                                                     \
     X(rsqrt, "aten::rsqrt")                                                 \
@@ -31,6 +37,8 @@ namespace vramfit::engine {
     X(tanh_backward, "aten::tanh_backward")                                 \
     X(silu, "aten::silu")                                                   \
     X(silu_backward, "aten::silu_backward")                                 \
+    X(sigmoid, "aten::sigmoid")                                             \
+    X(sigmoid_backward, "aten::sigmoid_backward")                           \
     X(gelu, "aten::gelu")                                                   \
     X(gelu_backward, "aten::gelu_backward")                                 \
     X(relu, "aten::relu")                                                   \
@@ -47,6 +55,7 @@ namespace vramfit::engine {
     X(bmm, "aten::bmm")                                                     \
     X(addmm, "aten::addmm")                                                 \
     X(baddbmm, "aten::baddbmm")                                             \
+    X(grouped_mm, "aten::_grouped_mm")                                      \
     X(cublas_workspace, "cublas workspace")                                 \
     X(cublaslt_workspace, "cublasLt workspace")                             \
     X(softmax, "aten::_softmax")                                            \
@@ -89,7 +98,6 @@ namespace vramfit::engine {
     X(foreach_add, "aten::_foreach_add")                                    \
     X(foreach_mul, "aten::_foreach_mul")                                    \
     X(nonzero, "aten::nonzero")                                             \
-    X(index_put, "aten::index_put_")                                        \
     X(masked_scatter, "aten::masked_scatter")                               \
     X(exp, "aten::exp")                                                     \
     X(logsumexp, "aten::logsumexp")                                         \

@@ -13,6 +13,7 @@
 #include "engine/ops/view.hpp"
 #include "model/dora.hpp"
 #include "model/modules.hpp"
+#include "model/param_wrapper.hpp"
 #include "model/saved_modules.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -74,10 +75,24 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
     };
     if (auto& lora = network.embed.lora)
         for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
-    for (Linear* linear : linears(network))
-        if (auto& lora = linear->lora)
+    const auto add_linear = [&](Linear& linear) {
+        if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
+    };
+    const auto add_bare = [&](BareModule& module) {
+        for (auto& lora : module.lora)
+            if (lora)
+                for (Tensor* t : {&lora->a, &lora->b}) add(*t);
+    };
+    for (DecoderLayer& layer : network.layers) for_each_module(layer, add_linear, [](Norm&) {}, add_bare);
+    add_linear(network.head);
     return out;
+}
+
+/// Adapters on a parameter of a router or of experts.
+void adapt_bare(Session& session, Network& network, const LoraTarget& target, const LoraPlan& plan) {
+    DecoderLayer& layer = network.layers[static_cast<std::size_t>(target.module.layer)];
+    adapt_parameter(session, *bare_at(layer, target.module.part), target, plan);
 }
 
 /// cast_adapter_dtype: a new parameter for each half-precision tensor.
@@ -91,6 +106,12 @@ void train_biases(Network& network, LoraBias which) {
     if (which == LoraBias::none) return;
     for (Linear* l : linears(network))
         if (l->bias.defined() && (which == LoraBias::all || l->lora)) l->bias.set_requires_grad(true);
+    if (which != LoraBias::all) return;
+    const auto train = [](BareModule& module) {
+        for (std::size_t i = 0; i < module.tensors.size(); ++i)
+            if (module.parameters[i].bias) module.tensors[i].set_requires_grad(true);
+    };
+    for (DecoderLayer& layer : network.layers) for_each_module(layer, [](Linear&) {}, [](Norm&) {}, train);
 }
 
 }  // namespace
@@ -107,6 +128,10 @@ void add_adapters(const Run& run, Network& network) {
     for (const LoraTarget& target : targets) {
         if (target.module.name == network.embed.name) {
             adapt(session, network.embed, target, plan);
+            continue;
+        }
+        if (!target.parameter.empty()) {
+            adapt_bare(session, network, target, plan);
             continue;
         }
         const auto found =

@@ -64,7 +64,7 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     inputs.cache = cache;
     inputs.masks = make_masks(run, network, embedded, batch, cache ? Tensor() : inputs.position_ids);
     update_frequencies(network, inputs.position_ids);
-    inputs.rotary = rotary_tables(network.buffers[0], embedded, inputs.position_ids);
+    inputs.rotary = rotary_tables(network.buffers[0], embedded, inputs.position_ids, family_of(run.spec.model_type).half_tables);
     return run_layers(run, network, embedded, inputs, place);
 }
 

@@ -55,7 +55,7 @@ Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& 
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = norm(layer.post_attention_norm, hidden);
-    hidden = gated_mlp(run, layer, hidden);
+    hidden = mlp(run, layer, hidden);
     return add(residual, hidden);
 }
 

@@ -25,6 +25,9 @@ struct Family {
                     const LayerInputs& inputs);
     bool scales_embedding = false;  ///< the embedding times the root of the hidden size
     bool one_mask = false;          ///< with a window there is no full mask
+    bool norms_in_float32 = false;  ///< _keep_in_fp32_modules: where the network is loaded in float16
+    bool masks_without_positions = false;  ///< no look for packed sequences
+    bool half_tables = false;              ///< rotary tables of half a head's width
     OldRotary old_rotary = OldRotary::frequencies;
     bool converts_masks = false;  ///< transformers 4.40: masks of modeling_attn_mask_utils.py
     /// Between the head's result and the loss; may be null.

@@ -1,6 +1,4 @@
 // The loader of transformers 5.x (core_model_loading.py, modeling_utils.py caching_allocator_warmup).
-#include <algorithm>
-
 #include "engine/session.hpp"
 #include "model/family.hpp"
 #include "model/load.hpp"
@@ -44,11 +42,10 @@ Network load(const Run& run) {
 
 Network load_sorted(const Run& run) {
     Network network = make_network(run.spec);
-    std::vector<Entry> all = checkpoint_entries(run, network);
-    std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
+    const std::vector<Entry> all = checkpoint_entries(run, network);
     Session& session = run.session;
     warm_up(run, all);
-    for (const Entry& e : all) load_entry(run, network, e);
+    load_converted(run, network, all);
     if (network.tied) network.head.weight = network.embed.weight;
     if (family_of(run.spec.model_type).scales_embedding)
         network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "model/family.hpp"
 #include "model/int8.hpp"
 #include "model/quantized.hpp"
 #include "vramfit/base/error.hpp"
@@ -54,20 +55,34 @@ class Choice {
 
 std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     const Choice choice(run);
+    const DType dtype = run.plan.load.dtype;
+    // modeling_utils.py _get_dtype_plan: _keep_in_fp32_modules count for float16 only.
+    const bool raised = dtype == DType::float16 && family_of(run.spec.model_type).norms_in_float32;
+    const DType of_norms = raised ? DType::float32 : dtype;
     std::vector<Entry> out;
     const auto add_linear = [&](Linear& l) {
         const engine::Dims sizes = l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in};
-        out.push_back({l.name + ".weight", sizes, &l.weight, choice.converts(l) ? &l : nullptr});
-        if (l.has_bias) out.push_back({l.name + ".bias", {l.out}, &l.bias, nullptr, choice.converts(l)});
+        const bool packs = choice.converts(l);
+        out.push_back({l.name + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}});
+        if (l.has_bias) out.push_back({l.name + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}});
     };
-    const auto add_norm = [&out](Norm& norm) {
-        out.push_back({norm.name + ".weight", {norm.width}, &norm.weight});
-        if (norm.has_bias) out.push_back({norm.name + ".bias", {norm.width}, &norm.bias});
+    const auto add_norm = [&](Norm& norm) {
+        out.push_back({norm.name + ".weight", {norm.width}, &norm.weight, nullptr, false, of_norms, {}});
+        if (norm.has_bias) out.push_back({norm.name + ".bias", {norm.width}, &norm.bias, nullptr, false, of_norms, {}});
+    };
+    const auto add_bare = [&](BareModule& m) {
+        for (std::size_t i = 0; i < m.parameters.size(); ++i) {
+            const BareParameter& p = m.parameters[i];
+            engine::Dims sizes;
+            for (const std::int64_t size : p.sizes) sizes.push(size);
+            const std::string name = p.merged_from.empty() ? m.published + "." + p.name : m.published;
+            out.push_back({name, sizes, &m.tensors[i], nullptr, false, dtype, p.merged_from});
+        }
     };
     for (Embedding* table : {&n.embed, &n.positions})
         if (table->rows > 0)
-            out.push_back({table->name + ".weight", {table->rows, n.spec->hidden_size}, &table->weight});
-    for (DecoderLayer& l : n.layers) for_each_module(l, add_linear, add_norm);
+            out.push_back({table->name + ".weight", {table->rows, n.spec->hidden_size}, &table->weight, nullptr, false, dtype, {}});
+    for (DecoderLayer& l : n.layers) for_each_module(l, add_linear, add_norm, add_bare);
     add_norm(n.norm);
     if (!n.tied) add_linear(n.head);
     return out;
@@ -75,8 +90,7 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
 
 // bitsandbytes nn/modules.py Params4bit._quantize and Int8Params._quantize: the original goes as soon as the packed
 // weight is there.
-void load_entry(const Run& run, Network& network, const Entry& entry) {
-    Tensor value = empty(run.session, entry.sizes, run.plan.load.dtype, Op::to_copy);
+void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value) {
     if (!entry.packed) {
         *entry.place = value;
         return;
@@ -91,6 +105,10 @@ void load_entry(const Run& run, Network& network, const Entry& entry) {
         return;
     }
     entry.packed->quantized = quantize_4bit(value, plan, network.dynamic_code);
+}
+
+void load_entry(const Run& run, Network& network, const Entry& entry) {
+    place_entry(run, network, entry, empty(run.session, entry.sizes, entry.dtype, Op::to_copy));
 }
 
 }  // namespace vramfit::model

@@ -8,17 +8,22 @@
 
 namespace vramfit::model {
 
-/// One tensor of the checkpoint and where it goes.
+/// One parameter and where it goes.
 struct Entry {
-    std::string name;
+    std::string name;  ///< in the checkpoint
     engine::Dims sizes;
     Tensor* place = nullptr;
-    Linear* packed = nullptr;  ///< quantized on the way
-    bool of_packed = false;    ///< the bias of a layer that is quantized
+    Linear* packed = nullptr;              ///< quantized on the way
+    bool of_packed = false;                ///< the bias of a layer that is quantized
+    DType dtype = DType::bfloat16;         ///< in memory
+    std::vector<std::string> merged_from;  ///< the checkpoint has NAME.EXPERT.FILE of these files instead
 };
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
 std::vector<Entry> checkpoint_entries(const Run& run, Network& network);
+
+/// Takes a tensor that has come onto the device to its place, through bitsandbytes where it has taken the layer's.
+void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value);
 
 /// Copies a tensor to the device, and quantizes it there where bitsandbytes has taken the layer's place.
 void load_entry(const Run& run, Network& network, const Entry& entry);
@@ -26,5 +31,8 @@ void load_entry(const Run& run, Network& network, const Entry& entry);
 /// The loaders by release: transformers 5.x, and 4.x with accelerate.
 Network load_sorted(const Run& run);
 Network load_by_module(const Run& run);
+
+/// core_model_loading.py convert_and_load_state_dict_in_model.
+void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries);
 
 }  // namespace vramfit::model

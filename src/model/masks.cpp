@@ -159,11 +159,13 @@ Masks make_masks(const Run& run, const Network&, const Tensor& embedded, const B
                  const Tensor& position_ids) {
     const GradMode no_grad(run.session, false);
     const bool slides = run.spec.sliding_window.has_value();
+    const bool one_mask = family_of(run.spec.model_type).one_mask;
+    const Tensor positions = family_of(run.spec.model_type).masks_without_positions ? Tensor() : position_ids;
     Masks masks;
-    if (!slides || !family_of(run.spec.model_type).one_mask)
-        masks.full = create_mask({run, embedded, batch.attention_mask, position_ids, std::nullopt});
+    if (!slides || !one_mask)
+        masks.full = create_mask({run, embedded, batch.attention_mask, positions, std::nullopt});
     if (slides)
-        masks.sliding = create_mask({run, embedded, batch.attention_mask, position_ids, run.spec.sliding_window});
+        masks.sliding = create_mask({run, embedded, batch.attention_mask, positions, run.spec.sliding_window});
     return masks;
 }
 

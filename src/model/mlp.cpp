@@ -2,14 +2,13 @@
 #include "model/mlp.hpp"
 
 #include "engine/ops/pointwise.hpp"
+#include "model/experts.hpp"
 #include "model/liger.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
-
-namespace {
 
 Tensor activate(const ModelSpec& spec, const Tensor& t) {
     switch (spec.hidden_act) {
@@ -20,6 +19,8 @@ Tensor activate(const ModelSpec& spec, const Tensor& t) {
     }
     return {};
 }
+
+namespace {
 
 /// LigerSwiGLUMLP.forward.
 Tensor liger_mlp(const DecoderLayer& layer, const Tensor& x) {
@@ -33,6 +34,10 @@ Tensor liger_mlp(const DecoderLayer& layer, const Tensor& x) {
 }
 
 }  // namespace
+
+Tensor mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    return layer.experts.tensors.empty() ? gated_mlp(run, layer, x) : sparse_mlp(run, layer, x);
+}
 
 Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     if (uses_liger(run)) return liger_mlp(layer, x);

@@ -26,11 +26,23 @@ Embedding make_embedding(const NamedModule& module) {
     return e;
 }
 
+BareModule make_bare(const NamedModule& module) {
+    BareModule bare;
+    bare.name = module.name;
+    bare.published = module.published.empty() ? module.name : module.published;
+    bare.parameters = module.parameters;
+    bare.tensors.resize(bare.parameters.size());
+    bare.lora.resize(bare.parameters.size());
+    return bare;
+}
+
 void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
     if (Linear* linear = linear_at(layer, module.part))
         *linear = make_linear(module);
     else if (Norm* norm = norm_at(layer, module.part))
         *norm = make_norm(module);
+    else if (BareModule* bare = bare_at(layer, module.part))
+        *bare = make_bare(module);
     else
         return;
     layer.order.push_back(module.part);
@@ -67,6 +79,15 @@ class Collector {
     }
     /// Not to be listed again.
     void share(const Tensor& t) { shared_ = t; }
+    void add(BareModule& m) {
+        for (std::size_t i = 0; i < m.tensors.size(); ++i)
+            add(m.name + "." + m.parameters[i].name, m.tensors[i], m.parameters[i].bias);
+        for (auto& lora : m.lora) {
+            if (!lora) continue;
+            add(m.name + ".lora_A.default.weight", lora->a, false);
+            add(m.name + ".lora_B.default.weight", lora->b, false);
+        }
+    }
     std::vector<NamedParameter> take() { return std::move(out_); }
 
   private:
@@ -94,6 +115,10 @@ Linear* linear_at(DecoderLayer& layer, ModulePart part) {
         case ModulePart::up: return &layer.up;
         case ModulePart::gate_up: return &layer.gate_up;
         case ModulePart::down: return &layer.down;
+        case ModulePart::shared_gate: return &layer.shared_gate;
+        case ModulePart::shared_up: return &layer.shared_up;
+        case ModulePart::shared_down: return &layer.shared_down;
+        case ModulePart::shared_expert_gate: return &layer.shared_expert_gate;
         default: return nullptr;
     }
 }
@@ -106,6 +131,15 @@ Norm* norm_at(DecoderLayer& layer, ModulePart part) {
         case ModulePart::post_attention_norm: return &layer.post_attention_norm;
         case ModulePart::pre_feedforward_norm: return &layer.pre_feedforward_norm;
         case ModulePart::post_feedforward_norm: return &layer.post_feedforward_norm;
+        default: return nullptr;
+    }
+}
+
+BareModule* bare_at(DecoderLayer& layer, ModulePart part) {
+    switch (part) {
+        case ModulePart::attention: return &layer.attention_parameters;
+        case ModulePart::router: return &layer.router;
+        case ModulePart::experts: return &layer.experts;
         default: return nullptr;
     }
 }
@@ -134,7 +168,7 @@ std::vector<NamedParameter> named_parameters(Network& n) {
     const auto add = [&c](auto& module) { c.add(module); };
     c.add(n.embed);
     c.add(n.positions);
-    for (DecoderLayer& l : n.layers) for_each_module(l, add, add);
+    for (DecoderLayer& l : n.layers) for_each_module(l, add, add, add);
     c.add(n.norm);
     if (n.tied) c.share(n.embed.original ? n.embed.original->weight : n.embed.weight);
     c.add(n.head);
@@ -150,7 +184,7 @@ std::vector<NamedParameter> trainable_parameters(Network& network) {
 std::vector<Linear*> linears(DecoderLayer& layer) {
     std::vector<Linear*> out;
     for_each_module(
-        layer, [&out](Linear& l) { out.push_back(&l); }, [](Norm&) {});
+        layer, [&out](Linear& l) { out.push_back(&l); }, [](Norm&) {}, [](BareModule&) {});
     return out;
 }
 
@@ -165,7 +199,8 @@ std::vector<Linear*> linears(Network& network) {
 std::vector<Norm*> norms(Network& network) {
     std::vector<Norm*> out;
     for (DecoderLayer& l : network.layers)
-        for_each_module(l, [](Linear&) {}, [&out](Norm& norm) { out.push_back(&norm); });
+        for_each_module(
+            l, [](Linear&) {}, [&out](Norm& norm) { out.push_back(&norm); }, [](BareModule&) {});
     out.push_back(&network.norm);
     return out;
 }

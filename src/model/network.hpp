@@ -97,6 +97,24 @@ struct Norm {
     std::optional<OriginalModule> original;
 };
 
+/// peft's ParamWrapper of one parameter: A -- [r * E, in], B -- [out, r * E] for E experts.
+struct ParameterAdapter {
+    Tensor a;
+    Tensor b;
+    double scaling = 1.0;
+};
+
+/// A module with parameters that are not those of a linear layer: a router, the experts, an attention's sinks.
+struct BareModule {
+    std::string name;
+    std::string published;                  ///< its name in checkpoints
+    std::vector<BareParameter> parameters;  ///< none: the layer has no such module
+    std::vector<Tensor> tensors;            ///< one for each parameter
+    std::vector<std::optional<ParameterAdapter>> lora;
+
+    const Tensor& operator[](std::size_t i) const { return tensors[i]; }
+};
+
 /// The modules of a decoder layer. A family has some of them, in its own order; those that it has not are unnamed.
 struct DecoderLayer {
     std::int16_t index = 0;
@@ -107,20 +125,24 @@ struct DecoderLayer {
     Norm q_norm, k_norm;  ///< width 0: none
     Linear gate, up, down;
     Linear gate_up;  ///< both in one
+    BareModule attention_parameters, router, experts;
+    Linear shared_gate, shared_up, shared_down, shared_expert_gate;  ///< the expert that all tokens see (qwen2_moe)
     Norm input_norm, post_attention_norm;
     Norm pre_feedforward_norm, post_feedforward_norm;
 };
 
-/// The linear layer or norm that is this part, or null.
+/// The linear layer, norm or bare module that is this part, or null.
 Linear* linear_at(DecoderLayer& layer, ModulePart part);
 Norm* norm_at(DecoderLayer& layer, ModulePart part);
+BareModule* bare_at(DecoderLayer& layer, ModulePart part);
 
-/// Calls `on_linear` and `on_norm` for the modules of a layer in order of registration.
-template <class OnLinear, class OnNorm>
-void for_each_module(DecoderLayer& layer, OnLinear on_linear, OnNorm on_norm) {
+/// Calls `on_linear`, `on_norm` and `on_bare` for the modules of a layer in order of registration.
+template <class OnLinear, class OnNorm, class OnBare>
+void for_each_module(DecoderLayer& layer, OnLinear on_linear, OnNorm on_norm, OnBare on_bare) {
     for (const ModulePart part : layer.order) {
         if (Linear* linear = linear_at(layer, part)) on_linear(*linear);
         if (Norm* norm = norm_at(layer, part)) on_norm(*norm);
+        if (BareModule* bare = bare_at(layer, part)) on_bare(*bare);
     }
 }
 

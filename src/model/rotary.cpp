@@ -80,7 +80,7 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
     network.rotary_positions = 0;
 }
 
-Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids) {
+Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids, bool half_tables) {
     Session& session = x.session();
     const GradMode no_grad(session, false);
     const std::int64_t batch = position_ids.size(0);
@@ -89,7 +89,7 @@ Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& posi
     const Scoped<bool> no_autocast(session.autocast.enabled, false);
     const Tensor freqs = transpose(matmul(frequencies, positions), 1, 2);
     const Tensor twice[2] = {freqs, freqs};
-    const Tensor emb = cat(twice, -1);
+    const Tensor emb = half_tables ? freqs : cat(twice, -1);
     Tensor cosine = cos(emb);
     cosine = mul(cosine, 1.0);
     Tensor sine = sin(emb);

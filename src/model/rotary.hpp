@@ -5,8 +5,9 @@
 
 namespace vramfit::model {
 
-/// LlamaRotaryEmbedding.forward: cos and sin in x's dtype. position_ids -- [1 or B, S].
-Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids);
+/// LlamaRotaryEmbedding.forward: cos and sin in x's dtype. position_ids -- [1 or B, S]. `half_tables`: each frequency
+/// once.
+Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids, bool half_tables);
 
 /// dynamic_rope_update: frequencies of types that follow the length are made anew when it grows.
 void update_frequencies(const Network& network, const Tensor& position_ids);

@@ -67,6 +67,12 @@ void refuse_unsupported(const Run& run) {
                  "the package flash_attn packs the tokens of padded rows: how many there are is not known",
                  "\"ones\" or \"absent\", or sdpa"});
     }
+    if (run.spec.mixture && !run.stack.knows_mixtures())
+        problems.push_back({"model.model_type", "mixtures of experts of this release of transformers are not supported yet",
+                            "a stack with transformers 5.17 or later"});
+    if (run.spec.mixture && run.spec.mixture->output_router_logits)
+        problems.push_back({"model.output_router_logits", "the loss that balances experts is not supported yet",
+                            "leave it out: transformers does not add it by default"});
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 

@@ -116,7 +116,7 @@ void check_heads(const ObjectReader& config, const ConfigFamily& family, ModelSp
 void check_windows(const ObjectReader& config, const ModelSpec& model, Problems& problems) {
     const bool slides = std::find(model.layer_types.begin(), model.layer_types.end(), LayerAttention::sliding) !=
                         model.layer_types.end();
-    if (slides && !model.sliding_window)
+    if (slides && model.sliding_window.value_or(0) == 0)
         problems.invalid(config.path("sliding_window"), "absent or switched off, but layers slide",
                          "give sliding_window, or full_attention for all layers");
 }

@@ -42,6 +42,13 @@ void read_attention_bias(ObjectReader& config, ModelSpec& model);
 /// `hidden_act`, or the key that the family has for it.
 void read_activation(ObjectReader& config, ModelSpec& model, std::string_view key);
 
+/// The number of experts under `count` (or `alias`, if not empty), `num_experts_per_tok` and `output_router_logits`;
+/// which implementation of the experts is asked for.
+void read_mixture(ObjectReader& config, ModelSpec& model, std::string_view count, std::string_view alias);
+
+/// `moe_intermediate_size`, `decoder_sparse_step`, `mlp_only_layers` and `norm_topk_prob` of the Qwen mixtures.
+void read_qwen_mixture(ObjectReader& config, ModelSpec& model);
+
 /// `use_sliding_window`, `sliding_window`, `max_window_layers` and `layer_types` as Qwen2 and Qwen3 have them.
 void read_qwen_window(ObjectReader& config, ModelSpec& model);
 

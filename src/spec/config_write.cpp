@@ -21,17 +21,40 @@ JsonValue count_or_null(const std::optional<T>& value) {
     return value ? JsonValue::of(*value) : JsonValue{};
 }
 
+void put_mixture(const ModelSpec& m, JsonValue& out) {
+    const MixtureSpec& mixture = *m.mixture;
+    const bool qwen = m.model_type == "qwen2_moe" || m.model_type == "qwen3_moe";
+    out.put(qwen ? "num_experts" : "num_local_experts", JsonValue::of(mixture.num_experts));
+    out.put("num_experts_per_tok", JsonValue::of(mixture.num_experts_per_tok));
+    out.put("output_router_logits", JsonValue::of(mixture.output_router_logits));
+    if (!qwen) return;
+    out.put("moe_intermediate_size", JsonValue::of(mixture.intermediate_size));
+    out.put("norm_topk_prob", JsonValue::of(mixture.norm_topk_prob));
+    out.put("decoder_sparse_step", JsonValue::of(mixture.decoder_sparse_step));
+    std::vector<JsonValue> plain;
+    for (const std::int64_t layer : mixture.mlp_only_layers) plain.push_back(JsonValue::of(layer));
+    out.put("mlp_only_layers", JsonValue::list(std::move(plain)));
+    if (m.model_type == "qwen2_moe")
+        out.put("shared_expert_intermediate_size", JsonValue::of(mixture.shared_expert_intermediate_size));
+}
+
 // The keys that only some families have.
 void put_family(const ModelSpec& m, JsonValue& out) {
-    const bool qwen = m.model_type == "qwen2" || m.model_type == "qwen3";
-    if (m.model_type != "mistral" && m.model_type != "qwen2")
+    const bool moe = m.model_type == "qwen2_moe" || m.model_type == "qwen3_moe";
+    const bool qwen = moe || m.model_type == "qwen2" || m.model_type == "qwen3";
+    if (m.mixture) put_mixture(m, out);
+    if (m.model_type == "qwen2_moe") out.put("qkv_bias", JsonValue::of(m.attention_bias));
+    if (m.model_type != "mistral" && m.model_type != "mixtral" && m.model_type != "qwen2" && m.model_type != "qwen2_moe")
         out.put("attention_bias", JsonValue::of(m.attention_bias));
     if (m.model_type == "llama") out.put("mlp_bias", JsonValue::of(m.mlp_bias));
-    if (qwen) out.put("use_sliding_window", JsonValue::of(m.sliding_window.has_value()));
-    if (qwen || m.model_type == "mistral" || m.model_type == "gemma2")
-        out.put("sliding_window", count_or_null(m.sliding_window));
-    // Without the key gemma2's layers alternate, and the others' are all full if there is no window.
-    if (m.model_type == "gemma2" || (qwen && m.sliding_window)) {
+    // qwen2_moe keeps a window of 0 where there is none.
+    const std::optional<std::int64_t> window = m.sliding_window.value_or(0) > 0 ? m.sliding_window : std::nullopt;
+    const bool alternates = m.model_type == "gemma2" || m.model_type == "gpt_oss";
+    if (qwen) out.put("use_sliding_window", JsonValue::of(window.has_value()));
+    if (qwen || alternates || m.model_type == "mistral" || m.model_type == "mixtral")
+        out.put("sliding_window", count_or_null(window));
+    // Without the key some families' layers alternate, and the others' are all full if there is no window.
+    if (alternates || (qwen && m.model_type != "qwen3_moe" && window)) {
         std::vector<JsonValue> types;
         for (const LayerAttention type : m.layer_types) {
             types.push_back(JsonValue::of(type == LayerAttention::sliding ? "sliding_attention" : "full_attention"));

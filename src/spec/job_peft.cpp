@@ -87,7 +87,7 @@ void refuse_variants(ObjectReader& config) {
     for (const std::string_view key :
          {"megatron_config", "trainable_token_indices", "loftq_config", "eva_config", "corda_config", "lora_ga_config",
           "velora_config", "alora_invocation_tokens", "use_qalora", "monteclora_config", "layer_replication",
-          "target_parameters", "use_bdlora", "arrow_config", "kasa_config", "ensure_weight_tying"}) {
+          "use_bdlora", "arrow_config", "kasa_config", "ensure_weight_tying"}) {
         const JsonValue* value = config.value(key);
         if (value && !is_unused(*value))
             config.problems().unsupported(config.path(key), fmt::format("{} is not supported", key),
@@ -121,6 +121,7 @@ LoraPlan read_lora(ObjectReader config) {
     ObjectReader::set(plan.lora_dropout, config.real("lora_dropout", {.low = 0, .high = 1}));
     ObjectReader::set(plan.target_modules, read_targets(config, "target_modules"));
     plan.exclude_modules = read_targets(config, "exclude_modules");
+    ObjectReader::set(plan.target_parameters, config.texts("target_parameters", Null::absent));
     ObjectReader::set(plan.use_rslora, config.boolean("use_rslora"));
     ObjectReader::set(plan.use_dora, config.boolean("use_dora"));
     ObjectReader::set(plan.bias, config.choice<LoraBias>("bias", kLoraBiasNames));

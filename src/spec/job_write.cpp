@@ -97,6 +97,7 @@ JsonValue lora(const LoraPlan& plan) {
     out.put("lora_alpha", JsonValue::of(plan.lora_alpha));
     out.put("lora_dropout", JsonValue::of(plan.lora_dropout));
     out.put("target_modules", targets(plan.target_modules));
+    if (!plan.target_parameters.empty()) out.put("target_parameters", texts(plan.target_parameters));
     out.put("use_rslora", JsonValue::of(plan.use_rslora));
     out.put("use_dora", JsonValue::of(plan.use_dora));
     out.put("bias", JsonValue::of(name_of(plan.bias)));

@@ -7,13 +7,24 @@ namespace vramfit {
 
 void LayerModules::put(ModulePart part, ModuleKind kind, std::string_view name, std::int64_t in, std::int64_t out,
                        bool bias) {
-    out_->push_back({fmt::format("{}.{}", prefix_, name), kind, layer_, in, out, part, bias});
+    out_->push_back({fmt::format("{}.{}", prefix_, name), kind, layer_, in, out, part, bias, {}, {}});
+}
+
+void LayerModules::bare(ModulePart part, std::string_view name, std::vector<BareParameter> parameters,
+                        std::string_view published) {
+    put(part, ModuleKind::bare, name, 0, 0, false);
+    out_->back().parameters = std::move(parameters);
+    if (!published.empty()) out_->back().published = fmt::format("{}.{}", prefix_, published);
 }
 
 void separate_attention(const ModelSpec& m, LayerModules& layer, QueryKeyNorms norms) {
+    layer.other("self_attn");
+    attention_projections(m, layer, norms);
+}
+
+void attention_projections(const ModelSpec& m, LayerModules& layer, QueryKeyNorms norms) {
     const std::int64_t queries = m.num_attention_heads * m.head_dim;
     const std::int64_t keys = m.num_key_value_heads * m.head_dim;
-    layer.other("self_attn");
     layer.linear(ModulePart::query, "self_attn.q_proj", m.hidden_size, queries, m.attention_bias);
     layer.linear(ModulePart::key, "self_attn.k_proj", m.hidden_size, keys, m.attention_bias);
     layer.linear(ModulePart::value, "self_attn.v_proj", m.hidden_size, keys, m.attention_bias);
@@ -28,6 +39,15 @@ void gated_mlp(const ModelSpec& m, LayerModules& layer) {
     layer.linear(ModulePart::up, "mlp.up_proj", m.hidden_size, m.intermediate_size, m.mlp_bias);
     layer.linear(ModulePart::down, "mlp.down_proj", m.intermediate_size, m.hidden_size, m.mlp_bias);
     layer.other("mlp.act_fn");
+}
+
+std::vector<BareParameter> merged_experts(const ModelSpec& m, std::string_view gate, std::string_view up,
+                                          std::string_view down) {
+    const MixtureSpec& mixture = *m.mixture;
+    const std::int64_t experts = mixture.num_experts, width = mixture.intermediate_size;
+    const auto file = [](std::string_view name) { return fmt::format("{}.weight", name); };
+    return {{"gate_up_proj", {experts, 2 * width, m.hidden_size}, {file(gate), file(up)}},
+            {"down_proj", {experts, m.hidden_size, width}, {file(down)}}};
 }
 
 void llama_layer(const ModelSpec& m, LayerModules& layer) {

@@ -36,6 +36,9 @@ class LayerModules {
     void conv1d(ModulePart part, std::string_view name, std::int64_t in, std::int64_t out) {
         put(part, ModuleKind::conv1d, name, in, out, true);
     }
+    /// `published`: its name in checkpoints, where it differs.
+    void bare(ModulePart part, std::string_view name, std::vector<BareParameter> parameters,
+              std::string_view published = "");
     void norm(ModulePart part, std::string_view name, std::int64_t width, bool bias = false) {
         put(part, ModuleKind::norm, name, 0, width, bias);
     }
@@ -57,8 +60,16 @@ struct QueryKeyNorms {
 /// `self_attn` with q_proj, k_proj, v_proj and o_proj, as Llama has it.
 void separate_attention(const ModelSpec& model, LayerModules& layer, QueryKeyNorms norms = {});
 
+/// The same behind a module `self_attn` that has parameters of its own.
+void attention_projections(const ModelSpec& model, LayerModules& layer, QueryKeyNorms norms = {});
+
 /// `mlp` with gate_proj, up_proj and down_proj.
 void gated_mlp(const ModelSpec& model, LayerModules& layer);
+
+/// The experts' weights as one parameter each for [gate; up] and down; `gate`, `up`, `down` are their names in
+/// checkpoints.
+std::vector<BareParameter> merged_experts(const ModelSpec& model, std::string_view gate, std::string_view up,
+                                          std::string_view down);
 
 /// Llama's layer: both of these, and a norm before each.
 void llama_layer(const ModelSpec& model, LayerModules& layer);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "spec/config_family.hpp"
+#include "spec/lora_conversion.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -69,11 +70,13 @@ class Matcher {
         return matches_any(module.name, names) && layer_chosen(module);
     }
 
-    LoraTarget target_of(NamedModule module) const {
-        LoraTarget target{std::move(module), plan_.r, plan_.lora_alpha};
+    LoraTarget target_of(NamedModule module, std::string parameter = {}) const {
+        LoraTarget target{std::move(module), plan_.r, plan_.lora_alpha, std::move(parameter)};
+        const std::string key =
+            target.parameter.empty() ? target.module.name : fmt::format("{}.{}", target.module.name, target.parameter);
         const auto first = [&](const auto& patterns, auto& value) {
             for (const auto& [pattern, own] : patterns) {
-                if (!std::regex_match(target.module.name, pattern)) continue;
+                if (!std::regex_match(key, pattern)) continue;
                 value = own;
                 return;
             }
@@ -147,10 +150,17 @@ std::vector<NamedModule> modules_of(const ModelSpec& model) {
 }
 
 std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& plan) {
-    const Matcher matcher(plan);
+    const LoraPlan converted = converted_lora(model, plan);
+    const Matcher matcher(converted);
+    const std::vector<NamedModule> modules = modules_of(model);
     std::vector<LoraTarget> targets;
-    for (NamedModule& module : modules_of(model)) {
-        if (matcher.targets(module)) targets.push_back(matcher.target_of(std::move(module)));
+    for (const NamedModule& module : modules)
+        if (matcher.targets(module)) targets.push_back(matcher.target_of(module));
+    // tuners_utils.py _inject_parameters: behind all modules.
+    for (const NamedModule& module : modules) {
+        for (const BareParameter& p : module.parameters)
+            if (matches_any(fmt::format("{}.{}", module.name, p.name), converted.target_parameters))
+                targets.push_back(matcher.target_of(module, p.name));
     }
     return targets;
 }

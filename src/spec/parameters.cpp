@@ -9,16 +9,25 @@ namespace vramfit {
 namespace {
 
 std::int64_t parameters(const NamedModule& module) {
+    if (module.kind == ModuleKind::bare) {
+        std::int64_t sum = 0;
+        for (const BareParameter& p : module.parameters) {
+            std::int64_t count = 1;
+            for (const std::int64_t size : p.sizes) count = checked_mul(count, size);
+            sum = checked_add(sum, count);
+        }
+        return sum;
+    }
     const std::int64_t weights = module.kind == ModuleKind::norm ? module.out : checked_mul(module.in, module.out);
     return module.bias ? checked_add(weights, module.out) : weights;
 }
 
-/// The weights of the modules inside and outside of the decoder layers, of a network with one layer.
-std::int64_t sum(const ModelSpec& model, bool in_layers) {
-    ModelSpec one = model;
-    one.num_hidden_layers = 1;
+/// The weights of the modules inside and outside of the first decoder layers.
+std::int64_t sum(const ModelSpec& model, std::int64_t layers, bool in_layers) {
+    ModelSpec first = model;
+    first.num_hidden_layers = layers;
     std::int64_t sum = 0;
-    for (const NamedModule& module : modules_of(one)) {
+    for (const NamedModule& module : modules_of(first)) {
         if ((module.layer >= 0) != in_layers) continue;
         if (module.part == ModulePart::head && model.tie_word_embeddings) continue;
         sum = checked_add(sum, parameters(module));
@@ -30,10 +39,13 @@ std::int64_t sum(const ModelSpec& model, bool in_layers) {
 
 Version family_since(std::string_view model_type) { return known_family(model_type).since; }
 
-std::int64_t layer_parameters(const ModelSpec& model) { return sum(model, true); }
+std::int64_t layer_parameters(const ModelSpec& model) { return sum(model, 1, true); }
 
 std::int64_t total_parameters(const ModelSpec& model) {
-    return checked_add(sum(model, false), checked_mul(model.num_hidden_layers, layer_parameters(model)));
+    // Layers of a mixture are not all alike.
+    const std::int64_t layers = model.mixture ? sum(model, model.num_hidden_layers, true)
+                                              : checked_mul(model.num_hidden_layers, layer_parameters(model));
+    return checked_add(sum(model, 1, false), layers);
 }
 
 }  // namespace vramfit

@@ -17,6 +17,15 @@ namespace {
 
 bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::plain; }
 
+// transformers 5.17.0, modeling_utils.py, get_correct_attn_implementation.
+void check_attention(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
+    if (model.model_type != "gpt_oss" || plan.load.attention == AttentionImplementation::eager) return;
+    problems.invalid("load.attn_implementation",
+                     "gpt_oss has sinks in its attention (transformers: GptOssForCausalLM does not support an attention "
+                     "implementation through torch.nn.functional.scaled_dot_product_attention yet)",
+                     "eager");
+}
+
 // What releases of transformers cannot do with a network.
 void check_release(const ModelSpec& model, const Stack& stack, Problems& problems) {
     const Version since = family_since(model.model_type);
@@ -65,6 +74,26 @@ void refuse_no_target(const ModelSpec& model, const LoraPlan& lora, Problems& pr
                      hint.empty() ? all : fmt::format("did you mean '{}'? {}", hint, all));
 }
 
+// peft 0.21.2, tuners/lora/layer.py, ParamWrapper.__init__; other parameters than those of experts and routers are not
+// covered here.
+void check_parameters(const ModelSpec& model, const LoraPlan& lora, const std::vector<LoraTarget>& targets,
+                      Problems& problems) {
+    const bool any = std::any_of(targets.begin(), targets.end(), [](const LoraTarget& t) { return !t.parameter.empty(); });
+    if (!lora.target_parameters.empty() && !any)
+        problems.unsupported("peft.target_parameters", "matches no parameter of experts or routers",
+                             model.mixture ? "mlp.experts.gate_up_proj, mlp.experts.down_proj" : "give target_modules");
+    if (!any) return;
+    const auto refuse = [&](bool given, std::string_view where, std::string_view what) {
+        if (given)
+            problems.invalid(where, fmt::format("adapters on experts (peft: lora.ParamWrapper does not work with {})", what),
+                             "leave it out, or target the attention alone");
+    };
+    refuse(lora.lora_dropout != 0, "peft.lora_dropout", "lora_dropout != 0.");
+    refuse(lora.fan_in_fan_out, "peft.fan_in_fan_out", "fan_in_fan_out.");
+    refuse(lora.lora_bias, "peft.lora_bias", "lora_bias=True.");
+    refuse(lora.use_dora, "peft.use_dora", "use_dora=True.");
+}
+
 // peft 0.21.2, tuners/lora/config.py, LoraConfig.__post_init__, and tuners/lora/model.py, _create_new_module.
 void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems) {
     const bool pattern = std::holds_alternative<std::string>(lora.target_modules);
@@ -75,10 +104,11 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems
         problems.invalid("peft.layers_pattern", "is used only with layers_to_transform");
     const std::vector<LoraTarget> targets = lora_targets(model, lora);
     if (targets.empty()) return refuse_no_target(model, lora, problems);
+    check_parameters(model, lora, targets, problems);
     std::vector<std::string> reported;
     for (const LoraTarget& target : targets) {
         const std::string last = target.module.name.substr(target.module.name.rfind('.') + 1);
-        if (std::find(reported.begin(), reported.end(), last) != reported.end()) continue;
+        if (!target.parameter.empty() || std::find(reported.begin(), reported.end(), last) != reported.end()) continue;
         if (!is_targetable(target.module.kind)) {
             problems.invalid(
                 "peft.target_modules",
@@ -195,6 +225,7 @@ Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& sta
     Notes notes;
     check_sizes(model, plan, problems, notes);
     check_release(model, stack, problems);
+    check_attention(model, plan, problems);
     try {
         if (plan.peft) check_lora(model, *plan.peft, problems);
     } catch (const Error& error) {

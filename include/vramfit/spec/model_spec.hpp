@@ -15,6 +15,21 @@ enum class Activation : std::uint8_t { silu, gelu, gelu_tanh, relu };
 /// How a decoder layer attends.
 enum class LayerAttention : std::uint8_t { full, sliding };
 
+/// A mixture of experts in place of the MLP of some or all layers. Field names are those of config.json where families
+/// agree.
+struct MixtureSpec {
+    std::int64_t num_experts = 0;          ///< num_local_experts in mixtral and gpt_oss
+    std::int64_t num_experts_per_tok = 0;  ///< top-k of the router
+    std::int64_t intermediate_size = 0;    ///< of one expert
+    std::int64_t shared_expert_intermediate_size = 0;
+    std::int64_t decoder_sparse_step = 1;       ///< every so many layers one with experts
+    std::vector<std::int64_t> mlp_only_layers;  ///< layers without experts
+    bool norm_topk_prob = false;                ///< the chosen experts' weights are made to add up to 1
+    bool output_router_logits = false;          ///< the loss that balances the experts is added
+
+    friend bool operator==(const MixtureSpec&, const MixtureSpec&) = default;
+};
+
 /// Sizes and switches of one network. Field names are those of config.json.
 struct ModelSpec {
     std::string name;        ///< how the user called it: built-in name, id, path
@@ -41,8 +56,12 @@ struct ModelSpec {
     std::optional<double> final_logit_softcapping;  ///< gemma2
     std::string rope_type = "default";              ///< "default", "linear", "dynamic", "llama3", "yarn", ...
     std::optional<DType> checkpoint_dtype;          ///< `dtype` or `torch_dtype`
+    std::optional<MixtureSpec> mixture;             ///< absent: no layer has experts
 
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
+
+/// Whether layer `layer` has experts: modeling_qwen2_moe.py, Qwen2MoeDecoderLayer; in other families all have.
+bool has_experts(const ModelSpec& model, std::int64_t layer);
 
 }  // namespace vramfit

@@ -16,6 +16,7 @@ enum class ModuleKind : std::uint8_t {
     conv1d,  ///< transformers' Conv1D: a linear layer whose weight is stored transposed
     embedding,
     norm,
+    bare,  ///< parameters of its own, not those of a linear layer: a router, the experts
     other
 };
 
@@ -35,12 +36,28 @@ enum class ModulePart : std::uint8_t {
     up,
     gate_up,  ///< both in one layer
     down,
+    attention,  ///< parameters beside the projections
+    router,
+    experts,
+    shared_gate,
+    shared_up,
+    shared_down,
+    shared_expert_gate,
     input_norm,
     post_attention_norm,
     pre_feedforward_norm,
     post_feedforward_norm,
     final_norm,
     head
+};
+
+/// A parameter of a bare module.
+struct BareParameter {
+    std::string name;                      ///< "gate_up_proj"
+    std::vector<std::int64_t> sizes;       ///< [E, 2I, H]
+    std::vector<std::string> merged_from;  ///< the checkpoint has these for each expert: "w1.weight", "w3.weight"
+    bool bias = false;
+    bool transposed = false;  ///< a 3-D weight: [E, in, out] instead of [E, out, in]
 };
 
 /// One module as `named_modules()` gives it: "model.layers.3.self_attn.q_proj". A linear layer multiplies `in` by
@@ -53,6 +70,8 @@ struct NamedModule {
     std::int64_t out = 0;
     ModulePart part = ModulePart::other;
     bool bias = false;
+    std::vector<BareParameter> parameters;  ///< of a bare module
+    std::string published;                  ///< its name in checkpoints; empty: the same
 };
 
 /// A module that adapters can be put on: a linear layer or an embedding.
@@ -66,6 +85,7 @@ struct LoraTarget {
     NamedModule module;
     std::int64_t r = 0;
     double alpha = 0;
+    std::string parameter;  ///< of a bare module; empty: the module itself
 };
 
 /// The modules that peft puts adapters on, in order of `named_modules()`; may be empty. Throws Error (invalid) for

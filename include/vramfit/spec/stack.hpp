@@ -66,6 +66,7 @@ struct Stack {
     bool trainer_counts_items() const;                ///< num_items_in_batch; all batches of an update fetched first
     bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
     bool knows_ademamix() const;                      ///< transformers' names of optimizers
+    bool knows_mixtures() const;                      ///< as this program does: merged experts, grouped products
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
     bool has_liger_of_its_time() const;               ///< Liger's kernels as of 0.8, which no stack names

@@ -65,6 +65,7 @@ struct LoraPlan {
     double lora_alpha = 8;
     double lora_dropout = 0.0;
     TargetModules target_modules = std::vector<std::string>{"q_proj", "v_proj"};  ///< peft's default for all families
+    std::vector<std::string> target_parameters;  ///< of experts: "mlp.experts.gate_up_proj"
     bool use_rslora = false;
     bool use_dora = false;
     LoraBias bias = LoraBias::none;

@@ -26,11 +26,14 @@ std::int64_t tile_states(const Session& session, std::int64_t items, std::int64_
 
 }  // namespace
 
-/// dispatch_radix_sort.cuh InvokeOnesweep for 64-bit keys, values and offsets: 8 passes of 8 bits.
-std::int64_t sort_scratch(const Session& session, std::int64_t n) {
-    constexpr std::int64_t kIndex = 8, kPasses = 8, kDigits = 256, kOffset = 8, kCounter = 4;
+/// dispatch_radix_sort.cuh InvokeOnesweep for 64-bit keys, values and offsets: passes of 8 bits, of which a single one
+/// needs no second pair of arrays.
+std::int64_t sort_scratch(const Session& session, std::int64_t n, int bits) {
+    constexpr std::int64_t kIndex = 8, kDigits = 256, kOffset = 8, kCounter = 4;
     constexpr std::int64_t kSingleTile = 256 * 9;  // SingleTilePolicy, 256 threads x 19 items of 4 bytes
     if (n <= kSingleTile) return 1;
+    const std::int64_t passes = ceil_div(bits, 8);
+    const std::int64_t second = passes > 1 ? n * kIndex : 0;
     // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub
     // 3 on SM90 384 x 12.
     std::int64_t tile = 256 * 11;
@@ -39,8 +42,8 @@ std::int64_t sort_scratch(const Session& session, std::int64_t n) {
     const std::int64_t portion = ((1 << 28) - 1) / tile * tile;
     const std::int64_t portions = ceil_div(n, portion);
     const std::int64_t blocks = ceil_div(std::min(n, portion), tile);
-    return aliased({portions * kPasses * kDigits * kOffset, blocks * kDigits * kCounter, n * kIndex, n * kIndex,
-                    portions * kPasses * kCounter});
+    return aliased({portions * passes * kDigits * kOffset, blocks * kDigits * kCounter, second, second,
+                    portions * passes * kCounter});
 }
 
 /// dispatch_unique_by_key.cuh for 64-bit keys and 32-bit values.
@@ -57,6 +60,9 @@ std::int64_t unique_scratch(const Session& session, std::int64_t n) {
 
 /// dispatch_scan.cuh for a 64-bit sum: tuning_scan.cuh DefaultPolicy, 128 threads x 7 items.
 std::int64_t scan_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 7, 16); }
+
+// tuning_scan.cuh DefaultPolicy, 128 threads x 15 items, or a larger tile where cub 3 has a tuning.
+std::int64_t scan_int32_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 15, 8); }
 
 // dispatch_select_if.cuh: tuning_select_if.cuh DefaultPolicy, 128 threads x 5 items of 8 bytes.
 std::int64_t select_scratch(const Session&, std::int64_t n) { return aliased({(ceil_div(n, 128 * 5) + 32) * 16}); }

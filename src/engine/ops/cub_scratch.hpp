@@ -7,8 +7,10 @@
 
 namespace vramfit::engine {
 
-/// DeviceRadixSort::SortPairs of 64-bit keys and values.
-std::int64_t sort_scratch(const Session& session, std::int64_t n);
+/// DeviceRadixSort::SortPairs of 64-bit keys and values, by the lowest `bits` of the key.
+std::int64_t sort_scratch(const Session& session, std::int64_t n, int bits = 64);
+/// DeviceScan::InclusiveSum of 32-bit numbers.
+std::int64_t scan_int32_scratch(const Session& session, std::int64_t n);
 /// DeviceScan::ExclusiveSum into 64-bit sums.
 std::int64_t scan_scratch(const Session& session, std::int64_t n);
 /// DeviceSelect::UniqueByKey of 64-bit keys and 32-bit values.

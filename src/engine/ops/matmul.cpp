@@ -13,18 +13,6 @@ namespace vramfit::engine {
 
 namespace {
 
-/// Stands for a copy that the product makes of an operand it cannot read in place; freed after the product.
-/// cuda/Blas.cpp prepare_matrix_for_cublas; the last two dimensions count.
-Tensor readable(const Tensor& t) {
-    const std::int64_t rows = t.size(-2), cols = t.size(-1);
-    const std::int64_t rs = t.strides()[-2], cs = t.strides()[-1];
-    const bool row_major = cs == 1 && rs >= std::max<std::int64_t>(1, cols);
-    const bool column_major = rs == 1 && cs >= std::max<std::int64_t>(1, rows);
-    const bool ok = row_major || column_major || is_non_overlapping_and_dense({rows, cols}, {rs, cs});
-    if (t.session().decide("operand readable", ok)) return {};
-    return clone_contiguous(detach(t));
-}
-
 bool column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
 
 // FunctionsManual.cpp mm_mat1_grad, mm_mat2_grad; `b`'s gradient first.
@@ -120,6 +108,17 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+// cuda/Blas.cpp prepare_matrix_for_cublas; the last two dimensions count.
+Tensor readable_copy(const Tensor& t) {
+    const std::int64_t rows = t.size(-2), cols = t.size(-1);
+    const std::int64_t rs = t.strides()[-2], cs = t.strides()[-1];
+    const bool row_major = cs == 1 && rs >= std::max<std::int64_t>(1, cols);
+    const bool column_major = rs == 1 && cs >= std::max<std::int64_t>(1, rows);
+    const bool ok = row_major || column_major || is_non_overlapping_and_dense({rows, cols}, {rs, cs});
+    if (t.session().decide("operand readable", ok)) return {};
+    return clone_contiguous(detach(t));
+}
+
 void cublas_workspace(Session& session) {
     Tensor& place = session.workspaces.cublas[static_cast<int>(session.thread)];
     if (place.defined()) return;
@@ -144,8 +143,8 @@ void cublaslt_workspace(Session& session) {
 Tensor mm(const Tensor& a, const Tensor& b) {
     const Ref<Node> node = product_node(a, b, kMmBackward);
     Tensor out = empty(a.session(), {a.size(0), b.size(1)}, a.dtype(), Op::mm);
-    const Tensor copy_a = readable(a);
-    const Tensor copy_b = readable(b);
+    const Tensor copy_a = readable_copy(a);
+    const Tensor copy_b = readable_copy(b);
     cublas_workspace(a.session());
     if (node) set_history(out, node);
     return out;
@@ -154,8 +153,8 @@ Tensor mm(const Tensor& a, const Tensor& b) {
 Tensor bmm(const Tensor& a, const Tensor& b) {
     const Ref<Node> node = product_node(a, b, kBmmBackward);
     Tensor out = empty(a.session(), {a.size(0), a.size(1), b.size(2)}, a.dtype(), Op::bmm);
-    const Tensor copy_a = readable(a);
-    const Tensor copy_b = readable(b);
+    const Tensor copy_a = readable_copy(a);
+    const Tensor copy_b = readable_copy(b);
     cublas_workspace(a.session());
     if (node) set_history(out, node);
     return out;
@@ -174,8 +173,8 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
         node->ints[1] = column_major(b.sizes(), b.strides());
     }
     Tensor out = empty(a.session(), {a.size(0), b.size(1)}, a.dtype(), Op::addmm);
-    const Tensor copy_a = readable(a);
-    const Tensor copy_b = readable(b);
+    const Tensor copy_a = readable_copy(a);
+    const Tensor copy_b = readable_copy(b);
     cublaslt_workspace(a.session());
     if (node) set_history(out, node);
     return out;

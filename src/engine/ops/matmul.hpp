@@ -16,6 +16,10 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// F.linear(input, weight, bias): weight -- [out, in]; `bias` may be undefined; casts under autocast.
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
 
+/// Stands for a copy that a product makes of an operand it cannot read in place; undefined if it can. Dies after the
+/// product.
+Tensor readable_copy(const Tensor& t);
+
 /// Takes the running thread's cuBLAS workspace if it has none yet.
 void cublas_workspace(Session& session);
 /// The same for cublasLt (products with a fused bias).

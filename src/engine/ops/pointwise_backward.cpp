@@ -34,13 +34,13 @@ void scale_backward(Node&, Grads& in, Grads& out) { out[0] = mul(in[0], 1.0); }
 void unscale_backward(Node&, Grads& in, Grads& out) { out[0] = div(in[0], 1.0); }
 void neg_backward(Node&, Grads& in, Grads& out) { out[0] = neg(in[0]); }
 
-// div_tensor_other_grad: -grad * ((self / other) / other).
+// div_tensor_other_grad: -grad * ((self / other) / other); temporaries of an expression live to its end.
 void div_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0);
     const Tensor other = node.unpack(1);
     if (node.wants(1)) {
-        Tensor ratio = div(self, other);
-        ratio = div(ratio, other);
+        const Tensor quotient = div(self, other);
+        const Tensor ratio = div(quotient, other);
         const Tensor minus = neg(in[0]);
         out[1] = mul(minus, ratio);
     }

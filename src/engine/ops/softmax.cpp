@@ -54,6 +54,11 @@ Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type) {
 
 Tensor softmax(const Tensor& t, bool to_float32) { return run(t, to_float32, Op::softmax, kSoftmaxBackward); }
 
+Tensor softmax_in_own_dtype(const Tensor& t) {
+    const Scoped<bool> no_autocast(t.session().autocast.enabled, false);
+    return run(t, false, Op::softmax, kSoftmaxBackward);
+}
+
 Tensor log_softmax(const Tensor& t, bool to_float32) {
     return run(t, to_float32, Op::log_softmax, kLogSoftmaxBackward);
 }

@@ -36,6 +36,15 @@ void slice_backward(Node& node, Grads& in, Grads& out) { out[0] = zeros(*node.se
 const NodeType kSliceBackward{"SliceBackward0", slice_backward};
 const NodeType kSelectBackward{"SelectBackward0", slice_backward};
 
+// split_backward: the parts' gradients put together; one that is missing is zeros.
+void halves_backward(Node& node, Grads& in, Grads& out) {
+    Tensor parts[2];
+    for (std::size_t i = 0; i < 2; ++i)
+        parts[i] = in[i].defined() ? in[i] : zeros(*node.session, node.outputs[i].sizes, node.outputs[i].dtype);
+    out[0] = cat(parts, -1);
+}
+const NodeType kSplitBackward{"SplitBackward0", halves_backward};
+
 // cat_tensors_backward: each input takes a narrowed view of the gradient.
 void cat_backward(Node& node, Grads& in, Grads& out) {
     const int dim = static_cast<int>(node.ints[0]);
@@ -141,6 +150,32 @@ Tensor slice(const Tensor& t, int dim, std::int64_t begin, std::int64_t end) {
     Tensor out = alias(t, sizes, t.strides());
     if (node) set_history(out, node);
     return out;
+}
+
+Tensor slice_step(const Tensor& t, std::int64_t begin, std::int64_t step) {
+    Ref<Node> node;
+    if (needs_grad(t)) node = view_node(t, kSliceBackward);
+    Dims sizes = t.sizes();
+    Dims strides = t.strides();
+    sizes[-1] = (sizes[-1] - begin + step - 1) / step;
+    strides[-1] *= step;
+    Tensor out = alias(t, sizes, strides);
+    if (node) set_history(out, node);
+    return out;
+}
+
+std::pair<Tensor, Tensor> halves(const Tensor& t) {
+    Ref<Node> node;
+    if (needs_grad(t)) node = view_node(t, kSplitBackward);
+    Dims sizes = t.sizes();
+    sizes[-1] /= 2;
+    Tensor first = alias(t, sizes, t.strides());
+    Tensor second = alias(t, sizes, t.strides());
+    if (node) {
+        set_history(first, node);
+        set_history(second, node);
+    }
+    return {first, second};
 }
 
 Tensor whole(const Tensor& t, int dim) {

@@ -21,6 +21,9 @@ bool Stack::checkpointing_requires_input_grads() const { return transformers >= 
 // more.
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
 
+// integrations/moe.py as read here; 4.x has a module for each expert, 5.0 other steps around the grouped products.
+bool Stack::knows_mixtures() const { return transformers >= Version{5, 17, 0}; }
+
 // core_model_loading.py came with 5.0; before, modeling_utils.py _load_state_dict_into_meta_model and accelerate.
 bool Stack::loader_sorts_tensors() const { return transformers >= Version{5, 0, 0}; }
 

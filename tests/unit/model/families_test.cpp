@@ -1,6 +1,9 @@
 // Every model family: what its file says agrees with how its config.json is read, and its network has the right size.
 #include "model/family.hpp"
 
+#include <functional>
+#include <numeric>
+
 #include "spec/config_family.hpp"
 #include "support/catch.hpp"
 #include "vramfit/spec/config.hpp"
@@ -14,10 +17,17 @@ std::int64_t parameters(const Linear& l) { return l.in * l.out + (l.has_bias ? l
 
 std::int64_t parameters(const Norm& n) { return n.has_bias ? 2 * n.width : n.width; }
 
+std::int64_t parameters(const BareModule& m) {
+    std::int64_t sum = 0;
+    for (const BareParameter& p : m.parameters)
+        sum += std::accumulate(p.sizes.begin(), p.sizes.end(), std::int64_t{1}, std::multiplies<>());
+    return sum;
+}
+
 std::int64_t parameters(Network& n) {
     std::int64_t sum = (n.embed.rows + n.positions.rows) * n.spec->hidden_size + parameters(n.norm);
     const auto add = [&sum](const auto& module) { sum += parameters(module); };
-    for (DecoderLayer& l : n.layers) for_each_module(l, add, add);
+    for (DecoderLayer& l : n.layers) for_each_module(l, add, add, add);
     return n.tied ? sum : sum + parameters(n.head);
 }
 

@@ -41,6 +41,10 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         {"qwen3", 151936, 4096, 22016, 32, 32, 32, 128, 32768, false, Activation::silu},
         {"gemma", 256000, 3072, 24576, 28, 16, 16, 256, 8192, true, Activation::gelu_tanh},
         {"gemma2", 256000, 2304, 9216, 26, 8, 4, 256, 8192, true, Activation::gelu_tanh},
+        {"mixtral", 32000, 4096, 14336, 32, 32, 8, 128, 131072, false, Activation::silu},
+        {"qwen2_moe", 151936, 2048, 5632, 24, 16, 16, 128, 32768, false, Activation::silu},
+        {"qwen3_moe", 151936, 2048, 6144, 24, 32, 4, 64, 32768, false, Activation::silu},
+        {"gpt_oss", 201088, 2880, 2880, 36, 64, 8, 64, 131072, false, Activation::silu},
     };
     for (const Row& row : rows) {
         INFO(row.type);
@@ -59,11 +63,11 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         CHECK(m.hidden_act == row.act);
         CHECK(m.layer_types.size() == static_cast<std::size_t>(row.layers));
         CHECK(m.use_cache);
-        CHECK(m.rope_type == "default");
+        CHECK(m.rope_type == (m.model_type == "gpt_oss" ? "yarn" : "default"));
         CHECK_FALSE(m.checkpoint_dtype);
         CHECK_FALSE(m.mlp_bias);
-        CHECK_FALSE(m.output_bias);
-        CHECK(m.attention_bias == (m.model_type == "qwen2"));
+        CHECK(m.output_bias == (m.model_type == "gpt_oss"));
+        CHECK(m.attention_bias == (m.model_type.starts_with("qwen2") || m.model_type == "gpt_oss"));
         CHECK(m.pad_token_id.has_value() == m.model_type.starts_with("gemma"));
     }
     CHECK(model_families().size() == std::size(rows));
@@ -92,6 +96,44 @@ TEST_CASE("windows: who slides") {
     CHECK_FALSE(with("gemma2", R"(, "attn_logit_softcapping": null)").attn_logit_softcapping);
     CHECK(error_of([&] { with("gemma2", R"(, "sliding_window": null)"); }));
     CHECK(error_of([&] { with("qwen2", R"(, "layer_types": ["sliding_attention"])"); }));
+}
+
+TEST_CASE("mixtures of experts") {
+    const auto with = [](const char* type, const char* rest) {
+        return read(fmt::format(R"({{"model_type": "{}", "num_hidden_layers": 4{}}})", type, rest));
+    };
+    CHECK_FALSE(with("qwen3", "").mixture);
+    const MixtureSpec qwen2 = *with("qwen2_moe", "").mixture;
+    CHECK(qwen2.num_experts == 60);
+    CHECK(qwen2.num_experts_per_tok == 4);
+    CHECK(qwen2.intermediate_size == 1408);
+    CHECK(qwen2.shared_expert_intermediate_size == 5632);
+    CHECK_FALSE(qwen2.norm_topk_prob);
+    CHECK(with("mixtral", R"(, "intermediate_size": 512)").mixture->intermediate_size == 512);
+    CHECK(with("mixtral", R"(, "num_experts": 4)").mixture->num_experts == 4);
+    CHECK(with("gpt_oss", "").mixture->num_experts == 128);
+    const ModelSpec some = with("qwen3_moe", R"(, "mlp_only_layers": [0, 3], "decoder_sparse_step": 2)");
+    CHECK_FALSE(has_experts(some, 0));
+    CHECK(has_experts(some, 1));
+    CHECK_FALSE(has_experts(some, 2));
+    CHECK_FALSE(has_experts(some, 3));
+    // Without a window qwen2_moe has one of 0, which still makes a mask.
+    CHECK(with("qwen2_moe", "").sliding_window == 0);
+    CHECK(with("qwen2_moe", R"(, "use_sliding_window": true)").layer_types[0] == LayerAttention::sliding);
+    CHECK(with("qwen2_moe", R"(, "use_sliding_window": true)").layer_types[1] == LayerAttention::full);
+    CHECK(with("gpt_oss", "").layer_types[0] == LayerAttention::sliding);
+    CHECK(error_of([&] { with("mixtral", R"(, "num_experts_per_tok": 9)"); }));
+    CHECK(error_of([&] { with("mixtral", R"(, "num_local_experts": 400)"); }));
+    CHECK(error_of([&] { with("mixtral", R"(, "experts_implementation": "eager")"); }));
+    CHECK(error_of([&] { with("mixtral", R"(, "router_jitter_noise": 0.1)"); }));
+    CHECK(error_of([&] { with("qwen2_moe", R"(, "layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"])"); }));
+    for (const char* type : {"mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss"}) {
+        ModelSpec m = with(type, "");
+        m.name.clear();
+        ModelSpec again = read_config(to_config_text(m), "config.json");
+        again.name.clear();
+        CHECK(again == m);
+    }
 }
 
 TEST_CASE("keys that say nothing about memory are not looked at") {

@@ -1,0 +1,11 @@
+// A batched product added to a tensor.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// torch.baddbmm(self, a, b, alpha=alpha): a -- [B, M, K], b -- [B, K, N], self -- [B, M, N].
+Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, double alpha);
+
+}  // namespace vramfit::engine

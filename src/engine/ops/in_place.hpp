@@ -1,0 +1,15 @@
+// Operators that change a tensor in place and stand on the tape: the tensor's history is the operator from then on.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// a.add_(b).
+void add_in_place(const Tensor& a, const Tensor& b);
+/// a /= b; a copy of `a` is kept where b requires grad.
+void div_in_place(const Tensor& a, const Tensor& b);
+/// a.masked_fill_(mask, number).
+void masked_fill_in_place(const Tensor& a, const Tensor& mask);
+
+}  // namespace vramfit::engine

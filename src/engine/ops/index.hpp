@@ -1,0 +1,35 @@
+// Sorting, selecting and gathering rows: what the routing of a mixture of experts is made of.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// Values and their places, both dense; places are int64.
+struct Picked {
+    Tensor values;
+    Tensor indices;
+};
+
+/// torch.sort(ids): ids -- [N] int64.
+Picked sort(const Tensor& ids);
+
+/// torch.topk(t, k, dim=-1): t -- [T, E]. The values may require grad.
+Picked topk(const Tensor& t, std::int64_t k);
+
+/// torch.topk's limit: more columns may take the kernel with scratch, which is not modelled.
+inline constexpr std::int64_t kMostTopkColumns = 400;
+
+/// t.max(dim=-1, keepdim=True). The values may require grad.
+Picked max_last(const Tensor& t);
+
+/// t[ids]: t -- [M, ...], ids -- [N] int64; result [N, ...].
+Tensor index_rows(const Tensor& t, const Tensor& ids);
+
+/// torch.histc(t, bins, min, max) of an int32 tensor.
+Tensor histc(const Tensor& t, std::int64_t bins);
+
+/// torch.cumsum(t, 0, dtype=int32): t -- [N] int32, N below a tile of the scan (896).
+Tensor cumsum_row(const Tensor& t);
+
+}  // namespace vramfit::engine

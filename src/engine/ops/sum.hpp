@@ -1,0 +1,11 @@
+// Sums over one dimension, with a gradient.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// t.sum(dim, keepdim) on the tape; float32 under autocast.
+Tensor sum_over(const Tensor& t, int dim, bool keepdim);
+
+}  // namespace vramfit::engine

@@ -1,0 +1,167 @@
+// The family gpt_oss: transformers 5.17 models/gpt_oss/modeling_gpt_oss.py.
+#include "engine/ops/clamp.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/softmax.hpp"
+#include "engine/ops/view.hpp"
+#include "model/attention.hpp"
+#include "model/experts.hpp"
+#include "model/family.hpp"
+#include "model/modules.hpp"
+#include "model/param_wrapper.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// GptOssRMSNorm.forward: the weight is multiplied in float32.
+Tensor gpt_oss_norm(const Norm& norm, const Tensor& input) {
+    Tensor hidden = to(input, DType::float32);
+    Tensor variance = square(hidden);
+    variance = mean_last(variance);
+    Tensor scale = add(variance, 1e-6);
+    scale = rsqrt(scale);
+    hidden = mul(hidden, scale);
+    scale.reset();
+    return to(mul(norm.weight, hidden), input.dtype());
+}
+
+// _apply_rotary_emb: both halves turned apart.
+Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+    const auto [first_half, second_half] = halves(x);
+    const auto minus = [&] {
+        const Tensor straight = mul(first_half, cos);
+        return sub(straight, mul(second_half, sin));
+    };
+    const auto plus = [&] {
+        const Tensor straight = mul(second_half, cos);
+        return add(straight, mul(first_half, sin));
+    };
+    const Tensor first = minus();
+    const Tensor parts[2] = {first, plus()};
+    return cat(parts, -1);
+}
+
+// apply_rotary_pos_emb.
+void turn(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    const Tensor q_embed = turned(q, cos, sin);
+    const Tensor k_embed = turned(k, cos, sin);
+    q = q_embed;
+    k = k_embed;
+}
+
+// eager_attention_forward: each head's sink is one more column of the scores.
+Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& q, const Tensor& k,
+                              const Tensor& v, const Tensor& mask) {
+    const std::int64_t groups = q.size(1) / k.size(1);
+    const Tensor keys = repeat_kv(k, groups);
+    const Tensor values = repeat_kv(v, groups);
+    Tensor weights = matmul(q, transpose(keys, 2, 3));
+    weights = mul(weights, 1.0);
+    if (mask.defined()) weights = add(weights, mask);
+    const Tensor sinks =
+        expand(reshape(layer.attention_parameters[0], {1, -1, 1, 1}), {q.size(0), q.size(1), q.size(2), 1});
+    Tensor combined = [&] {
+        const Tensor parts[2] = {weights, sinks};
+        return cat(parts, -1);
+    }();
+    {
+        const Tensor largest = max_last(combined).values;
+        combined = sub(combined, largest);
+    }
+    const Tensor probabilities = softmax_in_own_dtype(combined);
+    const Tensor scores = slice(probabilities, -1, 0, probabilities.size(-1) - 1);
+    weights = to(dropout(scores, run.spec.attention_dropout), values.dtype());
+    Tensor out = matmul(weights, values);
+    out = contiguous(transpose(out, 1, 2));
+    return {out, weights};
+}
+
+// GptOssAttention.forward.
+Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const LayerInputs& inputs) {
+    const Dims heads{hidden.size(0), hidden.size(1), -1, run.spec.head_dim};
+    Tensor q = transpose(view(forward(layer.q, hidden), heads), 1, 2);
+    Tensor k = transpose(view(forward(layer.k, hidden), heads), 1, 2);
+    Tensor v = transpose(view(forward(layer.v, hidden), heads), 1, 2);
+    turn(q, k, inputs.rotary);
+    if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
+    const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
+    auto [out, weights] = attention_with_sinks(run, layer, q, k, v, mask);
+    out = reshape(out, {out.size(0), out.size(1), -1});
+    return {forward(layer.o, out), weights};
+}
+
+// GptOssTopKRouter.forward.
+Routed route_gpt_oss(const Run& run, const DecoderLayer& layer, const Tensor& hidden) {
+    const FoldedParameter weight(layer.router, 0);
+    const Tensor folded = weight.value();
+    const Tensor logits = linear(hidden, folded, layer.router[1]);
+    const auto [values, experts] = topk(logits, run.spec.mixture->num_experts_per_tok);
+    return {logits, softmax_in_own_dtype(values), experts};
+}
+
+// GptOssExperts._apply_gate: gate and up alternate.
+Tensor clamped_gate(const Run&, const Tensor& gate_up) {
+    Tensor gate = slice_step(gate_up, 0, 2);
+    Tensor up = slice_step(gate_up, 1, 2);
+    gate = clamp_above(gate);
+    up = clamp_both(up);
+    const Tensor glu = [&] {
+        const Tensor open = sigmoid(mul(gate, 1.702));
+        return mul(gate, open);
+    }();
+    return mul(add(up, 1), glu);
+}
+
+/// GptOssMLP.forward: the layer holds the router's scores to its end.
+struct Mixed {
+    Tensor hidden;
+    Tensor scores;
+};
+
+Mixed gpt_oss_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const Tensor hidden = reshape(x, {-1, x.size(-1)});
+    const Routed routed = route_gpt_oss(run, layer, hidden);
+    const ExpertWeights weights{&layer.experts, 0, 2, 1, 3, true};
+    const Tensor out = grouped_experts(run, weights, clamped_gate, hidden, routed);
+    return {reshape(out, x.sizes()), routed.weights};
+}
+
+// GptOssDecoderLayer.forward.
+Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
+                     const LayerInputs& inputs) {
+    Tensor residual = input;
+    Tensor hidden = family.norm(layer.input_norm, residual);
+    auto [attended, second] = attend_with_sinks(run, layer, hidden, inputs);
+    hidden = std::move(attended);
+    hidden = add(residual, hidden);
+    residual = hidden;
+    hidden = family.norm(layer.post_attention_norm, hidden);
+    Mixed mixed = gpt_oss_mlp(run, layer, hidden);
+    hidden = std::move(mixed.hidden);
+    second = std::move(mixed.scores);
+    return add(residual, hidden);
+}
+
+}  // namespace
+
+extern const Family gpt_oss_entry;
+const Family gpt_oss_entry = {
+    .model_type = "gpt_oss",
+    .norm = gpt_oss_norm,
+    .layer = gpt_oss_layer,
+    .norms_in_float32 = true,
+    .masks_without_positions = true,
+    .half_tables = true,
+};
+
+}  // namespace vramfit::families

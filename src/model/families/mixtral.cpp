@@ -1,0 +1,17 @@
+// The family mixtral: transformers models/mixtral/modeling_mixtral.py, Mistral's layer with experts.
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+
+extern const Family mixtral_entry;
+const Family mixtral_entry = {
+    .model_type = "mixtral",
+    .norm = llama_norm,
+    .layer = pre_norm_layer,
+    .one_mask = true,
+};
+
+}  // namespace vramfit::families

@@ -1,0 +1,16 @@
+// The family qwen2_moe: transformers models/qwen2_moe/modeling_qwen2_moe.py, Qwen 2 with experts and one that all see.
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+
+extern const Family qwen2_moe_entry;
+const Family qwen2_moe_entry = {
+    .model_type = "qwen2_moe",
+    .norm = llama_norm,
+    .layer = pre_norm_layer,
+};
+
+}  // namespace vramfit::families

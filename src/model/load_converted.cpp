@@ -1,0 +1,121 @@
+// transformers 5.17 core_model_loading.py: tensors of a checkpoint in order of their names, experts put together.
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "engine/session.hpp"
+#include "model/load_entries.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// One tensor of the checkpoint: part of an entry.
+struct FileTensor {
+    std::string name;
+    std::size_t entry = 0;
+    std::size_t source = 0;  ///< which of the entry's files
+};
+
+/// The tensors of each file of one entry: lists of one for what is not merged.
+using Sources = std::vector<std::vector<Tensor>>;
+
+std::string_view take_part(std::string_view& rest) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view part = rest.substr(0, dot);
+    rest.remove_prefix(dot == rest.npos ? rest.size() : dot + 1);
+    return part;
+}
+
+/// A part of a name: its text and the number behind it.
+std::pair<std::string_view, std::int64_t> split_number(std::string_view part) {
+    const std::size_t end = part.find_last_not_of("0123456789") + 1;
+    std::int64_t number = -1;
+    std::from_chars(part.data() + end, part.data() + part.size(), number);
+    return {part.substr(0, end), number};
+}
+
+/// dot_natural_key: numbers before words, numbers by value.
+bool natural_less(std::string_view a, std::string_view b) {
+    while (!a.empty() && !b.empty()) {
+        const auto left = split_number(take_part(a)), right = split_number(take_part(b));
+        if (left != right) return left < right;
+    }
+    return a.empty() && !b.empty();
+}
+
+std::vector<FileTensor> file_tensors(const std::vector<Entry>& entries) {
+    std::vector<FileTensor> out;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Entry& e = entries[i];
+        if (e.merged_from.empty()) out.push_back({e.name, i, 0});
+        for (std::size_t source = 0; source < e.merged_from.size(); ++source)
+            for (std::int64_t expert = 0; expert < e.sizes[0]; ++expert)
+                out.push_back({fmt::format("{}.{}.{}", e.name, expert, e.merged_from[source]), i, source});
+    }
+    std::sort(out.begin(), out.end(), [](const FileTensor& a, const FileTensor& b) { return natural_less(a.name, b.name); });
+    return out;
+}
+
+/// _materialize_copy: one tensor of the checkpoint on the device.
+Tensor materialize(const Run& run, const Entry& entry) {
+    Dims sizes = entry.sizes;
+    if (!entry.merged_from.empty()) {
+        sizes = sizes.erase(0);
+        sizes[0] /= static_cast<std::int64_t>(entry.merged_from.size());
+    }
+    return empty(run.session, sizes, entry.dtype, Op::to_copy);
+}
+
+/// MergeModulelist, then Concatenate where there are several files: each list goes when the next one is taken.
+Tensor merged(Session& session, const Entry& entry, Sources sources) {
+    const auto files = static_cast<std::int64_t>(sources.size());
+    Dims stacked = entry.sizes;
+    stacked[1] /= files;
+    std::vector<Tensor> stacks;
+    {
+        std::vector<Tensor> tensors;
+        for (std::vector<Tensor>& source : sources) {
+            tensors = std::move(source);
+            stacks.push_back(empty(session, stacked, entry.dtype, Op::cat));
+        }
+    }
+    return files == 1 ? stacks[0] : empty(session, entry.sizes, entry.dtype, Op::cat);
+}
+
+}  // namespace
+
+// The threads that read have loaded everything by the time the first experts are put together: which of the two is
+// ahead is a race, whose outcome shows as far as the largest experts go. What is quantized on the way is read one
+// parameter at a time.
+void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries) {
+    std::vector<Sources> loaded(entries.size());
+    std::vector<std::size_t> order;
+    const bool ahead = !run.plan.load.quantization;
+    const std::vector<FileTensor> files = file_tensors(entries);
+    for (const FileTensor& file : files) {
+        Sources& sources = loaded[file.entry];
+        if (sources.empty()) {
+            order.push_back(file.entry);
+            sources.resize(std::max<std::size_t>(1, entries[file.entry].merged_from.size()));
+        }
+        if (ahead) sources[file.source].push_back(materialize(run, entries[file.entry]));
+    }
+    for (const std::size_t i : order) {
+        const Entry& entry = entries[i];
+        Sources sources = std::move(loaded[i]);
+        if (!ahead)
+            for (std::vector<Tensor>& source : sources)
+                for (std::int64_t n = entry.merged_from.empty() ? 1 : entry.sizes[0]; n > 0; --n)
+                    source.push_back(materialize(run, entry));
+        Tensor value = entry.merged_from.empty() ? std::move(sources[0][0]) : merged(run.session, entry, std::move(sources));
+        sources.clear();
+        place_entry(run, network, entry, std::move(value));
+    }
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,70 @@
+// peft 0.21.2 tuners/lora/layer.py ParamWrapper, torch 2.11 nn/utils/parametrize.py.
+#include "model/param_wrapper.hpp"
+
+#include <cmath>
+
+#include "engine/ops/baddbmm.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// weight_B.reshape(out, r, experts).permute(2, 0, 1).
+Tensor permuted_b(const Tensor& b, std::int64_t experts) {
+    const Tensor by_expert = reshape(b, {b.size(0), -1, experts});
+    return transpose(transpose(by_expert, 0, 2), 1, 2);
+}
+
+}  // namespace
+
+// get_delta_factors for 3-D parameters, get_delta_weight for others; register_parametrization evaluates the sum once.
+FoldedParameter::FoldedParameter(const BareModule& module, std::size_t index) : weight_(module[index]) {
+    const std::optional<ParameterAdapter>& adapter = module.lora[index];
+    if (!adapter) return;
+    scaling_ = adapter->scaling;
+    const DType dtype = weight_.dtype();
+    if (weight_.dim() == 3) {
+        const Tensor a = reshape(adapter->a, {weight_.size(0), -1, adapter->a.size(-1)});
+        const Tensor b = permuted_b(adapter->b, weight_.size(0));
+        const bool transposed = module.parameters[index].transposed;
+        left_ = to(transposed ? transpose(a, -2, -1) : b, dtype);
+        right_ = to(transposed ? transpose(b, -2, -1) : a, dtype);
+    } else {
+        delta_ = mul(matmul(adapter->b, adapter->a), 1.0);
+        delta_ = to(delta_, dtype);
+    }
+    const Tensor checked = value();
+}
+
+// _LoraFactorsProxy.forward, _LoraParameterProxy.forward.
+Tensor FoldedParameter::value() const {
+    if (delta_.defined()) return add(weight_, delta_);
+    if (!left_.defined()) return weight_;
+    return baddbmm(weight_, left_, right_, scaling_);
+}
+
+void adapt_parameter(Session& session, BareModule& module, const LoraTarget& target, const LoraPlan& plan) {
+    std::size_t index = 0;
+    while (module.parameters[index].name != target.parameter) ++index;
+    const BareParameter& p = module.parameters[index];
+    const bool over_experts = p.sizes.size() == 3;
+    const std::int64_t experts = over_experts ? p.sizes[0] : 1;
+    std::int64_t in = p.sizes.back(), out = p.sizes[p.sizes.size() - 2];
+    if (p.transposed) std::swap(in, out);
+    const DType dtype = module.tensors[index].dtype();
+    ParameterAdapter adapter;
+    adapter.a = empty(session, {target.r * experts, in}, dtype, Op::to_copy);
+    adapter.b = empty(session, {out, target.r * experts}, dtype, Op::to_copy);
+    const auto r = static_cast<double>(target.r);
+    adapter.scaling = target.alpha / (plan.use_rslora ? std::sqrt(r) : r);
+    module.lora[index] = adapter;
+}
+
+}  // namespace vramfit::model
