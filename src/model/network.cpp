@@ -47,15 +47,29 @@ class Collector {
         add(n.name + ".bias", n.bias, true);
     }
     void add(Linear& l) {
+        const std::size_t first = out_.size();
         add(l.name + ".weight", l.weight, false);
         add(l.name + ".bias", l.bias, true);
         if (!l.lora) return;
         add(l.name + ".lora_A.default.weight", l.lora->a, false);
         add(l.name + ".lora_B.default.weight", l.lora->b, false);
+        mark_adapted(first);
+    }
+    void add(Embedding& e) {
+        const std::size_t first = out_.size();
+        add(e.name + ".weight", e.weight, false, true);
+        if (!e.lora) return;
+        add(e.name + ".lora_embedding_A", e.lora->a, false);
+        add(e.name + ".lora_embedding_B", e.lora->b, false);
+        mark_adapted(first);
     }
     std::vector<NamedParameter> take() { return std::move(out_); }
 
   private:
+    void mark_adapted(std::size_t first) {
+        for (std::size_t i = first; i < out_.size(); ++i) out_[i].adapted = true;
+    }
+
     std::vector<NamedParameter> out_;
 };
 
@@ -107,22 +121,11 @@ Network make_network(const ModelSpec& spec) {
     return n;
 }
 
-namespace {
-
-void collect(Collector& c, Embedding& embedding) {
-    c.add(embedding.name + ".weight", embedding.weight, false, true);
-    if (!embedding.lora) return;
-    c.add(embedding.name + ".lora_embedding_A", embedding.lora->a, false);
-    c.add(embedding.name + ".lora_embedding_B", embedding.lora->b, false);
-}
-
-}  // namespace
-
 std::vector<NamedParameter> named_parameters(Network& n) {
     Collector c;
     const auto add = [&c](auto& module) { c.add(module); };
-    collect(c, n.embed);
-    collect(c, n.positions);
+    add(n.embed);
+    add(n.positions);
     for (DecoderLayer& l : n.layers) for_each_module(l, add, add);
     c.add(n.norm);
     if (n.tied) {
