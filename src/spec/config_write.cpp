@@ -29,7 +29,7 @@ void put_family(const ModelSpec& m, JsonValue& out) {
     if (m.model_type == "llama") out.put("mlp_bias", JsonValue::of(m.mlp_bias));
     if (qwen) out.put("use_sliding_window", JsonValue::of(m.sliding_window.has_value()));
     if (qwen || m.model_type == "mistral" || m.model_type == "gemma2")
-        out.put("sliding_window", count_or_null(m.sliding_window));
+        out.put("sliding_window", count_or_null(m.sliding_window ? m.sliding_window : m.unused_window));
     // Without the key gemma2's layers alternate, and the others' are all full if there is no window.
     if (m.model_type == "gemma2" || (qwen && m.sliding_window)) {
         std::vector<JsonValue> types;

@@ -54,6 +54,7 @@ struct Stack {
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool layers_make_rotary_tables() const;           ///< decoders as they were before the one rotary module
     bool layers_take_positional_arguments() const;    ///< masks and positions are arguments of a checkpointed layer
+    bool unused_windows_are_masked() const;           ///< qwen2: whatever use_sliding_window says
     bool cache_is_returned_as_tuples() const;         ///< keys and values of a forward pass
     bool loss_shifts_logits() const;                  ///< float32 logits are shifted and returned; else labels are
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
