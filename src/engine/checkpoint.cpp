@@ -20,6 +20,7 @@ struct ReentrantState : NodeState {
 
 /// detach_variable.
 Tensor detached_leaf(const Tensor& t) {
+    if (!t.defined()) return t;
     Tensor out = detach(t);
     out->is_view = false;
     out.set_requires_grad(t.requires_grad());
@@ -31,33 +32,33 @@ Tensor detached_leaf(const Tensor& t) {
 void checkpoint_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
     const auto& state = static_cast<const ReentrantState&>(*node.state);
-    const Tensor saved = node.unpack(0);
-    const Tensor input = detached_leaf(saved);
+    Arguments inputs;
+    for (std::size_t i = 0; i < node.saved.size(); ++i) inputs.push_back(detached_leaf(node.unpack(i)));
     Tensor result;
     {
         const GradMode grad(session, true);
         const Scoped<bool> recomputing(session.recomputing, true);
         const AutocastScope autocast(session, state.autocast_enabled, state.autocast_dtype);
-        result = state.unit(input);
+        result = state.unit(inputs);
     }
     run_backward({&result, 1}, {&in[0], 1});
-    if (node.wants(0)) out[0] = input.grad();
+    if (node.wants(0)) out[0] = inputs[0].grad();
 }
 const NodeType kCheckpointBackward{"CheckpointFunctionBackward", checkpoint_backward};
 
 }  // namespace
 
-Tensor checkpoint_reentrant(Unit unit, const Tensor& hidden) {
-    Session& session = hidden.session();
+Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments) {
+    Session& session = arguments[0].session();
     Ref<Node> node;
-    if (needs_grad(hidden)) {
+    if (needs_grad(arguments[0])) {
         node = make_node(session, kCheckpointBackward);
-        add_edge(*node, hidden);
+        for (const Tensor& t : arguments) add_edge(*node, t);
     }
     Tensor out;
     {
         const GradMode no_grad(session, false);
-        out = unit(hidden);
+        out = unit(arguments);
     }
     if (!node) return out;
     auto state = std::make_unique<ReentrantState>();
@@ -65,23 +66,24 @@ Tensor checkpoint_reentrant(Unit unit, const Tensor& hidden) {
     state->autocast_enabled = session.autocast.enabled;
     state->autocast_dtype = session.autocast.dtype;
     node->state = std::move(state);
-    node->save(hidden);
+    for (const Tensor& t : arguments) node->save(t);
     set_history(out, node);
     return out;
 }
 
-Tensor checkpoint_non_reentrant(Unit unit, const Tensor& hidden) {
+Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments) {
+    const Tensor& hidden = arguments[0];
     Session& session = hidden.session();
-    if (!session.grad_enabled) return unit(hidden);
+    if (!session.grad_enabled) return unit(arguments);
     Ref<CheckpointFrame> frame(new CheckpointFrame);
     frame->session = &session;
     frame->unit = unit;
-    frame->input = hidden;
+    frame->arguments = arguments;
     frame->autocast_enabled = session.autocast.enabled;
     frame->autocast_dtype = session.autocast.dtype;
     if (hidden.requires_grad()) label(hidden, Category::stored_activations);
     const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::pack, frame});
-    return unit(hidden);
+    return unit(arguments);
 }
 
 Ref<Holder> pack(CheckpointFrame& frame) {
@@ -109,7 +111,7 @@ Tensor unpack_holder(Holder& holder) {
         const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::recompute, holder.frame});
         try {
             const AutocastScope autocast(session, frame.autocast_enabled, frame.autocast_dtype);
-            frame.unit(frame.input);
+            frame.unit(frame.arguments);
         } catch (const StopRecomputation&) {  // NOLINT: the normal end
         }
         frame.is_recomputed = true;

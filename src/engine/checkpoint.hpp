@@ -2,27 +2,31 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "engine/node.hpp"
 
 namespace vramfit::engine {
 
-/// A checkpointed unit: takes the hidden states, closes over everything else (functools.partial).
-using Unit = std::function<Tensor(const Tensor& hidden)>;
+/// The tensors that a unit is called with: the hidden states first. Some may be undefined (None).
+using Arguments = std::vector<Tensor>;
 
-/// torch.utils.checkpoint.checkpoint(unit, hidden, use_reentrant=True): CheckpointFunction.
-Tensor checkpoint_reentrant(Unit unit, const Tensor& hidden);
+/// A checkpointed unit: closes over everything that is no argument (functools.partial).
+using Unit = std::function<Tensor(std::span<const Tensor> arguments)>;
+
+/// torch.utils.checkpoint.checkpoint(unit, *arguments, use_reentrant=True): CheckpointFunction.
+Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments);
 
 /// The same with use_reentrant=False: saved-tensor hooks, recomputation with early stop.
-Tensor checkpoint_non_reentrant(Unit unit, const Tensor& hidden);
+Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments);
 
 /// _CheckpointFrame: what one non-reentrant unit keeps from forward to backward.
 struct CheckpointFrame {
     std::uint32_t refs = 0;
     Session* session = nullptr;
     Unit unit;
-    Tensor input;                  ///< held by input_saver's node
+    Arguments arguments;           ///< held by input_saver's node
     std::vector<Holder*> holders;  ///< weak, in order of saving; null when a node has let go
     std::size_t recomputed = 0;    ///< tensors filled so far
     bool is_recomputed = false;

@@ -82,6 +82,12 @@ std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const D
         for (int i = 0; i < target.size(); ++i) out[i] = 1;
         return out;
     }
+    if (numel_of(sizes) == 0) {
+        if (sizes == target) return strides;
+        for (int i = target.size() - 1; i >= 0; --i)
+            out[i] = i + 1 == target.size() ? 1 : std::max<std::int64_t>(target[i + 1], 1) * out[i + 1];
+        return out;
+    }
     int view_d = target.size() - 1;
     std::int64_t chunk_base = strides[-1];
     std::int64_t tensor_numel = 1;

@@ -31,20 +31,36 @@ Tensor positions(Session& session, std::int64_t length) {
     return unsqueeze(ids, 0);
 }
 
-/// GradientCheckpointingLayer.__call__.
+/// What the function of a checkpointed layer keeps besides its tensor arguments, and those: torch saves them for
+/// backward and drops them with the layer's node. GradientCheckpointingLayer.__call__, or in older releases
+/// _gradient_checkpointing_func(decoder_layer.__call__, hidden_states, attention_mask, position_ids, ...).
+Arguments split_arguments(const Run& run, const Tensor& hidden, LayerInputs& kept) {
+    if (!run.stack.layers_take_positional_arguments()) return {hidden};
+    return {hidden, std::exchange(kept.masks.full, {}), std::exchange(kept.position_ids, {})};
+}
+
+LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
+    LayerInputs inputs = kept;
+    if (arguments.size() == 1) return inputs;
+    inputs.masks.full = arguments[1];
+    inputs.position_ids = arguments[2];
+    return inputs;
+}
+
 Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
                  const LayerInputs& inputs) {
     const Family& family = family_of(run.spec.model_type);
     if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
     // The layer is given its own mask only.
-    LayerInputs own = inputs;
-    (layer.attention == LayerAttention::sliding ? own.masks.full : own.masks.sliding).reset();
-    const Unit unit = [&run, &family, &layer, inputs = std::move(own)](const Tensor& h) {
+    LayerInputs kept = inputs;
+    (layer.attention == LayerAttention::sliding ? kept.masks.full : kept.masks.sliding).reset();
+    const Arguments arguments = split_arguments(run, hidden, kept);
+    const Unit unit = [&run, &family, &layer, kept](std::span<const Tensor> given) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
-        return family.layer(run, family, layer, h, inputs);
+        return family.layer(run, family, layer, given[0], joined(kept, given));
     };
-    return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, hidden)
-                                                             : checkpoint_non_reentrant(unit, hidden);
+    return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, arguments)
+                                                             : checkpoint_non_reentrant(unit, arguments);
 }
 
 /// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.

@@ -23,16 +23,21 @@ void state_dict(Session& session, const std::vector<const Linear*>& module) {
 
 void state_dicts_of_leaves(Session& session, const std::vector<const Linear*>& module) {
     state_dict(session, module);
-    for (const Linear* l : module) state_dict(session, {l});
+    for (const Linear* l : module) {
+        state_dict(session, {l});
+        session.recorder.empty_cache();
+    }
 }
 
-/// accelerate 0.29.3 hooks.py attach_execution_device_hook: every module below the root is asked whether it is empty.
+/// accelerate 0.29.3 hooks.py attach_execution_device_hook: every module below the root is asked whether it is empty;
+/// the tensors of one that is not go through set_module_tensor_to_device, which empties the cache.
 void attach_hooks(Session& session, Network& network) {
     std::vector<const Linear*> decoder;
     for (const Linear* linear : linears(network))
         if (linear != &network.head) decoder.push_back(linear);
-    state_dict(session, decoder);  // model
-    state_dict(session, decoder);  // model.layers
+    state_dict(session, decoder);     // model
+    session.recorder.empty_cache();   // its embedding
+    state_dict(session, decoder);     // model.layers
     for (DecoderLayer& l : network.layers) {
         std::vector<const Linear*> attention, mlp;
         for (const Linear* linear : linears(l)) {
@@ -46,6 +51,7 @@ void attach_hooks(Session& session, Network& network) {
         state_dicts_of_leaves(session, mlp);
     }
     state_dict(session, {&network.head});
+    session.recorder.empty_cache();
 }
 
 /// transformers 4.40.2 models/*/modeling_*.py: each layer's rotary embedding has its own buffers; Gemma's makes them

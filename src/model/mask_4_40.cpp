@@ -121,7 +121,9 @@ Tensor mask_4_40(const Run& run, const Family& family, const Tensor& embedded, c
         if (batch.attention_mask.defined()) look_for_zeros(batch.attention_mask);
         return {};
     }
-    const auto window = family.converts_masks ? run.spec.sliding_window : std::nullopt;
+    std::optional<std::int64_t> window;
+    if (family.converts_masks) window = run.spec.sliding_window;
+    if (!window && run.stack.unused_windows_are_masked()) window = run.spec.unused_window;
     if (run.plan.load.attention != AttentionImplementation::eager &&
         causal_flag_is_enough(run, batch.attention_mask, window, batch.input_ids.size(1)))
         return {};

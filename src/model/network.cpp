@@ -61,6 +61,7 @@ class Collector {
     }
     void add(Linear& l) {
         const std::string prefix = originals(l.name, l.original, false);
+        const std::size_t first = out_.size();
         add(prefix + ".weight", l.weight, false);
         add(prefix + ".bias", l.bias, true);
         if (!l.lora) return;
@@ -68,14 +69,17 @@ class Collector {
         add(prefix + ".lora_B.default.weight", l.lora->b, false);
         add(prefix + ".lora_B.default.bias", l.lora->bias, true);
         add(prefix + ".lora_magnitude_vector.default.weight", l.lora->magnitude, false);
+        mark_adapted(first);
     }
     void add(Embedding& e) {
         const std::string prefix = originals(e.name, e.original, true);
+        const std::size_t first = out_.size();
         add(prefix + ".weight", e.weight, false, true);
         if (!e.lora) return;
         add(prefix + ".lora_embedding_A", e.lora->a, false);
         add(prefix + ".lora_embedding_B", e.lora->b, false);
         add(prefix + ".lora_magnitude_vector.default.weight", e.lora->magnitude, false);
+        mark_adapted(first);
     }
     /// Not to be listed again.
     void share(const Tensor& t) { shared_ = t; }
@@ -98,6 +102,10 @@ class Collector {
         add(name + ".original_module.bias", original->bias, true);
         return name + ".modules_to_save.default";
     }
+    void mark_adapted(std::size_t first) {
+        for (std::size_t i = first; i < out_.size(); ++i) out_[i].adapted = true;
+    }
+
     std::vector<NamedParameter> out_;
     Tensor shared_;
 };

@@ -170,6 +170,7 @@ struct NamedParameter {
     Tensor* tensor = nullptr;
     bool norm_or_bias = false;  ///< Trainer's no-decay group
     bool embedding = false;     ///< weight of an nn.Embedding
+    bool adapted = false;       ///< of a layer with an adapter, inside of peft's BaseTunerLayer
 };
 
 /// model.named_parameters(): in the order of registration, a shared parameter once. Quantized weights are not in it.

@@ -69,6 +69,19 @@ void prepare_adapted_by_trl(const Run& run, Network& network) {
         if (p.name.find("lora_magnitude_vector") == std::string::npos) cast_in_place(*p.tensor, DType::bfloat16);
 }
 
+// trl 0.8.6 trainer/utils.py: BaseTunerLayer first, with the layer inside of it.
+void cast_to_bf16_by_trl_0_8(const Run& run, Network& network) {
+    const GradMode no_grad(run.session, false);
+    for (const NamedParameter& p : named_parameters(network)) {
+        if (p.adapted)
+            cast_in_place(*p.tensor, DType::bfloat16);
+        else if (is_norm(p))
+            cast_in_place(*p.tensor, DType::float32);
+        else if (is_head_or_embedding(p) && p.tensor->dtype() == DType::float32)
+            cast_in_place(*p.tensor, DType::bfloat16);
+    }
+}
+
 void cast_adapted(const Run& run, Network& network) {
     const GradMode no_grad(run.session, false);
     if (run.plan.trl_casting_to_bf16) cast_to_bf16_by_trl(run, network);

@@ -23,6 +23,9 @@ void cast_to_bf16_by_trl(const Run& run, Network& network);
 /// quantized model.
 void prepare_adapted_by_trl(const Run& run, Network& network);
 
+/// The same in trl 0.8.6, which casts layers with adapters as a whole.
+void cast_to_bf16_by_trl_0_8(const Run& run, Network& network);
+
 /// What the job asks for after get_peft_model: trl's cast, and model.to(dtype).
 void cast_adapted(const Run& run, Network& network);
 

@@ -102,9 +102,25 @@ Tensor product(const Tensor& a, const QuantState4bit& state, const Dims& shape, 
     return unpack_and_multiply(a, state, shape, bias);
 }
 
+/// functional.py gemv_4bit: one row, the kernel unpacks the weight.
+Tensor gemv_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape, const Tensor& bias) {
+    Session& session = a.session();
+    Tensor absmax = state.absmax;
+    if (state.offset.defined())
+        absmax = empty(session, absmax.sizes(), DType::float32, Op::dequantize_blockwise);
+    Dims sizes = a.sizes();
+    sizes[-1] = shape[0];
+    const Tensor out = empty(session, sizes, a.dtype(), Op::gemm_4bit);
+    if (bias.defined()) add_(out, bias);
+    return out;
+}
+
 /// autograd/_functions.py matmul_4bit.
 Tensor matmul_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape, const Tensor& bias) {
     Ref<Node> node;
+    if (!a.session().stack.product_4bit_is_an_operator() &&
+        a.session().decide("gemv_4bit", a.numel() == a.size(-1) && !a.requires_grad() && a.size(-1) % kBlock == 0))
+        return gemv_4bit(a, state, shape, bias);
     if (needs_grad(a, bias)) {
         node = make_node(a.session(), kMatMul4BitBackward);
         add_edge(*node, a);

@@ -26,7 +26,7 @@ void adapt_in_sft_trainer(const Run& run, Network& network) {
     add_adapters(run, network);
     recorder.begin({PhaseKind::trainer});
     const bool in_4bit = quantized && run.plan.load.quantization->method != QuantMethod::int8;
-    if (args.bf16 && in_4bit) cast_to_bf16_by_trl(run, network);
+    if (args.bf16 && in_4bit) cast_to_bf16_by_trl_0_8(run, network);
     recorder.mark("after_adapter");
 }
 

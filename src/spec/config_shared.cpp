@@ -92,7 +92,7 @@ void read_qwen_window(ObjectReader& config, ModelSpec& model) {
     if (config.has("sliding_window")) window = config.integer("sliding_window", {.low = 1}, Null::absent);
     ObjectReader::set(first, config.integer("max_window_layers"));
     ObjectReader::set(use, config.boolean("use_sliding_window"));
-    model.sliding_window = use ? window : std::nullopt;
+    (use ? model.sliding_window : model.unused_window) = window;
     if (auto types = read_layer_types(config, model)) {
         model.layer_types = std::move(*types);
         return;

@@ -52,7 +52,7 @@ void put_family(const ModelSpec& m, JsonValue& out) {
     const bool alternates = m.model_type == "gemma2" || m.model_type == "gpt_oss";
     if (qwen) out.put("use_sliding_window", JsonValue::of(window.has_value()));
     if (qwen || alternates || m.model_type == "mistral" || m.model_type == "mixtral")
-        out.put("sliding_window", count_or_null(window));
+        out.put("sliding_window", count_or_null(window ? window : m.unused_window));
     // Without the key some families' layers alternate, and the others' are all full if there is no window.
     if (alternates || (qwen && m.model_type != "qwen3_moe" && window)) {
         std::vector<JsonValue> types;

@@ -51,6 +51,7 @@ struct ModelSpec {
     bool use_cache = true;
     std::optional<std::int64_t> pad_token_id;
     std::optional<std::int64_t> sliding_window;     ///< absent: no layer slides
+    std::optional<std::int64_t> unused_window;      ///< qwen2, qwen3: sliding_window where use_sliding_window is off
     std::vector<LayerAttention> layer_types;        ///< one for each layer
     std::optional<double> attn_logit_softcapping;   ///< gemma2
     std::optional<double> final_logit_softcapping;  ///< gemma2

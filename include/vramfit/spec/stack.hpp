@@ -41,6 +41,9 @@ struct Stack {
     bool math_attention_upcasts() const;                     ///< sdpa's math kernel computes half inputs in float32
     bool math_attention_softmax_is_safe() const;             ///< rows that are masked as a whole become zero
     bool flash_attention_runs_beyond_hopper() const;         ///< capabilities 10.x and 12.x
+    bool flash_attention_trains_largest_heads() const;       ///< more than 224 channels on capabilities 8.6 and 8.9
+    bool flash_attention_rounds_large_heads() const;         ///< above 128 channels to multiples of 64, not 32
+    bool attention_fills_boolean_masks() const;              ///< additive masks by zeros and masked_fill_, not where
     bool has_cudnn_attention() const;                        ///< with masks and a backward pass
     bool prefers_cudnn_attention() const;                    ///< on capabilities 9.0, 10.0 and 10.3
     bool whole_slices_are_nodes() const;                     ///< a literal `:` in a subscript stands on the tape
@@ -57,6 +60,8 @@ struct Stack {
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool layers_make_rotary_tables() const;           ///< decoders as they were before the one rotary module
+    bool layers_take_positional_arguments() const;    ///< masks and positions are arguments of a checkpointed layer
+    bool unused_windows_are_masked() const;           ///< qwen2: whatever use_sliding_window says
     bool cache_is_returned_as_tuples() const;         ///< keys and values of a forward pass
     bool loss_shifts_logits() const;                  ///< float32 logits are shifted and returned; else labels are
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim

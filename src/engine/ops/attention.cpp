@@ -65,6 +65,12 @@ Tensor run(SdpaKernel kernel, const Tensor& query, const Tensor& key, const Tens
 Tensor additive_mask(const Tensor& mask, DType dtype) {
     if (!mask.defined() || mask.dtype() != DType::boolean) return mask;
     Session& session = mask.session();
+    if (session.stack.attention_fills_boolean_masks()) {
+        const Tensor filled = empty_strided(session, mask.sizes(), preserved_strides(mask.sizes(), mask.strides()),
+                                            dtype, Op::zeros_like);
+        const Tensor masked = compare(Op::logical_not, mask);
+        return filled;
+    }
     const Tensor outside = empty(session, {}, dtype, Op::scalar_tensor);
     const Tensor inside = empty(session, {}, dtype, Op::scalar_tensor);
     return where(mask, inside, outside);

@@ -40,7 +40,8 @@ bool flash_can(const Params& q) {
     // check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120.
     const bool small_shared_memory =
         (q.card >= Capability{8, 6} && q.card <= Capability{8, 9}) || q.card >= Capability{12, 0};
-    const bool refused_head = q.head() > 192 && (q.head() <= 224 || q.arguments.dropout > 0);
+    const bool largest_heads = q.stack.flash_attention_trains_largest_heads() && q.head() > 224;
+    const bool refused_head = q.head() > 192 && (!largest_heads || q.arguments.dropout > 0);
     if (q.requires_grad && small_shared_memory && refused_head) return false;
     if (q.arguments.is_causal && q.query.size(-2) != q.key.size(-2)) return false;
     return q.half() && q.heads_or_groups();

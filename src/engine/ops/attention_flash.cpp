@@ -14,8 +14,10 @@ namespace vramfit::engine {
 
 namespace {
 
-/// flash_api.cpp head_size_rounded: to multiples of 32, above 128 of 64.
-std::int64_t rounded_head(std::int64_t head) { return head <= 128 ? round_up(head, 32) : round_up(head, 64); }
+/// flash_api.cpp head_size_rounded: to multiples of 32, in newer releases above 128 of 64.
+std::int64_t rounded_head(const Session& session, std::int64_t head) {
+    return head > 128 && session.stack.flash_attention_rounds_large_heads() ? round_up(head, 64) : round_up(head, 32);
+}
 
 // Saved: query, key, value, output, logsumexp, seed, offset; tensors stand as [B, H, S, D] views of [B, S, H, D].
 void flash_backward(Node& node, Grads& in, Grads& out) {
@@ -30,7 +32,7 @@ void flash_backward(Node& node, Grads& in, Grads& out) {
     const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
     const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const std::int64_t rounded_s = round_up(S, 128);
-    const std::int64_t rounded_d = rounded_head(D);
+    const std::int64_t rounded_d = rounded_head(session, D);
     const auto like = [](const Tensor& t) {
         return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(),
                              Op::flash_backward);
@@ -98,7 +100,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
     Tensor lse_accum, out_accum;
     if (session.decide("flash splits", n) > 1) {
         lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_forward);
-        out_accum = empty(session, {n, B, H, S, rounded_head(D)}, DType::float32, Op::flash_forward);
+        out_accum = empty(session, {n, B, H, S, rounded_head(session, D)}, DType::float32, Op::flash_forward);
     }
     const bool on_device = session.stack.flash_attention_keeps_its_state_on_device();
     const auto dropout_state = [&](const Dims& sizes) {
@@ -108,7 +110,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
     const Tensor seed = dropout_state({2});
     const Tensor unused = dropout_state({});
     // flash_api.cpp mha_fwd: with dropout the generator's state is copied to the device once more, for the launch.
-    if (dropout > 0) const Tensor state = empty(session, {2}, DType::int64, Op::flash_forward);
+    if (dropout > 0 && on_device) const Tensor state = empty(session, {2}, DType::int64, Op::flash_forward);
     Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
     if (node) {
         set_history(result, node);

@@ -44,6 +44,16 @@ bool Stack::math_attention_softmax_is_safe() const { return torch >= Version{2, 
 // ATen/native/transformers/cuda/sdp_utils.cpp check_flash_attention_hardware_support: up to 9.0, from 2.7 on to 12.1.
 bool Stack::flash_attention_runs_beyond_hopper() const { return torch >= Version{2, 7, 0}; }
 
+// sdp_utils.cpp: check_requires_grad_and_head_dim_gt192_and_sm_ge86_lt90 in 2.2.2 refuses all, the check called
+// ..._gt192_constraints_on_sm86_89 since 2.3 not the largest (symbols of libtorch_cuda.so 2.2.2, 2.3.1, 2.5.1).
+bool Stack::flash_attention_trains_largest_heads() const { return torch >= Version{2, 3, 0}; }
+
+// flash_attn/flash_api.cpp head_size_rounded (traced: 2.2.2 and 2.11).
+bool Stack::flash_attention_rounds_large_heads() const { return torch >= Version{2, 6, 0}; }
+
+// ATen/native/transformers/attention.cpp convert_boolean_attn_mask (traced: 2.2.2 and 2.11).
+bool Stack::attention_fills_boolean_masks() const { return torch < Version{2, 5, 0}; }
+
 // sdp_utils.cpp can_use_cudnn_attention: with a mask and a backward pass from 2.5 on.
 bool Stack::has_cudnn_attention() const { return torch >= Version{2, 5, 0}; }
 

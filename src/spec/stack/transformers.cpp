@@ -47,6 +47,13 @@ bool Stack::trainer_keeps_embeddings_in_32bit() const { return transformers >= V
 // Up to 4.44 each attention has a rotary embedding (4.45 modeling_llama.py: LlamaModel.rotary_emb).
 bool Stack::layers_make_rotary_tables() const { return transformers < Version{4, 45, 0}; }
 
+// models/*/modeling_*.py: _gradient_checkpointing_func(decoder_layer.__call__, hidden_states, causal_mask, ...);
+// modeling_layers.py GradientCheckpointingLayer calls partial(super().__call__, **kwargs) with the hidden states alone.
+bool Stack::layers_take_positional_arguments() const { return transformers < Version{4, 53, 0}; }
+
+// 4.40.2, modeling_qwen2.py, Qwen2Model.forward: sliding_window=self.config.sliding_window.
+bool Stack::unused_windows_are_masked() const { return transformers < Version{4, 42, 0}; }
+
 // cache_utils.py to_legacy_cache: 4.40 models return a tuple of tuples, 5.17 a DynamicCache.
 bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 45, 0}; }
 
