@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <deque>
 
 #include <fmt/format.h>
@@ -40,6 +41,18 @@ std::vector<std::string> spellings(const PlanFlag& flag) {
 
 bool takes_list(const PlanFlag& flag) { return std::string_view(flag.value).ends_with(",..."); }
 
+/// The text as one word of a shell.
+std::string shell_word(std::string_view text) {
+    constexpr std::string_view kHarmless = "_@%+=:,./-";
+    const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+        return std::isalnum(c) || kHarmless.find(static_cast<char>(c)) != kHarmless.npos;
+    });
+    if (plain) return std::string(text);
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + "'";
+}
+
 }  // namespace
 
 std::vector<const PlanFlag*> plan_flags() {
@@ -73,7 +86,15 @@ struct Spelling {
     std::string name;  ///< "--lora_r"
     std::vector<std::string> values;
     CLI::Option* option = nullptr;
+    bool axis = false;
 };
+
+void refuse_twice(const Spelling& spelling) {
+    if (spelling.option->count() > 1)
+        throw Error(ErrorKind::invalid, spelling.name, "given more than once", "give it once");
+}
+
+constexpr std::string_view kAlone = "{}";  // CLI11: the value of a flag that was given without one
 
 struct PlanFlags::State {
     std::string model;
@@ -108,31 +129,55 @@ struct PlanFlags::State {
 
 PlanFlags::PlanFlags() : state_(std::make_shared<State>()) {}
 
-void PlanFlags::add(CLI::App& app, std::span<const std::string_view> except) {
-    const auto left_out = [&](std::string_view name) {
-        return std::find(except.begin(), except.end(), name) != except.end();
-    };
+void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job) {
     add_value(app, "--model", state_->model, "MODEL",
-              "Built-in name, Hugging Face id, folder or config.json (required without --job)")
+              fmt::format("Built-in name, Hugging Face id, folder or config.json{}",
+                          with_job ? " (required without --job)" : " (required)"))
         ->group("Question");
-    if (!left_out("job")) {
+    if (with_job) {
         add_value(app, "--job", state_->job, "FILE",
                   "A job file (vramfit.job/1), - for standard input; flags beside it go before what it says")
             ->group("Question");
     }
     for (const PlanFlag* flag : plan_flags()) {
-        if (left_out(flag->name)) continue;
-        const char* group = flag->group;
+        const auto axis = std::find_if(axes.begin(), axes.end(),
+                                       [&](const PlanAxis& a) { return a.name == std::string_view(flag->name); });
+        const bool is_axis = axis != axes.end();
+        const bool list = takes_list(*flag) && !is_axis;
+        const char* group = is_axis ? "Axes" : flag->group;
         for (const std::string& name : spellings(*flag)) {
-            Spelling& spelling = state_->spellings.emplace_back(Spelling{flag, fmt::format("--{}", name), {}, nullptr});
-            spelling.option = app.add_option(spelling.name, spelling.values, help_text(flag->help));
-            spelling.option->type_name(flag->alone ? fmt::format("[{}]", flag->value) : flag->value)->group(group);
-            const bool list = takes_list(*flag);
+            Spelling& spelling =
+                state_->spellings.emplace_back(Spelling{flag, fmt::format("--{}", name), {}, nullptr, is_axis});
+            spelling.option =
+                app.add_option(spelling.name, spelling.values, help_text(is_axis ? axis->help : flag->help));
+            spelling.option->type_name(is_axis ? "LIST" : flag->alone ? fmt::format("[{}]", flag->value) : flag->value);
+            spelling.option->group(group);
             spelling.option->expected(flag->alone ? 0 : 1, list ? 100 : 1);
             spelling.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
             group = "";  // aliases are understood, not listed
         }
     }
+}
+
+std::optional<std::string> PlanFlags::axis(std::string_view name) const {
+    const PlanFlag* flag = find_plan_flag(name);
+    const Spelling* spelling = flag ? state_->find(*flag) : nullptr;
+    if (!spelling) return std::nullopt;
+    refuse_twice(*spelling);
+    return spelling->values.front();
+}
+
+std::vector<std::string> PlanFlags::words() const {
+    std::vector<std::string> words;
+    if (!state_->model.empty()) words.push_back("--model " + shell_word(state_->model));
+    if (!state_->job.empty()) words.push_back("--job " + shell_word(state_->job));
+    for (const Spelling& spelling : state_->spellings) {
+        if (spelling.option->count() == 0 || spelling.axis) continue;
+        std::string& word = words.emplace_back(spelling.name);
+        for (const std::string& value : spelling.values)
+            if (value != kAlone && !value.empty()) word += " " + shell_word(value);
+    }
+    return words;
 }
 
 bool PlanFlags::given(std::string_view name) const {
@@ -150,12 +195,11 @@ Job PlanFlags::applied(Job job) const {
     if (!state_->job.empty() && !state_->model.empty()) given.push_back("--model");
     for (const PlanFlag* flag : flags) {
         const Spelling* spelling = state_->find(*flag);
-        if (!spelling) continue;
+        if (!spelling || spelling->axis) continue;
         given.push_back(spelling->name);
-        if (spelling->option->count() > 1 && !takes_list(*flag))
-            throw Error(ErrorKind::invalid, spelling->name, "given more than once", "give it once");
+        if (!takes_list(*flag)) refuse_twice(*spelling);
         std::string value = fmt::format("{}", fmt::join(spelling->values, ","));
-        if (flag->alone && (value.empty() || value == "{}")) value = flag->alone;
+        if (flag->alone && (value.empty() || value == kAlone)) value = flag->alone;
         flag->apply(job, value, spelling->name);
     }
     // The preparation that comes with --method qlora is then not the user's own call but the trainer's.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,13 +37,22 @@ const PlanFlag* find_plan_flag(std::string_view name);
 /// The question without any flag: the network, LoRA as peft's and transformers' defaults have it, 1024 tokens, no card.
 Job default_job(const ModelSpec& model);
 
+/// A flag of the table whose value is a list of values, which the command reads itself.
+struct PlanAxis {
+    const char* name;
+    const char* help;
+};
+
 /// The plan flags of one command line.
 class PlanFlags {
   public:
     PlanFlags();
 
-    /// Declares --model, --job and all flags but those in `except`.
-    void add(CLI::App& app, std::span<const std::string_view> except = {});
+    /// Declares --model, --job and all flags. Those in `axes` take a text that is not applied to the job.
+    void add(CLI::App& app, std::span<const PlanAxis> axes = {}, bool with_job = true);
+
+    /// What was given for an axis.
+    std::optional<std::string> axis(std::string_view name) const;
 
     /// The question that was asked: the job file or the defaults, and every flag applied. Throws Error.
     Job job() const;
@@ -52,6 +62,9 @@ class PlanFlags {
 
     /// Whether the flag (by its name in the table) or one of its aliases was given.
     bool given(std::string_view name) const;
+
+    /// What was given, without the axes: flags with their values, as a shell reads them.
+    std::vector<std::string> words() const;
 
   private:
     struct State;

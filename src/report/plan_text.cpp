@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text_table.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -16,9 +17,12 @@ std::string targets(const TargetModules& modules) {
     return fmt::format("{}", fmt::join(std::get<std::vector<std::string>>(modules), " "));
 }
 
-std::string lora(const LoraPlan& plan) {
-    std::string out = fmt::format("r {}, alpha {:g}, dropout {:g} on {}", plan.r, plan.lora_alpha, plan.lora_dropout,
-                                  targets(plan.target_modules));
+std::string lora(const LoraPlan& plan, Axes axes) {
+    std::string out =
+        axes == Axes::listed
+            ? fmt::format("rank and targets as listed, alpha {:g}, dropout {:g}", plan.lora_alpha, plan.lora_dropout)
+            : fmt::format("r {}, alpha {:g}, dropout {:g} on {}", plan.r, plan.lora_alpha, plan.lora_dropout,
+                          targets(plan.target_modules));
     if (plan.use_rslora) out += ", rslora";
     if (plan.use_dora) out += ", dora";
     if (plan.bias != LoraBias::none) out += fmt::format(", bias {}", name_of(plan.bias));
@@ -26,9 +30,9 @@ std::string lora(const LoraPlan& plan) {
     return out;
 }
 
-std::string method(const TrainPlan& plan) {
+std::string method(const TrainPlan& plan, Axes axes) {
     if (!plan.peft) return plan.load.quantization ? "quantized, no adapters" : "full";
-    return fmt::format("{}: {}", plan.load.quantization ? "qlora" : "lora", lora(*plan.peft));
+    return fmt::format("{}: {}", plan.load.quantization ? "qlora" : "lora", lora(*plan.peft, axes));
 }
 
 std::string weights(const TrainPlan& plan) {
@@ -54,9 +58,10 @@ std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
     return reentrant ? "reentrant" : "non-reentrant";
 }
 
-std::string batch(const TrainPlan& plan) {
-    std::string out =
-        fmt::format("{} x {} tokens", plan.training.per_device_train_batch_size, plan.batch.sequence_length);
+std::string batch(const TrainPlan& plan, Axes axes) {
+    std::string out = axes == Axes::listed ? std::string("rows and tokens as listed")
+                                           : fmt::format("{} x {} tokens", plan.training.per_device_train_batch_size,
+                                                         plan.batch.sequence_length);
     if (plan.training.gradient_accumulation_steps > 1)
         out += fmt::format(", accumulated {} times", plan.training.gradient_accumulation_steps);
     return out + fmt::format(", mask {}", name_of(plan.batch.attention_mask));
@@ -69,17 +74,17 @@ std::string attention(const LoadPlan& plan) {
 
 }  // namespace
 
-std::vector<Line> describe(const TrainPlan& plan, const Stack& stack) {
+std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes) {
     const TrainingPlan& t = plan.training;
     const std::string clip = t.max_grad_norm > 0 ? fmt::format("clipped at {:g}", t.max_grad_norm) : "not clipped";
     return {
-        {"method", method(plan)},
+        {"method", method(plan, axes)},
         {"weights", weights(plan)},
         {"mixed precision", t.bf16   ? "bf16"
                             : t.fp16 ? "fp16"
                                      : "no"},
         {"checkpointing", checkpointing(plan, stack)},
-        {"batch", batch(plan)},
+        {"batch", batch(plan, axes)},
         {"attention", attention(plan.load)},
         {"optimizer", fmt::format("{}, gradients {}", t.optim, clip)},
         {"loop", fmt::format("{}, {} step{}{}", name_of(plan.loop.kind), plan.loop.steps,
@@ -95,6 +100,15 @@ std::string describe(const Device& device) {
     out += fmt::format(": {} usable, {} CUDA context", text_of(device.usable), text_of(device.context));
     if (device.reserve.count > 0) out += fmt::format(", {} kept free", text_of(device.reserve));
     if (!device.alloc_conf.empty()) out += fmt::format(", allocator {}", device.alloc_conf);
+    return out;
+}
+
+std::string describe(const Notes& notes, int width) {
+    std::string out;
+    for (const Note& note : notes) {
+        out += wrapped(note.text, width, "note: ", "      ");
+        if (!note.hint.empty()) out += wrapped(note.hint, width, "hint: ", "      ");
+    }
     return out;
 }
 

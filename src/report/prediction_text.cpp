@@ -133,20 +133,12 @@ std::string parameters(const Prediction& p, const Layout& layout) {
                    layout.width);
 }
 
-std::string notes(const Prediction& p, const Layout& layout) {
-    std::string out;
-    for (const Note& note : p.notes) {
-        out += wrapped(note.text, layout.width, "note: ", "      ");
-        if (!note.hint.empty()) out += wrapped(note.hint, layout.width, "hint: ", "      ");
-    }
-    return out;
-}
-
 }  // namespace
 
 std::string prediction_text(const Prediction& p, const Layout& layout) {
     std::string out = fmt::format("{}\n{}\n{}\n", question(p, layout), verdict(p, layout), peaks(p, layout));
-    const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout), notes(p, layout)};
+    const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout),
+                                 describe(p.notes, layout.width)};
     const char* separator = "";
     for (const std::string& part : parts) {
         if (part.empty()) continue;

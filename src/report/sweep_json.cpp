@@ -1,4 +1,6 @@
 // The document vramfit.sweep/1.
+#include <fmt/format.h>
+
 #include "report/documents.hpp"
 #include "report/json.hpp"
 
@@ -16,12 +18,15 @@ JsonValue number(std::size_t n) { return JsonValue::of(static_cast<std::int64_t>
 
 JsonValue text(const std::string& t) { return JsonValue::of(std::string_view(t)); }
 
-JsonValue space_of(const SweepSpace& space) {
+/// Without adapters there are neither targets nor ranks.
+JsonValue space_of(const SweepQuestion& question) {
+    const SweepSpace& space = question.space;
     std::vector<JsonValue> targets;
-    for (const TargetSet& t : space.targets) targets.push_back(text(t.name));
+    if (question.base.peft)
+        for (const TargetSet& t : space.targets) targets.push_back(text(t.name));
     JsonValue out = JsonValue::object();
     out.put("targets", JsonValue::list(std::move(targets)));
-    out.put("rank", numbers(space.ranks));
+    out.put("rank", numbers(question.base.peft ? space.ranks : std::vector<std::int64_t>{}));
     out.put("batch", numbers(space.batches));
     return out.put("sequence_length", numbers(space.lengths));
 }
@@ -59,7 +64,7 @@ JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& r
     out.put("allocated", JsonValue::of(row.allocated));
     out.put("reserved", JsonValue::of(row.reserved));
     out.put("utilization", JsonValue::of(row.utilization));
-    return out.put("command", text(command_of(report, row.number)));
+    return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row.number), " "))));
 }
 
 JsonValue any_row(const SweepReport& report, const SweepRow& row) {
@@ -67,8 +72,9 @@ JsonValue any_row(const SweepReport& report, const SweepRow& row) {
     const Coordinates c = coordinates_of(space, row.number);
     JsonValue out = JsonValue::object();
     out.put("row", number(row.number));
-    out.put("targets", text(space.targets[c.target].name));
-    out.put("rank", JsonValue::of(space.ranks[c.rank]));
+    const bool adapters = report.question.base.peft.has_value();
+    out.put("targets", adapters ? text(space.targets[c.target].name) : JsonValue{});
+    out.put("rank", adapters ? JsonValue::of(space.ranks[c.rank]) : JsonValue{});
     out.put("batch", JsonValue::of(space.batches[c.batch]));
     out.put("sequence_length", JsonValue::of(space.lengths[c.length]));
     out.put("status", JsonValue::of(std::string_view(word(row.status))));
@@ -91,8 +97,10 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
         rows.push_back(ranked(report, i + 1, result.rows[result.ranking[i]]));
     JsonValue out = JsonValue::object();
     out.put("schema", JsonValue::of(std::string_view("vramfit.sweep/1")));
+    out.put("model", text(report.question.model.name));
+    out.put("stack", stack_to_json(report.question.stack));
     out.put("device", device_to_json(report.question.device));
-    out.put("space", space_of(report.question.space));
+    out.put("space", space_of(report.question));
     out.put("counts", counts_of(result.counts));
     out.put("rows", JsonValue::list(std::move(rows)));
     if (report.all_rows) {
@@ -100,7 +108,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
         for (const SweepRow& row : result.rows) all.push_back(any_row(report, row));
         out.put("all_rows", JsonValue::list(std::move(all)));
     }
-    out.put("notes", notes_to_json(report.question.device.notes));
+    out.put("notes", notes_to_json(result.notes));
     return to_text(out);
 }
 

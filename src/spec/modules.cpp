@@ -113,6 +113,21 @@ class Matcher {
     std::vector<std::pair<std::regex, double>> alphas_;
 };
 
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+void add_once(std::vector<std::string>& names, std::string name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
+/// Whether the group holds the module. transformers calls the blocks self_attn, attn, attention; mlp, feed_forward.
+bool group_holds(std::string_view group, const NamedModule& module) {
+    const std::string_view name = module.name;
+    if (group == "embedding") return module.kind == ModuleKind::embedding;
+    if (!is_targetable(module.kind) || module.layer < 0) return false;
+    const bool attention = name.find("attn.") != name.npos || name.find("attention.") != name.npos;
+    return group == "all-linear" || (group == "attention") == attention;
+}
+
 }  // namespace
 
 bool is_targetable(ModuleKind kind) {
@@ -168,9 +183,19 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
 std::vector<std::string> targetable_names(const ModelSpec& model) {
     std::vector<std::string> names;
     for (const NamedModule& module : modules_of(model)) {
-        if (!is_targetable(module.kind)) continue;
-        const std::string last = module.name.substr(module.name.rfind('.') + 1);
-        if (std::find(names.begin(), names.end(), last) == names.end()) names.push_back(last);
+        if (is_targetable(module.kind)) add_once(names, last_part(module.name));
+    }
+    return names;
+}
+
+bool is_module_group(std::string_view word) {
+    return word == "attention" || word == "mlp" || word == "embedding" || word == "all-linear";
+}
+
+std::vector<std::string> group_names(const ModelSpec& model, std::string_view group) {
+    std::vector<std::string> names;
+    for (const NamedModule& module : modules_of(model)) {
+        if (group_holds(group, module)) add_once(names, last_part(module.name));
     }
     return names;
 }

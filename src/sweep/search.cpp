@@ -32,22 +32,34 @@ Search::Search(const SweepQuestion& question, const SweepOptions& options, Sweep
     corners();
 }
 
-/// Rows that no run can have are marked with the reason.
+/// One note of a kind is enough: that of the last row, which is the longest where lengths rise.
+void Search::note(const Notes& notes) {
+    for (const Note& n : notes) {
+        const auto same = [&n](const Note& other) { return other.kind == n.kind; };
+        std::erase_if(result_.notes, same);
+        result_.notes.push_back(n);
+    }
+}
+
+/// Rows that no run can have are marked with the reason; a space of only such rows is no question.
 void Search::validate() {
     const std::size_t total = row_count(question_.space);
     result_.rows.resize(total);
+    std::optional<Error> first;
     for (std::size_t row = 0; row < total; ++row) {
         SweepRow& r = result_.rows[row];
         r.number = row;
         try {
-            check_plan(question_.model, plan_of(question_.space, question_.base, row), question_.stack);
+            note(check_plan(question_.model, plan_of(question_.space, question_.base, row), question_.stack));
             r.status = RowStatus::ruled_out;
             open_.insert(row);
         } catch (const Error& e) {
             if (e.kind() == ErrorKind::unsupported) throw;
             r.problem = e.problems()[0].what;
+            if (!first) first = e;
         }
     }
+    if (open_.empty()) throw *first;
 }
 
 void Search::make_classes() {

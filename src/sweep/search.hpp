@@ -25,6 +25,7 @@ class Search {
 
   private:
     void validate();
+    void note(const Notes& notes);
     void make_classes();
     void record(std::size_t row);
     void rule_out();

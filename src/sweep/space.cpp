@@ -9,6 +9,8 @@
 
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
 
@@ -31,6 +33,38 @@ std::vector<std::int64_t> powers_of_two(std::int64_t first, std::int64_t last) {
     return out;
 }
 
+/// "a+b" -> {"a", "b"}.
+std::vector<std::string> parts_of(const std::string& name) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin <= name.size();) {
+        const std::size_t end = std::min(name.find('+', begin), name.size());
+        parts.push_back(name.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+bool same_modules(const TargetSet& a, const TargetSet& b) {
+    return std::is_permutation(a.modules.begin(), a.modules.end(), b.modules.begin(), b.modules.end());
+}
+
+bool is_module(const ModelSpec& model, const std::string& name) {
+    LoraPlan plan;
+    plan.target_modules = std::vector<std::string>{name};
+    return !name.empty() && !lora_targets(model, plan).empty();
+}
+
+[[noreturn]] void refuse_target(const ModelSpec& model, const std::string& name, const std::string& where) {
+    std::vector<std::string> names = {"attention", "mlp", "embedding"};
+    for (const std::string& module : targetable_names(model)) names.push_back(module);
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (name.empty())
+        throw Error(ErrorKind::invalid, where, "a set has an empty name",
+                    "attention+mlp, or module names: q_proj+v_proj");
+    throw Error(ErrorKind::invalid, where, fmt::format("'{}' matches no module of the network", name),
+                did_you_mean(name, known, fmt::format("known: {}; sets are joined by +", fmt::join(names, ", "))));
+}
+
 }  // namespace
 
 std::size_t row_count(const SweepSpace& space) {
@@ -38,6 +72,9 @@ std::size_t row_count(const SweepSpace& space) {
     check_axis(space.batches, "--batch");
     check_axis(space.lengths, "--seq");
     if (space.targets.empty()) throw Error(ErrorKind::invalid, "--targets", "no set of target modules given");
+    for (auto set = space.targets.begin(); set != space.targets.end(); ++set)
+        if (std::any_of(space.targets.begin(), set, [&](const TargetSet& other) { return same_modules(other, *set); }))
+            throw Error(ErrorKind::invalid, "--targets", fmt::format("'{}' is given twice", set->name));
     const std::array<std::int64_t, 4> sizes{
         static_cast<std::int64_t>(space.targets.size()), static_cast<std::int64_t>(space.ranks.size()),
         static_cast<std::int64_t>(space.batches.size()), static_cast<std::int64_t>(space.lengths.size())};
@@ -71,34 +108,33 @@ TrainPlan plan_of(const SweepSpace& space, const TrainPlan& base, std::size_t ro
     return plan;
 }
 
-std::vector<std::string> target_group(const std::string& name) {
-    std::vector<std::string> out;
-    std::size_t begin = 0;
-    while (begin <= name.size()) {
-        const std::size_t end = std::min(name.find('+', begin), name.size());
-        const std::string part = name.substr(begin, end - begin);
-        if (part == "embedding")
-            out.insert(out.end(), {"embed_tokens"});
-        else if (part == "attention")
-            out.insert(out.end(), {"q_proj", "k_proj", "v_proj", "o_proj"});
-        else if (part == "mlp")
-            out.insert(out.end(), {"gate_proj", "up_proj", "down_proj"});
-        else
-            return {};
-        begin = end + 1;
-    }
-    return out;
-}
-
-SweepSpace paper_space() {
+SweepSpace paper_space(const ModelSpec& model) {
     SweepSpace space;
     space.ranks = powers_of_two(1, 128);
     space.batches = {1, 2, 4, 8};
     space.lengths = powers_of_two(16, 512);
     for (const char* name : {"embedding", "attention", "mlp", "embedding+attention", "embedding+mlp", "attention+mlp",
-                             "embedding+attention+mlp"})
-        space.targets.push_back({name, target_group(name)});
+                             "embedding+attention+mlp"}) {
+        const std::vector<std::string> parts = parts_of(name);
+        const bool whole = std::none_of(parts.begin(), parts.end(),
+                                        [&](const std::string& group) { return group_names(model, group).empty(); });
+        if (whole) space.targets.push_back(target_set(model, name));
+    }
     return space;
+}
+
+TargetSet target_set(const ModelSpec& model, const std::string& name, const std::string& where) {
+    TargetSet set{name, {}};
+    for (const std::string& part : parts_of(name)) {
+        const bool group = is_module_group(part);
+        if (group ? group_names(model, part).empty() : !is_module(model, part)) refuse_target(model, part, where);
+        for (const std::string& module : group ? group_names(model, part) : std::vector{part}) {
+            if (std::find(set.modules.begin(), set.modules.end(), module) != set.modules.end())
+                throw Error(ErrorKind::invalid, where, fmt::format("'{}' has {} twice", name, module));
+            set.modules.push_back(module);
+        }
+    }
+    return set;
 }
 
 }  // namespace vramfit

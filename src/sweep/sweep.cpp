@@ -41,6 +41,7 @@ SweepResult sweep(const SweepQuestion& question, const SweepOptions& options) {
                     "give one, e.g. --gpu 24GiB or --gpu rtx4090");
     SweepResult result;
     Search search(question, options, result);
+    result.notes.insert(result.notes.begin(), question.device.notes.begin(), question.device.notes.end());
     const bool all = options.top == 0 || !options.prune;
     std::size_t wanted = all ? result.rows.size() : options.top;
     std::vector<bool> replayed(result.rows.size(), false);

@@ -28,9 +28,9 @@ struct TimelineReport {
 struct SweepReport {
     SweepQuestion question;
     SweepResult result;
-    std::size_t top = 10;   ///< rows of the ranking that are shown
-    bool all_rows = false;  ///< every row of the space too, where the format can
-    std::string command;    ///< "vramfit predict --model gemma-2b ...": the flags that all rows share
+    std::size_t top = 10;              ///< rows of the ranking that are shown
+    bool all_rows = false;             ///< every row of the space too, where the format can
+    std::vector<std::string> command;  ///< "vramfit predict", "--model gemma-2b", ...: what all rows share
 };
 
 /// One format. A plug-in; a function it does not have is nullptr.

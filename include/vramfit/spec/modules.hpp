@@ -95,4 +95,10 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
 /// The last parts of the names of all linear layers and embeddings: "q_proj", ..., "lm_head", "embed_tokens".
 std::vector<std::string> targetable_names(const ModelSpec& model);
 
+/// Words for several modules at once: "attention", "mlp", "embedding"; "all-linear" is attention and mlp.
+bool is_module_group(std::string_view word);
+
+/// The last parts of the names of a group's modules, in order of `named_modules()`; empty if the network has none.
+std::vector<std::string> group_names(const ModelSpec& model, std::string_view group);
+
 }  // namespace vramfit

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
 namespace vramfit {
@@ -31,8 +32,8 @@ struct Coordinates {
     std::size_t length = 0;
 };
 
-/// Number of rows; throws Error (invalid) on an empty axis, a value below 1, a value twice, or more than ten million
-/// rows.
+/// Number of rows; throws Error (invalid) on an empty axis, a value below 1, a value or a set of targets twice, or more
+/// than ten million rows.
 std::size_t row_count(const SweepSpace& space);
 
 /// Rows are numbered with the length running fastest, then batch, rank, target.
@@ -43,10 +44,11 @@ TrainPlan plan_of(const SweepSpace& space, const TrainPlan& base, std::size_t ro
 
 /// The space of the paper: rank 1 to 128 and length 16 to 512 in powers of two, batch 1, 2, 4, 8, targets from
 /// {embedding, attention, mlp}, at least one (S. Salisbury, "Predicting Peak VRAM Usage in Local Fine-tuning of
-/// Large Language Models", 2024, and its repository's sweep).
-SweepSpace paper_space();
+/// Large Language Models", 2024, and its repository's sweep). Sets of which the network has no module are left out.
+SweepSpace paper_space(const ModelSpec& model);
 
-/// The three groups of targets by name: "embedding", "attention", "mlp"; their union for "a+b". Empty for other text.
-std::vector<std::string> target_group(const std::string& name);
+/// The set of that name: groups ("embedding", "attention", "mlp") and names of modules, joined by "+". Throws Error
+/// (invalid) for a name that matches no module of the network, with the nearest one, and for a name given twice.
+TargetSet target_set(const ModelSpec& model, const std::string& name, const std::string& where = "--targets");
 
 }  // namespace vramfit

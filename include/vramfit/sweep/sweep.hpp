@@ -67,11 +67,11 @@ struct SweepResult {
     std::vector<SweepRow> rows;        ///< all rows of the space, by number
     std::vector<std::size_t> ranking;  ///< rows that fit, closest to the card's capacity first
     SweepCounts counts;
-    Notes notes;
+    Notes notes;  ///< of the card and of the plans, one of each kind
 };
 
 /// Runs the sweep. The same answer with and without pruning: equal rankings, equal verdicts where both have one.
-/// Throws Error (invalid) for an impossible space.
+/// Throws Error (invalid) for an impossible space, one without any valid row included.
 SweepResult sweep(const SweepQuestion& question, const SweepOptions& options);
 
 }  // namespace vramfit

@@ -1,6 +1,8 @@
 // Reads lists and ranges.
 #include "cli/flags/axes.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/flags/values.hpp"
@@ -11,34 +13,54 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::int64_t kLongest = 100'000;
+constexpr const char* kRangeHint = "ranges rise: 8..256:x2, 512..4096:+512";
 
 void add_range(std::string_view text, const std::string& where, std::vector<std::int64_t>& out) {
     const std::size_t dots = text.find("..");
     const std::size_t colon = text.find(':', dots);
+    if (dots == 0 || dots + 2 == std::min(colon, text.size()))
+        throw Error(ErrorKind::invalid, where,
+                    fmt::format("'{}' has no {}", text, dots == 0 ? "first value" : "last value"), kRangeHint);
     const std::int64_t first = integer_from(text.substr(0, dots), where);
     const std::int64_t last =
         integer_from(text.substr(dots + 2, colon == text.npos ? text.npos : colon - dots - 2), where);
     std::string_view step = colon == text.npos ? "+1" : text.substr(colon + 1);
     const bool times = step.starts_with('x');
     if (!times && !step.starts_with('+'))
-        throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" is no step", step), "write :x2 or :+512");
+        throw Error(ErrorKind::invalid, where, fmt::format("'{}' is no step", step), "write :x2 or :+512");
     const std::int64_t by = integer_from(step.substr(1), where);
     if (first < 1 || last < first || by < (times ? 2 : 1))
-        throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" is no rising range", text),
-                    "8..256:x2, 512..4096:+512");
+        throw Error(ErrorKind::invalid, where, fmt::format("'{}' is no rising range", text), kRangeHint);
     for (std::int64_t v = first; v <= last; v = times ? v * by : v + by) {
         out.push_back(v);
         if (static_cast<std::int64_t>(out.size()) > kLongest)
-            throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" has too many values", text));
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' has too many values", text));
         if (times && v > last / by) break;
     }
+}
+
+/// What stands between the commas; nothing is no item.
+std::vector<std::string> items_of(std::string_view value, const std::string& where) {
+    std::vector<std::string> out;
+    for (std::size_t begin = 0; begin <= value.size();) {
+        const std::size_t end = std::min(value.find(',', begin), value.size());
+        std::string_view item = value.substr(begin, end - begin);
+        while (item.starts_with(' ')) item.remove_prefix(1);
+        while (item.ends_with(' ')) item.remove_suffix(1);
+        if (item.empty())
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' is no list: an item is empty", value),
+                        "items are divided by single commas");
+        out.emplace_back(item);
+        begin = end + 1;
+    }
+    return out;
 }
 
 }  // namespace
 
 std::vector<std::int64_t> axis_from(std::string_view value, const std::string& where) {
     std::vector<std::int64_t> out;
-    for (const std::string& word : words_from(value, where)) {
+    for (const std::string& word : items_of(value, where)) {
         if (word.find("..") != word.npos)
             add_range(word, where, out);
         else
@@ -47,22 +69,9 @@ std::vector<std::int64_t> axis_from(std::string_view value, const std::string& w
     return out;
 }
 
-std::vector<TargetSet> target_sets_from(std::string_view value, const std::string& where) {
+std::vector<TargetSet> target_sets_from(std::string_view value, const ModelSpec& model, const std::string& where) {
     std::vector<TargetSet> out;
-    for (const std::string& word : words_from(value, where)) {
-        TargetSet set{word, target_group(word)};
-        if (set.modules.empty())
-            for (std::size_t begin = 0; begin <= word.size();) {
-                const std::size_t end = std::min(word.find('+', begin), word.size());
-                const std::string part = word.substr(begin, end - begin);
-                if (part.empty())
-                    throw Error(ErrorKind::invalid, where, fmt::format("\"{}\" has an empty name", word),
-                                "attention+mlp, or module names: q_proj+v_proj");
-                set.modules.push_back(part);
-                begin = end + 1;
-            }
-        out.push_back(std::move(set));
-    }
+    for (const std::string& word : items_of(value, where)) out.push_back(target_set(model, word, where));
     return out;
 }
 

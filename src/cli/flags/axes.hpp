@@ -14,6 +14,6 @@ namespace vramfit::cli {
 std::vector<std::int64_t> axis_from(std::string_view value, const std::string& where);
 
 /// "attention,mlp,attention+mlp,q_proj+v_proj": sets divided by commas, their members joined by "+". Throws Error.
-std::vector<TargetSet> target_sets_from(std::string_view value, const std::string& where);
+std::vector<TargetSet> target_sets_from(std::string_view value, const ModelSpec& model, const std::string& where);
 
 }  // namespace vramfit::cli

@@ -90,6 +90,31 @@ TEST_CASE("timelines are as their schema says") {
     for (const json& event : document["events"]) CHECK(event.size() == (event[1] == "alloc" ? 5 : 4));
 }
 
+TEST_CASE("sweeps are as their schema says") {
+    const auto* card = GENERATE("24GiB", "tiny,8,0,108,1000000000,90000000");
+    const bool adapters = GENERATE(true, false);
+    Job job = job_on(card);
+    if (adapters) job.plan.peft = LoraPlan{};
+    SweepReport report;
+    report.question = {job.model, job.plan, job.stack, job.device, paper_space(job.model)};
+    report.question.space.ranks = {8, 100000};
+    if (!adapters) {
+        report.question.space.ranks = {1};
+        report.question.space.targets = {{"all weights", {}}};
+    }
+    report.all_rows = true;
+    report.command = {"vramfit predict"};
+    report.result = sweep(report.question, {});
+    const json document = json::parse(json_format().sweep(report, {}));
+    validate(document, schema_of("sweep"), "");
+    CHECK(document["all_rows"].size() == document["counts"]["total"]);
+    CHECK(document["counts"]["invalid"] == document["counts"]["total"].get<int>() / (adapters ? 2 : 1000));
+    for (const json& row : document["rows"]) {
+        CHECK(row["requested"] == document["all_rows"][row["row"].get<std::size_t>()]["requested"]);
+        CHECK(row["command"].get<std::string>().starts_with("vramfit predict --"));
+    }
+}
+
 TEST_CASE("shares and unattributed sum to the requested bytes in JSON too") {
     const json document = json::parse(json_format().prediction(predict(job_on("24GiB")), {}));
     for (const json& peak : document["peaks"]) {
@@ -108,6 +133,7 @@ TEST_CASE("every format has a name, a summary, a place and all functions") {
         CHECK(format->prediction);
         CHECK(format->timeline);
         CHECK(format->table);
+        CHECK(format->sweep);
     }
     CHECK_FALSE(find_format("xml"));
 }
