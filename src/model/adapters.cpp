@@ -73,8 +73,9 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
     const auto add = [&out](Tensor& t) {
         if (t.defined()) out.push_back(&t);
     };
-    if (auto& lora = network.embed.lora)
-        for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
+    for (Embedding* table : {&network.embed, &network.positions})
+        if (auto& lora = table->lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
     const auto add_linear = [&](Linear& linear) {
         if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
@@ -126,8 +127,8 @@ void add_adapters(const Run& run, Network& network) {
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
     for (const LoraTarget& target : targets) {
-        if (target.module.name == network.embed.name) {
-            adapt(session, network.embed, target, plan);
+        if (target.module.kind == ModuleKind::embedding) {
+            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, target, plan);
             continue;
         }
         if (!target.parameter.empty()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "engine/ops/view.hpp"
 #include "model/family.hpp"
 #include "model/int8.hpp"
 #include "model/quantized.hpp"
@@ -104,6 +105,8 @@ void place_entry(const Run& run, Network& network, const Entry& entry, Tensor va
                                               run.plan.batch.attention_mask == AttentionMask::absent;
         return;
     }
+    // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize.convert: Conv1D's weight is turned first.
+    if (entry.packed->is_conv1d) value = transpose2d(value);
     entry.packed->quantized = quantize_4bit(value, plan, network.dynamic_code);
 }
 

@@ -51,24 +51,24 @@ void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
 /// Collects the parameters that exist, a shared one once.
 class Collector {
   public:
-    void add(std::string name, Tensor& t, bool norm_or_bias, bool embedding = false) {
-        if (t.defined() && !(t == shared_)) out_.push_back({std::move(name), &t, norm_or_bias, embedding});
+    void add(std::string name, Tensor& t, bool layer_norm = false, bool embedding = false) {
+        if (t.defined() && !(t == shared_)) out_.push_back({std::move(name), &t, layer_norm, embedding});
     }
     void add(Norm& n) {
         const std::string prefix = originals(n.name, n.original, false);
-        add(prefix + ".weight", n.weight, true);
-        add(prefix + ".bias", n.bias, true);
+        add(prefix + ".weight", n.weight, n.has_bias);
+        add(prefix + ".bias", n.bias, n.has_bias);
     }
     void add(Linear& l) {
         const std::string prefix = originals(l.name, l.original, false);
         const std::size_t first = out_.size();
-        add(prefix + ".weight", l.weight, false);
-        add(prefix + ".bias", l.bias, true);
+        add(prefix + ".weight", l.weight);
+        add(prefix + ".bias", l.bias);
         if (!l.lora) return;
-        add(prefix + ".lora_A.default.weight", l.lora->a, false);
-        add(prefix + ".lora_B.default.weight", l.lora->b, false);
-        add(prefix + ".lora_B.default.bias", l.lora->bias, true);
-        add(prefix + ".lora_magnitude_vector.default.weight", l.lora->magnitude, false);
+        add(prefix + ".lora_A.default.weight", l.lora->a);
+        add(prefix + ".lora_B.default.weight", l.lora->b);
+        add(prefix + ".lora_B.default.bias", l.lora->bias);
+        add(prefix + ".lora_magnitude_vector.default.weight", l.lora->magnitude);
         mark_adapted(first);
     }
     void add(Embedding& e) {
@@ -76,20 +76,20 @@ class Collector {
         const std::size_t first = out_.size();
         add(prefix + ".weight", e.weight, false, true);
         if (!e.lora) return;
-        add(prefix + ".lora_embedding_A", e.lora->a, false);
-        add(prefix + ".lora_embedding_B", e.lora->b, false);
-        add(prefix + ".lora_magnitude_vector.default.weight", e.lora->magnitude, false);
+        add(prefix + ".lora_embedding_A", e.lora->a);
+        add(prefix + ".lora_embedding_B", e.lora->b);
+        add(prefix + ".lora_magnitude_vector.default.weight", e.lora->magnitude);
         mark_adapted(first);
     }
     /// Not to be listed again.
     void share(const Tensor& t) { shared_ = t; }
     void add(BareModule& m) {
         for (std::size_t i = 0; i < m.tensors.size(); ++i)
-            add(m.name + "." + m.parameters[i].name, m.tensors[i], m.parameters[i].bias);
+            add(m.name + "." + m.parameters[i].name, m.tensors[i]);
         for (auto& lora : m.lora) {
             if (!lora) continue;
-            add(m.name + ".lora_A.default.weight", lora->a, false);
-            add(m.name + ".lora_B.default.weight", lora->b, false);
+            add(m.name + ".lora_A.default.weight", lora->a);
+            add(m.name + ".lora_B.default.weight", lora->b);
         }
     }
     std::vector<NamedParameter> take() { return std::move(out_); }
@@ -99,7 +99,7 @@ class Collector {
     std::string originals(const std::string& name, std::optional<OriginalModule>& original, bool embedding) {
         if (!original) return name;
         add(name + ".original_module.weight", original->weight, false, embedding);
-        add(name + ".original_module.bias", original->bias, true);
+        add(name + ".original_module.bias", original->bias);
         return name + ".modules_to_save.default";
     }
     void mark_adapted(std::size_t first) {
@@ -152,6 +152,13 @@ BareModule* bare_at(DecoderLayer& layer, ModulePart part) {
     }
 }
 
+LayerKinds layer_kinds(const ModelSpec& spec) {
+    LayerKinds kinds;
+    for (const LayerAttention type : spec.layer_types)
+        (type == LayerAttention::sliding ? kinds.sliding : kinds.full) = true;
+    return kinds;
+}
+
 Network make_network(const ModelSpec& spec) {
     Network n;
     n.spec = &spec;
@@ -159,6 +166,7 @@ Network make_network(const ModelSpec& spec) {
     for (std::size_t i = 0; i < n.layers.size(); ++i) {
         n.layers[i].index = static_cast<std::int16_t>(i);
         if (!spec.layer_types.empty()) n.layers[i].attention = spec.layer_types[i];
+        if (!spec.no_rope_layers.empty()) n.layers[i].turns = spec.no_rope_layers[i] != 0;
     }
     for (const NamedModule& module : modules_of(spec)) {
         if (module.layer >= 0) add_to_layer(n.layers[static_cast<std::size_t>(module.layer)], module);

@@ -1,7 +1,10 @@
 // The list of refusals.
 #include "model/supported.hpp"
 
+#include <fmt/format.h>
+
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
 
 namespace vramfit::model {
@@ -44,6 +47,12 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
 void refuse_unsupported(const Run& run) {
     std::vector<Problem> problems;
     const TrainPlan& plan = run.plan;
+    const Version exact_since = family_exact_since(run.spec.model_type);
+    if (run.stack.transformers < exact_since)
+        problems.push_back({"model.model_type",
+                            fmt::format("{} is not supported with transformers {}", run.spec.model_type,
+                                        text_of(run.stack.transformers)),
+                            fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
     refuse_in_liger(run, problems);
     if (plan.peft && plan.peft->use_dora && !run.stack.dora_reuses_the_result())
         problems.push_back({"peft.use_dora", "DoRA of this version of peft is not supported",

@@ -50,6 +50,13 @@ std::vector<BareParameter> merged_experts(const ModelSpec& m, std::string_view g
             {"down_proj", {experts, m.hidden_size, width}, {file(down)}}};
 }
 
+void four_norms(const ModelSpec& m, LayerModules& layer) {
+    layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
+    layer.norm(ModulePart::post_attention_norm, "post_attention_layernorm", m.hidden_size);
+    layer.norm(ModulePart::pre_feedforward_norm, "pre_feedforward_layernorm", m.hidden_size);
+    layer.norm(ModulePart::post_feedforward_norm, "post_feedforward_layernorm", m.hidden_size);
+}
+
 void llama_layer(const ModelSpec& m, LayerModules& layer) {
     separate_attention(m, layer);
     gated_mlp(m, layer);

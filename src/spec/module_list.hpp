@@ -71,6 +71,9 @@ void gated_mlp(const ModelSpec& model, LayerModules& layer);
 std::vector<BareParameter> merged_experts(const ModelSpec& model, std::string_view gate, std::string_view up,
                                           std::string_view down);
 
+/// Norms before and behind attention and MLP.
+void four_norms(const ModelSpec& model, LayerModules& layer);
+
 /// Llama's layer: both of these, and a norm before each.
 void llama_layer(const ModelSpec& model, LayerModules& layer);
 

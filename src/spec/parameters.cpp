@@ -39,6 +39,8 @@ std::int64_t sum(const ModelSpec& model, std::int64_t layers, bool in_layers) {
 
 Version family_since(std::string_view model_type) { return known_family(model_type).since; }
 
+Version family_exact_since(std::string_view model_type) { return known_family(model_type).exact_since; }
+
 std::int64_t layer_parameters(const ModelSpec& model) { return sum(model, 1, true); }
 
 std::int64_t total_parameters(const ModelSpec& model) {

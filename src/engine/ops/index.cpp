@@ -49,7 +49,7 @@ void index_rows_backward(Node& node, Grads& in, Grads& out) {
     out[0] = zeros(*node.session, node.dims[0], in[0].dtype());
     index_put_accumulate(*node.session, ids, in[0], node.dims[0][0]);
 }
-const NodeType kIndexBackward{"IndexBackward0", index_rows_backward};
+const NodeType kIndexRowsBackward{"IndexBackward0", index_rows_backward};
 
 /// A node for an operator whose backward puts the gradient at the picked places.
 Ref<Node> picking_node(const Tensor& t, const NodeType& type) {
@@ -102,7 +102,7 @@ Picked max_last(const Tensor& t) {
 Tensor index_rows(const Tensor& t, const Tensor& ids) {
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = picking_node(t, kIndexBackward);
+        node = picking_node(t, kIndexRowsBackward);
         node->save(ids);
     }
     Dims sizes = t.sizes();

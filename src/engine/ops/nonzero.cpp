@@ -40,7 +40,7 @@ void index_backward(Node& node, Grads& in, Grads& out) {
     out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::zeros);
     index_put_accumulate(out[0], mask, in[0].size(0));
 }
-const NodeType kIndexBackward{"IndexBackward0", index_backward};
+const NodeType kIndexMaskBackward{"IndexBackward0", index_backward};
 
 // masked_scatter_backward: grad.masked_select(mask), cut to the source's size.
 void masked_scatter_backward(Node& node, Grads& in, Grads& out) {
@@ -66,7 +66,7 @@ Tensor nonzero(const Tensor& mask, std::int64_t count) {
 Tensor index_by_mask(const Tensor& t, const Tensor& mask, std::int64_t count) {
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = make_node(t.session(), kIndexBackward);
+        node = make_node(t.session(), kIndexMaskBackward);
         add_edge(*node, t);
         node->save(mask);
         node->dims[0] = t.sizes();

@@ -9,11 +9,11 @@ namespace vramfit::engine {
 
 namespace {
 
-void sum_backward(Node& node, Grads& in, Grads& out) {
+void sum_dim_backward(Node& node, Grads& in, Grads& out) {
     const int dim = static_cast<int>(node.ints[0]);
     out[0] = expand(node.ints[1] ? in[0] : unsqueeze(in[0], dim), node.dims[0]);
 }
-const NodeType kSumBackward{"SumBackward1", sum_backward};
+const NodeType kSumDimBackward{"SumBackward1", sum_dim_backward};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Tensor sum_over(const Tensor& t, int dim, bool keepdim) {
     dim = dim < 0 ? dim + t.dim() : dim;
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = make_node(t.session(), kSumBackward);
+        node = make_node(t.session(), kSumDimBackward);
         add_edge(*node, t);
         node->dims[0] = t.sizes();
         node->ints[0] = dim;

@@ -43,7 +43,7 @@ void halves_backward(Node& node, Grads& in, Grads& out) {
         parts[i] = in[i].defined() ? in[i] : zeros(*node.session, node.outputs[i].sizes, node.outputs[i].dtype);
     out[0] = cat(parts, -1);
 }
-const NodeType kSplitBackward{"SplitBackward0", halves_backward};
+const NodeType kHalvesBackward{"SplitBackward0", halves_backward};
 
 // cat_tensors_backward: each input takes a narrowed view of the gradient.
 void cat_backward(Node& node, Grads& in, Grads& out) {
@@ -166,7 +166,7 @@ Tensor slice_step(const Tensor& t, std::int64_t begin, std::int64_t step) {
 
 std::pair<Tensor, Tensor> halves(const Tensor& t) {
     Ref<Node> node;
-    if (needs_grad(t)) node = view_node(t, kSplitBackward);
+    if (needs_grad(t)) node = view_node(t, kHalvesBackward);
     Dims sizes = t.sizes();
     sizes[-1] /= 2;
     Tensor first = alias(t, sizes, t.strides());
