@@ -12,20 +12,24 @@ import os
 import re
 import sys
 
-FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2"}
+FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "gemma3_text", "phi3", "olmo2", "granite",
+            "smollm3", "starcoder2", "gpt2", "gpt_neox"}
 # Keys that reading a config.json looks at (src/spec/config.cpp and src/spec/configs/).
 KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
         "num_key_value_heads", "head_dim", "vocab_size", "max_position_embeddings", "hidden_act", "hidden_activation",
         "attention_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
-        "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping", "rope_scaling",
+        "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping", "n_embd", "n_layer",
+        "n_head", "n_positions", "n_inner", "activation_function", "use_bias", "use_parallel_residual",
+        "attention_dropout", "residual_dropout", "embedding_dropout", "partial_rotary_factor", "original_max_position_embeddings", "sliding_window_pattern", "rope_scaling",
         "rope_theta", "rms_norm_eps", "torch_dtype"]
 # What describes a network; rotary and norm constants and a source's missing dtype say nothing about its shape.
-SHAPE = KEYS[:19]
+SHAPE = KEYS[:KEYS.index("rope_scaling")]
 # Short names that the rule of short_name does not give.
 NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": "tinyllama-1.1b", "huggyllama/llama-7b": "llama-7b"}
 # Mistral checkpoints whose attention slides; every other one has "sliding_window": null in its config.json.
 SLIDING = {"mistralai/Mistral-7B-v0.1": 4096, "mistralai/Mistral-7B-Instruct-v0.1": 4096,
            "HuggingFaceH4/zephyr-7b-beta": 4096, "mistralai/Ministral-8B-Instruct-2410": 32768}
+STARCODER2_DROPOUT = {"attention_dropout": 0.1, "residual_dropout": 0.1, "embedding_dropout": 0.1}
 # Corrections of the table, each with its reason.
 FIXES = {
     # Its config.json says 32768; the table shows the sliding window.
@@ -36,6 +40,19 @@ FIXES = {
     "google/gemma-7b": {"max_position_embeddings": 8192},
     "google/gemma-7b-it": {"max_position_embeddings": 8192},
     "google/codegemma-7b-it": {"max_position_embeddings": 8192},
+    # Their config.json says so; the table has the numbers of a port, which leaves out the scaling and counts windows
+    # one higher.
+    "microsoft/Phi-3-mini-4k-instruct": {"sliding_window": 2047},
+    "microsoft/Phi-3-medium-4k-instruct": {"sliding_window": 2047},
+    "microsoft/Phi-3-mini-128k-instruct": {"sliding_window": 262144, "original_max_position_embeddings": 4096,
+                                           "rope_scaling": {"type": "longrope"}},
+    "microsoft/Phi-4-mini-reasoning": {"sliding_window": 262144, "original_max_position_embeddings": 4096,
+                                       "partial_rotary_factor": 0.75, "rope_scaling": {"type": "longrope"}},
+    "google/gemma-3-270m": {"sliding_window": 512},
+    "EleutherAI/gpt-neox-20b": {"hidden_act": "gelu_fast"},
+    "bigcode/starcoder2-3b": {"sliding_window": 4096, **STARCODER2_DROPOUT},
+    "bigcode/starcoder2-7b": STARCODER2_DROPOUT,
+    "bigcode/starcoder2-15b": STARCODER2_DROPOUT,
     # Tied in its config.json; the published total counts the head a second time.
     "Qwen/Qwen1.5-0.5B": {"tie_word_embeddings": True},
     "Qwen/Qwen1.5-0.5B-Chat": {"tie_word_embeddings": True},
@@ -43,7 +60,7 @@ FIXES = {
 MIRRORS = ("NousResearch/Llama", "NousResearch/Meta", "unsloth/")  # copies of other makers' models
 # Repositories that hold quantized weights, and aliases that are other networks than their row.
 NOT_ALIAS = re.compile(r"bnb|fp8|awq|gptq|nf4|4bit|v0\.2|starling|zephyr-7b-gemma|zephyr-sft", re.I)
-SUFFIX = re.compile(r"-(instruct|chat|it|base|preview)$")
+SUFFIX = re.compile(r"-(instruct|chat|it|base|preview|deduped)$")
 
 
 def short_name(model_id):
@@ -62,6 +79,10 @@ def stem(name):
 def config_of(row):
     """The row's config with corrections, keys in a fixed order."""
     config = {**row.get("defaults_applied", {}), **row["config"], **FIXES.get(row["id"], {})}
+    if "text_config" in config:  # a model of text and images: its text part
+        config = {**config, **config["text_config"], **row.get("defaults_applied", {}).get("text_config", {})}
+    if config.get("rope_scaling"):  # lists of factors are left out
+        config["rope_scaling"] = {key: value for key, value in config["rope_scaling"].items() if key not in ("long_factor", "short_factor")}
     if config["model_type"] == "mistral":
         config["sliding_window"] = SLIDING.get(row["id"], None)
     return {key: config[key] for key in KEYS if key in config}
@@ -69,6 +90,14 @@ def config_of(row):
 
 def shape_of(config):
     return json.dumps([config.get(key) for key in SHAPE if key not in ("hidden_act", "hidden_activation", "max_position_embeddings")])
+
+
+def hidden_size(config):
+    return config["n_embd"] if config["model_type"] == "gpt2" else config["hidden_size"]
+
+
+def heads(config):
+    return config["n_head"] if config["model_type"] == "gpt2" else config["num_attention_heads"]
 
 
 def full_shape(config):
@@ -81,7 +110,7 @@ def full_shape(config):
     if config["model_type"] == "qwen2":
         filled.update(attention_bias=True, mlp_bias=False)
     if filled.get("head_dim") is None:
-        filled["head_dim"] = 256 if config["model_type"].startswith("gemma") else config["hidden_size"] // config["num_attention_heads"]
+        filled["head_dim"] = 256 if config["model_type"].startswith("gemma") else hidden_size(config) // heads(config)
     if config["model_type"] == "gemma2":
         filled.update(sliding_window=4096, attn_logit_softcapping=50.0, final_logit_softcapping=30.0)
     if config["model_type"] in ("gemma", "gemma2"):
@@ -139,7 +168,10 @@ def main():
                 total = row["params"]["text_total"]
                 if row["id"].startswith("Qwen/Qwen1.5-0.5B"):
                     total -= config["vocab_size"] * config["hidden_size"]
-                file.write(json.dumps({"id": row["id"], "parameters": total, "config": {k: v for k, v in config.items() if k in SHAPE}},
+                config = {k: v for k, v in config.items() if k in SHAPE}
+                if row["model_type"] == "gemma3":
+                    config = {"model_type": "gemma3", "text_config": config, "vision_config": {"model_type": "siglip_vision_model"}}
+                file.write(json.dumps({"id": row["id"], "parameters": total, "config": config},
                                       separators=(",", ":")) + "\n")
     print(f"{len(models)} models from {len(rows)} rows")
 

@@ -12,6 +12,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::assumed_card: return "assumed_card";
         case NoteKind::marketed_size: return "marketed_size";
         case NoteKind::flags_before_job: return "flags_before_job";
+        case NoteKind::text_part_only: return "text_part_only";
         case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
     }
     return "unknown";

@@ -53,6 +53,8 @@ namespace vramfit::engine {
     X(nll_loss_forward, "aten::nll_loss_forward")                           \
     X(nll_loss_backward, "aten::nll_loss_backward")                         \
     X(constant_pad_nd, "aten::constant_pad_nd")                             \
+    X(layer_norm, "aten::native_layer_norm")                                \
+    X(layer_norm_backward, "aten::native_layer_norm_backward")              \
     X(native_dropout, "aten::native_dropout")                               \
     X(native_dropout_backward, "aten::native_dropout_backward")             \
     X(zeros, "aten::zeros")                                                 \

@@ -69,6 +69,7 @@ std::vector<Tensor*> matrices(Network& network) {
         out.push_back(&adapter->b);
     };
     add(network.embed.lora);
+    add(network.positions.lora);
     for (Linear* linear : linears(network)) add(linear->lora);
     return out;
 }
@@ -91,8 +92,8 @@ void add_adapters(const Run& run, Network& network) {
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
     for (const LoraTarget& target : targets) {
-        if (target.module.name == network.embed.name) {
-            adapt(session, network.embed, target);
+        if (target.module.kind == ModuleKind::embedding) {
+            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, target);
             continue;
         }
         const auto found =

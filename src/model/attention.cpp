@@ -54,10 +54,10 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
     return {contiguous(transpose(functional_sdpa(run, q, key, value, mask, arguments), 1, 2)), {}};
 }
 
-Attended attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                const Tensor& position_ids) {
+Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Tensor& k, const Tensor& v,
+                const Tensor& mask, const Tensor& position_ids) {
     switch (run.plan.load.attention) {
-        case AttentionImplementation::eager: return eager_attention(run, q, k, v, mask);
+        case AttentionImplementation::eager: return eager(run, q, k, v, mask);
         case AttentionImplementation::flash_attention_2: return flash_attention_2(run, q, k, v, position_ids);
         case AttentionImplementation::sdpa: break;
     }

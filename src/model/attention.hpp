@@ -12,9 +12,13 @@ struct Attended {
     Tensor weights;  ///< undefined but for eager
 };
 
-/// ALL_ATTENTION_FUNCTIONS[implementation](query, key, value, mask): q -- [B, H, S, D], k, v -- [B, Hk, S, D].
-Attended attend(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
-                const Tensor& position_ids);
+/// A family's eager_attention_forward: q -- [B, H, S, D], k, v -- [B, Hk, S, D].
+using EagerAttention = Attended (*)(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Tensor& mask);
+
+/// ALL_ATTENTION_FUNCTIONS[implementation](query, key, value, mask).
+Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Tensor& k, const Tensor& v,
+                const Tensor& mask, const Tensor& position_ids);
 
 /// repeat_kv: [B, Hk, S, D] to [B, Hk * groups, S, D].
 Tensor repeat_kv(const Tensor& t, std::int64_t groups);

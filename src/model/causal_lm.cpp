@@ -6,7 +6,9 @@
 #include "engine/backward.hpp"
 #include "engine/checkpoint.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/decoder_4_40.hpp"
 #include "model/family.hpp"
@@ -51,17 +53,54 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
     return std::make_shared<KvCache>(network.layers.size());
 }
 
+/// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
+void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
+    const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
+    const auto tables = [&](std::size_t i) { return rotary_tables(network.buffers[i], dtype, inputs.position_ids); };
+    if (!family.rotary_by_type) {
+        inputs.rotary = tables(0);
+        return;
+    }
+    const LayerKinds kinds = layer_kinds(*network.spec);
+    if (kinds.full) inputs.rotary = tables(0);
+    if (kinds.sliding) inputs.sliding_rotary = tables(kinds.full ? 2 : 0);
+}
+
+/// modeling_utils.py warn_if_padding_and_no_attention_mask: pad_token_id in input_ids[:, [-1, 0]].
+void look_for_padding(const Tensor& ids) {
+    Session& session = ids.session();
+    Tensor ends;
+    {
+        const Tensor places = to_device(host_tensor(session, {2}, DType::int64));
+        ends = empty(session, {ids.size(0), 2}, DType::int64, Op::index);
+    }
+    const Tensor equal = compare(Op::eq, ends);
+    const Tensor any = reduce(equal, 3, false, DType::boolean, Op::any);
+}
+
 /// LlamaModel.forward: the last hidden state.
 Tensor decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                const Place& place) {
-    const Tensor embedded = embed(network, batch.input_ids);
+    const Family& family = family_of(run.spec.model_type);
+    if (family.looks_for_padding && run.spec.pad_token_id && !batch.attention_mask.defined())
+        look_for_padding(batch.input_ids);
+    Tensor embedded = embed(network, batch.input_ids);
+    if (family.multiplies_embedding) embedded = mul(embedded, 1.0);  // GraniteModel
     LayerInputs inputs;
     inputs.position_ids = positions(run.session, batch.input_ids.size(1));
     inputs.cache = cache;
+    Tensor hidden = embedded, position_embeds;
+    if (network.positions.rows > 0) {  // GPT2Model
+        position_embeds = forward(network.positions, inputs.position_ids);
+        hidden = add(embedded, position_embeds);
+    }
     inputs.masks = make_masks(run, network, embedded, batch, cache ? Tensor() : inputs.position_ids);
-    update_frequencies(network, inputs.position_ids);
-    inputs.rotary = rotary_tables(network.buffers[0], embedded, inputs.position_ids);
-    return run_layers(run, network, embedded, inputs, place);
+    hidden = dropout(hidden, run.spec.embedding_dropout);
+    if (family.rotate) {
+        update_frequencies(network, inputs.position_ids);
+        make_tables(family, network, hidden.dtype(), inputs);
+    }
+    return run_layers(run, network, std::move(hidden), inputs, place);
 }
 
 }  // namespace

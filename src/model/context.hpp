@@ -21,7 +21,8 @@ struct Masks {
 
 /// Shared by all layers of one forward pass.
 struct LayerInputs {
-    Rotary rotary;  ///< empty where each layer makes its own (transformers before 4.45)
+    Rotary rotary;          ///< empty where each layer makes its own (transformers before 4.45)
+    Rotary sliding_rotary;  ///< gemma3: of the layers that slide
     Masks masks;
     Tensor position_ids;
     KvCachePointer cache;              ///< past_key_values; null without a cache

@@ -1,13 +1,11 @@
 // Llama's attention and decoder layer, and Gemma 2's layer with four norms.
 #include "model/decoder_layer.hpp"
 
+#include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
-#include "model/attention.hpp"
 #include "model/decoder_4_40.hpp"
-#include "model/mlp.hpp"
 #include "model/modules.hpp"
-#include "model/rotary.hpp"
 
 namespace vramfit::model {
 
@@ -24,20 +22,29 @@ Tensor heads_first(const Run& run, const Family& family, const Norm* norm, const
 
 }  // namespace
 
+Projected separate_projections(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden) {
+    const Tensor q = heads_first(run, family, &layer.q_norm, forward(layer.q, hidden));
+    const Tensor k = heads_first(run, family, &layer.k_norm, forward(layer.k, hidden));
+    const Tensor v = heads_first(run, family, nullptr, forward(layer.v, hidden));
+    return {q, k, v, {}};
+}
+
 // transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py,
 // models/gemma2/...
 Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                         const LayerInputs& inputs) {
     if (run.stack.layers_make_rotary_tables()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
-    Tensor q = heads_first(run, family, &layer.q_norm, forward(layer.q, hidden));
-    Tensor k = heads_first(run, family, &layer.k_norm, forward(layer.k, hidden));
-    Tensor v = heads_first(run, family, nullptr, forward(layer.v, hidden));
-    apply_rotary(q, k, inputs.rotary);
+    auto [q, k, v, whole] = family.project(run, family, layer, hidden);
+    const bool slides = layer.attention == LayerAttention::sliding;
+    if (family.rotate && layer.turns)
+        family.rotate(q, k, family.rotary_by_type && slides ? inputs.sliding_rotary : inputs.rotary);
     if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
-    const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
-    auto [out, weights] = attend(run, q, k, v, mask, inputs.position_ids);
+    const Tensor& mask = slides ? inputs.masks.sliding : inputs.masks.full;
+    auto [out, weights] = attend(run, family.eager, q, k, v, mask, inputs.position_ids);
     out = reshape(out, {out.size(0), out.size(1), -1});
-    return {forward(layer.o, out), weights};
+    out = forward(layer.o, out);
+    if (family.attention_drops) out = dropout(out, run.spec.residual_dropout);
+    return {out, weights};
 }
 
 // models/llama/modeling_llama.py LlamaDecoderLayer.forward; the same in mistral, qwen2, qwen3 and gemma.
@@ -50,7 +57,7 @@ Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& 
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = family.norm(layer.post_attention_norm, hidden);
-    hidden = gated_mlp(run, layer, hidden);
+    hidden = family.mlp(run, layer, hidden);
     return add(residual, hidden);
 }
 
@@ -65,9 +72,17 @@ Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer&
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = family.norm(layer.pre_feedforward_norm, hidden);
-    hidden = gated_mlp(run, layer, hidden);
+    hidden = family.mlp(run, layer, hidden);
     hidden = family.norm(layer.post_feedforward_norm, hidden);
     return add(residual, hidden);
+}
+
+// models/gemma2/modeling_gemma2.py Gemma2ForCausalLM.forward.
+Tensor cap_logits(const Run& run, Tensor logits) {
+    if (!run.spec.final_logit_softcapping) return logits;
+    logits = div(logits, *run.spec.final_logit_softcapping);
+    logits = tanh(logits);
+    return mul(logits, *run.spec.final_logit_softcapping);
 }
 
 }  // namespace vramfit::model

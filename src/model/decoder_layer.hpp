@@ -19,4 +19,7 @@ Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& 
 Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                        const LayerInputs& inputs);
 
+/// final_logit_softcapping of Gemma 2 and 3.
+Tensor cap_logits(const Run& run, Tensor logits);
+
 }  // namespace vramfit::model

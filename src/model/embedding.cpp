@@ -17,9 +17,13 @@ Tensor base_forward(const Embedding& layer, const Tensor& ids) {
     return engine::mul(out, scale);
 }
 
+Tensor forward(const Embedding& layer, const Tensor& ids) {
+    return layer.lora ? lora_embedding(layer, ids) : base_forward(layer, ids);
+}
+
 Tensor embed(const Network& network, const Tensor& ids) {
     const Embedding& layer = network.embed;
-    const Tensor out = layer.lora ? lora_embedding(layer, ids) : base_forward(layer, ids);
+    const Tensor out = forward(layer, ids);
     // transformers modeling_utils.py enable_input_require_grads: output.requires_grad_(True).
     if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))
         out.set_requires_grad(true);

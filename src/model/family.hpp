@@ -4,9 +4,23 @@
 #include <span>
 #include <string_view>
 
+#include "model/attention.hpp"
 #include "model/context.hpp"
+#include "model/mlp.hpp"
+#include "model/rotary.hpp"
 
 namespace vramfit::model {
+
+struct Family;
+
+/// Queries, keys and values -- [B, heads, S, D] each, before positions turn them.
+struct Projected {
+    Tensor q, k, v;
+    Tensor whole;  ///< what they are views of, where the library has a name for it
+};
+
+/// q_proj, k_proj and v_proj; norms on the heads' vectors, where there are some, come before the transpose.
+Projected separate_projections(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden);
 
 /// transformers 4.40: what a layer's rotary embedding keeps.
 enum class OldRotary : std::uint8_t {
@@ -18,13 +32,25 @@ enum class OldRotary : std::uint8_t {
 /// One family of decoders.
 struct Family {
     std::string_view model_type;
-    /// The root-mean-square norm that all of its layers use.
+    /// The norm that all of its layers use.
     Tensor (*norm)(const Norm& norm, const Tensor& hidden);
     /// DecoderLayer.forward: hidden -- [B, S, H].
     Tensor (*layer)(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                     const LayerInputs& inputs);
-    bool scales_embedding = false;  ///< the embedding times the root of the hidden size
-    bool one_mask = false;          ///< with a window there is no full mask
+    Projected (*project)(const Run& run, const Family& family, const DecoderLayer& layer,
+                         const Tensor& hidden) = separate_projections;
+    /// Turns queries and keys by their positions; null: positions are learned.
+    void (*rotate)(Tensor& q, Tensor& k, const Rotary& rotary) = apply_rotary;
+    EagerAttention eager = eager_attention;
+    Tensor (*mlp)(const Run& run, const DecoderLayer& layer, const Tensor& x) = gated_mlp;
+    bool attention_drops = false;       ///< dropout behind the output projection, inside of the attention
+    bool multiplies_embedding = false;  ///< the embedding times a number
+    bool rotary_by_type = false;        ///< layers that slide have frequencies of their own
+    bool float32_rotary = false;        ///< cos and sin are not cast to the hidden states' dtype
+    bool looks_for_padding = false;     ///< the model asks whether rows without a mask hold padding
+    bool counts_all_labels = false;     ///< Trainer does not know that the loss shifts them
+    bool scales_embedding = false;      ///< the embedding times the root of the hidden size
+    bool one_mask = false;              ///< with a window there is no full mask
     OldRotary old_rotary = OldRotary::frequencies;
     bool converts_masks = false;  ///< transformers 4.40: masks of modeling_attn_mask_utils.py
     /// Between the head's result and the loss; may be null.

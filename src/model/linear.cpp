@@ -1,13 +1,30 @@
 // Linear layers: plain, quantized, adapted.
+#include "engine/autocast.hpp"
 #include "engine/ops/matmul.hpp"
+#include "engine/ops/view.hpp"
 #include "model/adapters.hpp"
 #include "model/modules.hpp"
 #include "model/quantized.hpp"
 
 namespace vramfit::model {
 
+namespace {
+
+// transformers 5.17 pytorch_utils.py Conv1D.forward; under autocast the last argument is cast first.
+Tensor conv1d(const Linear& layer, const Tensor& x) {
+    const Tensor flat = engine::view(x, {-1, x.size(-1)});
+    const Tensor weight = engine::autocast_to_lower(layer.weight);
+    const Tensor input = engine::autocast_to_lower(flat);
+    const Tensor bias = engine::autocast_to_lower(layer.bias);
+    const Tensor out = engine::addmm(bias, input, weight);
+    return engine::view(out, {x.size(0), x.size(1), layer.out});
+}
+
+}  // namespace
+
 Tensor base_forward(const Linear& layer, const Tensor& x) {
     if (layer.quantized) return linear_4bit(layer, x);
+    if (layer.is_conv1d) return conv1d(layer, x);
     return engine::linear(x, layer.weight, layer.bias);
 }
 

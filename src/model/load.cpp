@@ -27,6 +27,14 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
     const Tensor block = empty(run.session, {total / 2}, DType::float16, Op::loader);
 }
 
+/// How many sets of frequencies the network has, each with its original.
+int rotary_embeddings(const ModelSpec& spec) {
+    const Family& family = family_of(spec.model_type);
+    if (!family.rotate) return 0;
+    const LayerKinds kinds = layer_kinds(spec);
+    return family.rotary_by_type && kinds.full && kinds.sliding ? 2 : 1;
+}
+
 void refuse_unsupported(const LoadPlan& plan) {
     if (!plan.on_device && !plan.quantization)
         throw Error(ErrorKind::unsupported, "load.device_map", "loading in host memory is not supported yet",
@@ -51,8 +59,8 @@ Network load_sorted(const Run& run) {
     if (network.tied) network.head.weight = network.embed.weight;
     if (family_of(run.spec.model_type).scales_embedding)
         network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype
-    for (int i = 0; i < 2; ++i)
-        network.buffers.push_back(empty(session, {run.spec.head_dim / 2}, DType::float32, Op::loader));
+    for (int i = 0; i < 2 * rotary_embeddings(run.spec); ++i)
+        network.buffers.push_back(empty(session, {(run.spec.rotary_dim() + 1) / 2}, DType::float32, Op::loader));
     return network;
 }
 

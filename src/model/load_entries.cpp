@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "engine/ops/view.hpp"
 #include "model/quantized.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -79,6 +80,8 @@ void load_entry(const Run& run, Network& network, const Entry& entry) {
         return;
     }
     label(value, Category::temporaries);
+    // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize.convert: Conv1D's weight is turned first.
+    if (entry.packed->is_conv1d) value = transpose2d(value);
     entry.packed->quantized = quantize_4bit(value, *run.plan.load.quantization, network.dynamic_code);
 }
 

@@ -1,7 +1,9 @@
-// transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaMLP.forward.
+// transformers 4.40 to 5.17 models/*/modeling_*.py XMLP.forward, and activations.py.
 #include "model/mlp.hpp"
 
+#include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/split.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::model {
@@ -10,11 +12,44 @@ using namespace engine;
 
 namespace {
 
+// NewGELUActivation.forward: 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); the cube is a pow like the
+// square.
+Tensor new_gelu(const Tensor& x) {
+    const Tensor half = mul(x, 0.5);
+    Tensor inner;
+    {
+        const Tensor cubic = mul(square(x), 0.044715);
+        inner = add(x, cubic);
+    }
+    inner = mul(inner, 0.79788);
+    inner = tanh(inner);
+    inner = add(inner, 1.0);
+    return mul(half, inner);
+}
+
+// FastGELUActivation.forward: 0.5 * x * (1 + tanh(x * 0.79788 * (1 + 0.044715 * x * x))).
+Tensor fast_gelu(const Tensor& x) {
+    const Tensor half = mul(x, 0.5);
+    Tensor inner;
+    {
+        const Tensor scaled = mul(x, 0.79788);
+        Tensor cubic = mul(x, 0.044715);
+        cubic = mul(cubic, x);
+        cubic = add(cubic, 1.0);
+        inner = mul(scaled, cubic);
+    }
+    inner = tanh(inner);
+    inner = add(inner, 1.0);
+    return mul(half, inner);
+}
+
 Tensor activate(const ModelSpec& spec, const Tensor& t) {
     switch (spec.hidden_act) {
         case Activation::silu: return silu(t);
         case Activation::gelu:
         case Activation::gelu_tanh: return gelu(t);
+        case Activation::gelu_new: return new_gelu(t);
+        case Activation::gelu_fast: return fast_gelu(t);
         case Activation::relu: return relu(t);
     }
     return {};
@@ -22,6 +57,7 @@ Tensor activate(const ModelSpec& spec, const Tensor& t) {
 
 }  // namespace
 
+// models/llama/modeling_llama.py LlamaMLP.
 Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     Tensor product = forward(layer.gate, x);
     product = activate(run.spec, product);
@@ -30,6 +66,26 @@ Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
         product = mul(product, up);
     }
     return forward(layer.down, product);
+}
+
+// models/phi3/modeling_phi3.py Phi3MLP: the product takes the name of one half, whose storage the other half holds.
+Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    Tensor up = forward(layer.gate_up, x);
+    const std::vector<Tensor> halves = chunk(up, 2, -1);
+    up = mul(halves[1], activate(run.spec, halves[0]));
+    return forward(layer.down, up);
+}
+
+// models/gpt_neox/modeling_gpt_neox.py GPTNeoXMLP.
+Tensor plain_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    Tensor hidden = forward(layer.up, x);
+    hidden = activate(run.spec, hidden);
+    return forward(layer.down, hidden);
+}
+
+// models/gpt2/modeling_gpt2.py GPT2MLP, models/starcoder2/modeling_starcoder2.py Starcoder2MLP.
+Tensor dropped_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    return dropout(plain_mlp(run, layer, x), run.spec.residual_dropout);
 }
 
 }  // namespace vramfit::model

@@ -12,6 +12,8 @@ Tensor base_forward(const Linear& layer, const Tensor& x);
 
 /// The token embedding without its adapter, scaled where the family says so.
 Tensor base_forward(const Embedding& layer, const Tensor& ids);
+/// A table with its adapter.
+Tensor forward(const Embedding& layer, const Tensor& ids);
 /// Token embedding with its adapter and the hook of enable_input_require_grads.
 Tensor embed(const Network& network, const Tensor& ids);
 
@@ -19,5 +21,9 @@ Tensor embed(const Network& network, const Tensor& ids);
 Tensor llama_norm(const Norm& norm, const Tensor& hidden);
 /// GemmaRMSNorm: everything in float32, cast at the end.
 Tensor gemma_norm(const Norm& norm, const Tensor& hidden);
+/// Olmo2RMSNorm: the weight multiplied in float32.
+Tensor olmo2_norm(const Norm& norm, const Tensor& hidden);
+/// nn.LayerNorm.
+Tensor layer_norm(const Norm& norm, const Tensor& hidden);
 
 }  // namespace vramfit::model

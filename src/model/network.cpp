@@ -39,19 +39,19 @@ void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
 /// Collects the parameters that exist.
 class Collector {
   public:
-    void add(std::string name, Tensor& t, bool norm_or_bias, bool embedding = false) {
-        if (t.defined()) out_.push_back({std::move(name), &t, norm_or_bias, embedding});
+    void add(std::string name, Tensor& t, bool layer_norm = false, bool embedding = false) {
+        if (t.defined()) out_.push_back({std::move(name), &t, layer_norm, embedding});
     }
     void add(Norm& n) {
-        add(n.name + ".weight", n.weight, true);
-        add(n.name + ".bias", n.bias, true);
+        add(n.name + ".weight", n.weight, n.has_bias);
+        add(n.name + ".bias", n.bias, n.has_bias);
     }
     void add(Linear& l) {
-        add(l.name + ".weight", l.weight, false);
-        add(l.name + ".bias", l.bias, true);
+        add(l.name + ".weight", l.weight);
+        add(l.name + ".bias", l.bias);
         if (!l.lora) return;
-        add(l.name + ".lora_A.default.weight", l.lora->a, false);
-        add(l.name + ".lora_B.default.weight", l.lora->b, false);
+        add(l.name + ".lora_A.default.weight", l.lora->a);
+        add(l.name + ".lora_B.default.weight", l.lora->b);
     }
     std::vector<NamedParameter> take() { return std::move(out_); }
 
@@ -88,6 +88,13 @@ Norm* norm_at(DecoderLayer& layer, ModulePart part) {
     }
 }
 
+LayerKinds layer_kinds(const ModelSpec& spec) {
+    LayerKinds kinds;
+    for (const LayerAttention type : spec.layer_types)
+        (type == LayerAttention::sliding ? kinds.sliding : kinds.full) = true;
+    return kinds;
+}
+
 Network make_network(const ModelSpec& spec) {
     Network n;
     n.spec = &spec;
@@ -95,6 +102,7 @@ Network make_network(const ModelSpec& spec) {
     for (std::size_t i = 0; i < n.layers.size(); ++i) {
         n.layers[i].index = static_cast<std::int16_t>(i);
         if (!spec.layer_types.empty()) n.layers[i].attention = spec.layer_types[i];
+        if (!spec.no_rope_layers.empty()) n.layers[i].turns = spec.no_rope_layers[i] != 0;
     }
     for (const NamedModule& module : modules_of(spec)) {
         if (module.layer >= 0) add_to_layer(n.layers[static_cast<std::size_t>(module.layer)], module);
@@ -112,8 +120,8 @@ namespace {
 void collect(Collector& c, Embedding& embedding) {
     c.add(embedding.name + ".weight", embedding.weight, false, true);
     if (!embedding.lora) return;
-    c.add(embedding.name + ".lora_embedding_A", embedding.lora->a, false);
-    c.add(embedding.name + ".lora_embedding_B", embedding.lora->b, false);
+    c.add(embedding.name + ".lora_embedding_A", embedding.lora->a);
+    c.add(embedding.name + ".lora_embedding_B", embedding.lora->b);
 }
 
 }  // namespace

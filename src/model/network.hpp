@@ -76,6 +76,7 @@ struct Norm {
 struct DecoderLayer {
     std::int16_t index = 0;
     LayerAttention attention = LayerAttention::full;
+    bool turns = true;              ///< smollm3: some layers use no rotary embedding
     std::vector<ModulePart> order;  ///< of registration
     Linear q, k, v, o;
     Linear qkv;           ///< q, k and v in one
@@ -117,12 +118,19 @@ struct Network {
     Checkpointing checkpointing = Checkpointing::off;
 };
 
+/// Which kinds of layers a network has.
+struct LayerKinds {
+    bool full = false;
+    bool sliding = false;
+};
+LayerKinds layer_kinds(const ModelSpec& spec);
+
 /// A parameter of the network with its name in the state dict.
 struct NamedParameter {
     std::string name;
     Tensor* tensor = nullptr;
-    bool norm_or_bias = false;  ///< Trainer's no-decay group
-    bool embedding = false;     ///< weight of an nn.Embedding
+    bool layer_norm = false;  ///< inside an nn.LayerNorm
+    bool embedding = false;   ///< weight of an nn.Embedding
 };
 
 /// model.named_parameters(): in the order of registration, a shared parameter once. Quantized weights are not in it.

@@ -1,5 +1,6 @@
-// The root-mean-square norms of transformers' models.
+// The norms of transformers' models.
 #include "engine/ops/copy.hpp"
+#include "engine/ops/layer_norm.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "model/modules.hpp"
@@ -39,5 +40,20 @@ Tensor gemma_norm(const Norm& norm, const Tensor& input) {
     }
     return to(output, input.dtype());
 }
+
+// transformers 5.17 models/olmo2/modeling_olmo2.py Olmo2RMSNorm.forward.
+Tensor olmo2_norm(const Norm& norm, const Tensor& input) {
+    Tensor hidden = to(input, DType::float32);
+    Tensor variance = square(hidden);
+    variance = mean_last(variance);
+    Tensor scale = add(variance, 1e-6);
+    scale = rsqrt(scale);
+    hidden = mul(hidden, scale);
+    scale.reset();
+    const Tensor product = mul(norm.weight, hidden);
+    return to(product, input.dtype());
+}
+
+Tensor layer_norm(const Norm& norm, const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); }
 
 }  // namespace vramfit::model

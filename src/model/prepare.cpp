@@ -18,10 +18,12 @@ void cast_in_place(const Tensor& t, DType dtype) {
     label(t, category);
 }
 
-bool is_norm(const NamedParameter& p) { return p.name.find("norm") != std::string::npos; }
+bool is_norm(const NamedParameter& p) { return p.layer_norm || p.name.find("norm") != std::string::npos; }
 
 bool is_head_or_embedding(const NamedParameter& p) {
-    return p.name.find("lm_head") != std::string::npos || p.name.find("embed_tokens") != std::string::npos;
+    for (const char* word : {"lm_head", "embed_tokens", "wte", "wpe"})
+        if (p.name.find(word) != std::string::npos) return true;
+    return false;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -31,6 +32,20 @@ Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
     return add(straight, turned);
 }
 
+/// x[..., :turned] and x[..., turned:].
+struct Halves {
+    Tensor turned, passed;
+};
+
+Halves halves(const Tensor& x, std::int64_t turned) {
+    return {last_places(x, 0, turned), last_places(x, turned, x.size(-1))};
+}
+
+Tensor join(const Tensor& turned, const Tensor& passed) {
+    const Tensor parts[2] = {turned, passed};
+    return cat(parts, -1);
+}
+
 /// _compute_dynamic_ntk_parameters with the length as a tensor.
 Tensor dynamic_frequencies(const Tensor& length, std::int64_t count) {
     Session& session = length.session();
@@ -51,14 +66,47 @@ Tensor dynamic_frequencies(const Tensor& length, std::int64_t count) {
     return mul(inverse, 1.0);
 }
 
+/// _compute_longrope_parameters.
+Tensor long_frequencies(Session& session, std::int64_t count) {
+    const Tensor factors = to_device(host_tensor(session, {count}, DType::float32));
+    Tensor exponents = arange(session, count);
+    exponents = to(exponents, DType::float32);
+    exponents = div(exponents, 1);
+    Tensor scaled;
+    {
+        const Tensor powers = pointwise_result(exponents, DType::float32, Op::pow);
+        { const Tensor base = empty(session, {}, DType::float64, Op::scalar_tensor); }
+        scaled = mul(factors, powers);
+    }
+    const Tensor inverse = reciprocal(scaled);
+    return mul(inverse, 1.0);
+}
+
+/// longrope_frequency_update: made anew in each pass beyond the original length, else the original ones.
+void choose_long_frequencies(const Network& network, const Tensor& position_ids) {
+    const ModelSpec& spec = *network.spec;
+    if (spec.original_max_position_embeddings == 0)
+        throw Error(ErrorKind::unsupported, "model.rope_scaling",
+                    "rotary embeddings of type longrope are not supported in this family",
+                    "supported: linear, dynamic, yarn, llama3");
+    Session& session = position_ids.session();
+    const GradMode no_grad(session, false);
+    Tensor length = reduce(position_ids, 3, false, DType::int64, Op::max);
+    length = add(length, 1);
+    { const Tensor grown = compare(Op::gt, length); }
+    const bool is_long = position_ids.size(-1) > spec.original_max_position_embeddings;
+    if (session.decide("long rotary frequencies", is_long))
+        network.buffers[0] = long_frequencies(session, spec.rotary_dim() / 2);
+    else
+        network.buffers[0] = network.buffers[1];
+}
+
 }  // namespace
 
 // transformers 5.17 modeling_rope_utils.py dynamic_frequency_update; the host asks the device about the length.
 void update_frequencies(const Network& network, const Tensor& position_ids) {
     const ModelSpec& spec = *network.spec;
-    if (spec.rope_type == "longrope")
-        throw Error(ErrorKind::unsupported, "model.rope_scaling",
-                    "rotary embeddings of type longrope are not supported", "supported: linear, dynamic, yarn, llama3");
+    if (spec.rope_type == "longrope") return choose_long_frequencies(network, position_ids);
     if (spec.rope_type != "dynamic") return;
     Session& session = position_ids.session();
     const GradMode no_grad(session, false);
@@ -68,7 +116,7 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
     const std::int64_t positions = position_ids.size(-1);
     const std::int64_t before = std::max(network.rotary_positions, spec.max_position_embeddings);
     if (session.decide("rotary frequencies grow", positions > before)) {
-        network.buffers[0] = dynamic_frequencies(length, spec.head_dim / 2);
+        network.buffers[0] = dynamic_frequencies(length, spec.rotary_dim() / 2);
         network.rotary_length = length;
         network.rotary_positions = positions;
     }
@@ -80,8 +128,8 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
     network.rotary_positions = 0;
 }
 
-Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids) {
-    Session& session = x.session();
+Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids) {
+    Session& session = position_ids.session();
     const GradMode no_grad(session, false);
     const std::int64_t batch = position_ids.size(0);
     const Tensor frequencies = expand(unsqueeze(unsqueeze(inv_freq, 0), 2), {batch, inv_freq.size(0), 1});
@@ -94,8 +142,8 @@ Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& posi
     cosine = mul(cosine, 1.0);
     Tensor sine = sin(emb);
     sine = mul(sine, 1.0);
-    const Tensor cosine_cast = to(cosine, x.dtype());
-    const Tensor sine_cast = to(sine, x.dtype());
+    const Tensor cosine_cast = to(cosine, dtype);
+    const Tensor sine_cast = to(sine, dtype);
     return {cosine_cast, sine_cast};
 }
 
@@ -104,6 +152,44 @@ void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary) {
     const Tensor sin = unsqueeze(rotary.sin, 1);
     const Tensor q_embed = rotate(q, cos, sin);
     const Tensor k_embed = rotate(k, cos, sin);
+    q = q_embed;
+    k = k_embed;
+}
+
+// models/olmo2/modeling_olmo2.py apply_rotary_pos_emb.
+void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    const Tensor q_embed = rotate(q, cos, sin);
+    const Tensor k_embed = rotate(k, cos, sin);
+    const Tensor q_cast = to(q_embed, q.dtype());
+    const Tensor k_cast = to(k_embed, k.dtype());
+    q = q_cast;
+    k = k_cast;
+}
+
+// models/phi3/modeling_phi3.py apply_rotary_pos_emb.
+void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    const Halves queries = halves(q, cos.size(-1));
+    const Halves keys = halves(k, cos.size(-1));
+    const Tensor q_embed = join(rotate(queries.turned, cos, sin), queries.passed);
+    const Tensor k_embed = join(rotate(keys.turned, cos, sin), keys.passed);
+    q = q_embed;
+    k = k_embed;
+}
+
+// models/gpt_neox/modeling_gpt_neox.py apply_rotary_pos_emb.
+void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    const Halves queries = halves(q, cos.size(-1));
+    const Halves keys = halves(k, cos.size(-1));
+    Tensor q_embed = rotate(queries.turned, cos, sin);
+    Tensor k_embed = rotate(keys.turned, cos, sin);
+    q_embed = join(q_embed, queries.passed);
+    k_embed = join(k_embed, keys.passed);
     q = q_embed;
     k = k_embed;
 }

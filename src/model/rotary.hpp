@@ -5,13 +5,18 @@
 
 namespace vramfit::model {
 
-/// LlamaRotaryEmbedding.forward: cos and sin in x's dtype. position_ids -- [1 or B, S].
-Rotary rotary_tables(const Tensor& inv_freq, const Tensor& x, const Tensor& position_ids);
+/// LlamaRotaryEmbedding.forward: cos and sin in a dtype. position_ids -- [1 or B, S].
+Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids);
 
 /// dynamic_rope_update: frequencies of types that follow the length are made anew when it grows.
 void update_frequencies(const Network& network, const Tensor& position_ids);
 
 /// apply_rotary_pos_emb: q -- [B, H, S, D], k -- [B, Hk, S, D]; both are rebound.
 void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary);
+/// The same, in the tables' dtype and cast back (olmo2).
+void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary);
+/// Turns the first places of each vector, as many as the tables have: phi3's and gpt_neox's way.
+void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary);
+void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary);
 
 }  // namespace vramfit::model

@@ -1,13 +1,22 @@
 // The list of refusals.
 #include "model/supported.hpp"
 
+#include <fmt/format.h>
+
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 
 namespace vramfit::model {
 
 void refuse_unsupported(const Run& run) {
     std::vector<Problem> problems;
     const TrainPlan& plan = run.plan;
+    const Version exact_since = family_exact_since(run.spec.model_type);
+    if (run.stack.transformers < exact_since)
+        problems.push_back({"model.model_type",
+                            fmt::format("{} is not supported with transformers {}", run.spec.model_type,
+                                        text_of(run.stack.transformers)),
+                            fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
     if (plan.training.use_liger_kernel)
         problems.push_back({"training.use_liger_kernel", "Liger's kernels are not supported yet", "leave it out"});
     if (plan.loop.kind == LoopKind::dpo || (plan.loop.kind == LoopKind::sft && !run.stack.sft_prepares_model()))

@@ -6,6 +6,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/batch.hpp"
+#include "model/family.hpp"
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
 #include "model/trainer_parts.hpp"
@@ -17,10 +18,11 @@ using namespace engine;
 namespace {
 
 /// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first.
-Tensor count_items(const std::vector<Batch>& batches) {
+Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
+    const std::int64_t first = family_of(run.spec.model_type).counts_all_labels ? 0 : 1;
     Tensor total;
     for (const Batch& batch : batches) {
-        const Tensor labels = slice(batch.labels, -1, 1, batch.labels.size(-1));
+        const Tensor labels = slice(batch.labels, -1, first, batch.labels.size(-1));
         const Tensor count = sum_all(compare(Op::ne, labels));
         total = total.defined() ? add(total, count) : add(count, 0);
     }
@@ -52,7 +54,7 @@ void run_epoch(Trainer& trainer) {
         {
             std::vector<Batch> next;
             for (int i = 0; i < micros; ++i) next.push_back(fetch_batch(trainer.run));
-            Tensor count = count_items(next);
+            Tensor count = count_items(trainer.run, next);
             batches = std::move(next);
             items = std::move(count);
         }

@@ -54,6 +54,7 @@ void read_rope(ObjectReader& config, ModelSpec& model) {
     const auto type = rope->text(key, Null::absent);
     if (!type) return;
     model.rope_type = *type;
+    if (model.model_type == "phi3" && *type == "su") return;  // longrope's older name
     if (std::find(std::begin(kRopeTypes), std::end(kRopeTypes), *type) != std::end(kRopeTypes)) return;
     config.problems().unsupported(
         rope->path(key), fmt::format("rotary embeddings of type '{}' are not supported", *type),
@@ -107,10 +108,11 @@ void check_heads(const ObjectReader& config, const ConfigFamily& family, ModelSp
         problems.invalid(config.path("num_key_value_heads"),
                          fmt::format("{} does not divide {} attention heads", model.num_key_value_heads, heads));
     }
-    if (divides && model.head_dim % 2 != 0) {
-        problems.invalid(config.path("head_dim"),
-                         fmt::format("{} is odd; rotary embeddings turn pairs", model.head_dim));
-    }
+    const std::int64_t turned = model.rotary_dim();
+    if (!divides || family.names.rotary.empty()) return;
+    if (turned % 2 != 0)
+        problems.invalid(config.path("head_dim"), fmt::format("{} is odd; rotary embeddings turn pairs", turned));
+    if (turned == 0) problems.invalid(config.path("head_dim"), "nothing is left for rotary embeddings to turn");
 }
 
 void check_windows(const ObjectReader& config, const ModelSpec& model, Problems& problems) {
@@ -146,6 +148,24 @@ bool check_kind(const ObjectReader& config, Problems& problems) {
     return true;
 }
 
+// Gemma3Config: the text part, as Gemma3ForCausalLM loads it. What stands beside it counts where it says nothing.
+std::optional<ModelSpec> read_text_part(const JsonValue& config, const std::string& path, Problems& problems) {
+    JsonValue text = *config.find("text_config");
+    if (!text.find("model_type")) text.put("model_type", JsonValue::of("gemma3_text"));
+    for (const char* key : {"dtype", "torch_dtype", "tie_word_embeddings", "quantization_config"})
+        if (const JsonValue* value = config.find(key); value && !text.find(key)) text.put(key, *value);
+    std::optional<ModelSpec> model = read_model(text, path + "/text_config", problems);
+    if (model) model->is_text_part = true;
+    return model;
+}
+
+bool has_text_part(const JsonValue& config) {
+    const JsonValue* type = config.find("model_type");
+    const JsonValue* text = config.find("text_config");
+    return type && type->kind == JsonValue::Kind::text && type->text == "gemma3" && text &&
+           text->kind == JsonValue::Kind::object;
+}
+
 const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
     const JsonValue* type = config.value("model_type");
     const std::string supported = fmt::format("supported: {}", fmt::join(model_families(), ", "));
@@ -166,6 +186,7 @@ const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
 }  // namespace
 
 std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& path, Problems& problems) {
+    if (value.kind == JsonValue::Kind::object && has_text_part(value)) return read_text_part(value, path, problems);
     Problems own(problems.file());
     ObjectReader config(value, path, own);
     std::optional<ModelSpec> read;

@@ -33,15 +33,14 @@ void read_attention_bias(ObjectReader& config, ModelSpec& model) {
 void read_activation(ObjectReader& config, ModelSpec& model, std::string_view key) {
     // transformers 5.17.0, activations.py, ACT2CLS; the second list has functions made of several operators or not
     // seen in a decoder of these families.
-    static constexpr Named<Activation> known[] = {{"silu", Activation::silu},
-                                                  {"swish", Activation::silu},
-                                                  {"gelu", Activation::gelu},
-                                                  {"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                                  {"relu", Activation::relu}};
+    static constexpr Named<Activation> known[] = {
+        {"silu", Activation::silu},         {"swish", Activation::silu},
+        {"gelu", Activation::gelu},         {"gelu_pytorch_tanh", Activation::gelu_tanh},
+        {"gelu_new", Activation::gelu_new}, {"gelu_fast", Activation::gelu_fast},
+        {"relu", Activation::relu}};
     static constexpr std::string_view others[] = {
-        "gelu_10", "gelu_accurate", "gelu_fast", "gelu_new", "gelu_python", "gelu_python_tanh",
-        "laplace", "leaky_relu",    "linear",    "mish",     "quick_gelu",  "relu2",
-        "relu6",   "sigmoid",       "tanh",      "prelu",    "xielu"};
+        "gelu_10",    "gelu_accurate", "gelu_python", "gelu_python_tanh", "laplace", "leaky_relu", "linear", "mish",
+        "quick_gelu", "relu2",         "relu6",       "sigmoid",          "tanh",    "prelu",      "xielu"};
     const auto word = config.text(key);
     if (!word) return;
     std::vector<std::string_view> names;
@@ -59,6 +58,28 @@ void read_activation(ObjectReader& config, ModelSpec& model, std::string_view ke
         config.problems().invalid(config.path(key), fmt::format("unknown activation '{}'", *word),
                                   did_you_mean(*word, names, fmt::format("supported: {}", fmt::join(names, ", "))));
     }
+}
+
+void read_window_of_all(ObjectReader& config, ModelSpec& model) {
+    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
+    model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), attention);
+}
+
+void read_softcaps(ObjectReader& config, ModelSpec& model) {
+    constexpr std::string_view kAttention = "attn_logit_softcapping";
+    constexpr std::string_view kFinal = "final_logit_softcapping";
+    if (config.has(kAttention)) model.attn_logit_softcapping = config.real(kAttention, {}, Null::absent);
+    if (config.has(kFinal)) model.final_logit_softcapping = config.real(kFinal, {}, Null::absent);
+}
+
+// modeling_rope_utils.py convert_rope_params_to_dict: what the rotary parameters say goes before the key.
+void read_partial_rotary(ObjectReader& config, ModelSpec& model, std::string_view key) {
+    constexpr RealRange kPart = {.low = 0, .high = 1};
+    ObjectReader::set(model.partial_rotary_factor, config.real(key, kPart));
+    for (const char* parameters : {"rope_parameters", "rope_scaling"})
+        if (auto rope = config.object(parameters, Null::absent))
+            ObjectReader::set(model.partial_rotary_factor, rope->real("partial_rotary_factor", kPart));
 }
 
 std::optional<std::vector<LayerAttention>> read_layer_types(ObjectReader& config, const ModelSpec& model) {

@@ -30,6 +30,13 @@ void gated_mlp(const ModelSpec& m, LayerModules& layer) {
     layer.other("mlp.act_fn");
 }
 
+void four_norms(const ModelSpec& m, LayerModules& layer) {
+    layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
+    layer.norm(ModulePart::post_attention_norm, "post_attention_layernorm", m.hidden_size);
+    layer.norm(ModulePart::pre_feedforward_norm, "pre_feedforward_layernorm", m.hidden_size);
+    layer.norm(ModulePart::post_feedforward_norm, "post_feedforward_layernorm", m.hidden_size);
+}
+
 void llama_layer(const ModelSpec& m, LayerModules& layer) {
     separate_attention(m, layer);
     gated_mlp(m, layer);

@@ -60,6 +60,9 @@ void separate_attention(const ModelSpec& model, LayerModules& layer, QueryKeyNor
 /// `mlp` with gate_proj, up_proj and down_proj.
 void gated_mlp(const ModelSpec& model, LayerModules& layer);
 
+/// Norms before and behind attention and MLP.
+void four_norms(const ModelSpec& model, LayerModules& layer);
+
 /// Llama's layer: both of these, and a norm before each.
 void llama_layer(const ModelSpec& model, LayerModules& layer);
 

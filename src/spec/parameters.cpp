@@ -30,6 +30,8 @@ std::int64_t sum(const ModelSpec& model, bool in_layers) {
 
 Version family_since(std::string_view model_type) { return known_family(model_type).since; }
 
+Version family_exact_since(std::string_view model_type) { return known_family(model_type).exact_since; }
+
 std::int64_t layer_parameters(const ModelSpec& model) { return sum(model, true); }
 
 std::int64_t total_parameters(const ModelSpec& model) {

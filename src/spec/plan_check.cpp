@@ -97,6 +97,12 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems
     }
 }
 
+bool learns_positions(const ModelSpec& model) {
+    const auto modules = modules_of(model);
+    return std::any_of(modules.begin(), modules.end(),
+                       [](const NamedModule& m) { return m.part == ModulePart::positions; });
+}
+
 // Whether some trainable weight is kept in float16.
 bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
     if (plan.load.cast_after_adapter) return *plan.load.cast_after_adapter == DType::float16;
@@ -180,7 +186,16 @@ void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
                          fmt::format("{} rows of {} tokens have more bytes than 63 bits can count",
                                      plan.training.per_device_train_batch_size, plan.batch.sequence_length));
     }
-    if (plan.batch.sequence_length > model.max_position_embeddings) {
+    if (model.is_text_part)
+        notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
+                         "load the text part (Gemma3ForCausalLM), as here; the whole needs more"});
+    const bool beyond = plan.batch.sequence_length > model.max_position_embeddings;
+    if (beyond && learns_positions(model)) {
+        problems.invalid("batch.sequence_length",
+                         fmt::format("{} tokens, but the table of positions has {} rows", plan.batch.sequence_length,
+                                     model.max_position_embeddings),
+                         "a shorter sequence");
+    } else if (beyond) {
         notes.push_back({NoteKind::sequence_beyond_model,
                          fmt::format("{} tokens are more than the model's {} positions", plan.batch.sequence_length,
                                      model.max_position_embeddings),

@@ -14,6 +14,7 @@ enum class NoteKind {
     assumed_card,            ///< no card given: capability and multiprocessors of the default card
     marketed_size,           ///< a size was given, not a card: what CUDA reports may be less
     flags_before_job,        ///< flags went before what the job file says
+    text_part_only,          ///< of a model of text and images only the text part is predicted
     workspace_not_modelled,  ///< a library's scratch that is not in the table
 };
 

@@ -25,6 +25,9 @@ std::vector<std::string_view> model_families();
 /// The first release of transformers that has this model type.
 Version family_since(std::string_view model_type);
 
+/// The first release of transformers for which this program records the family's forward pass.
+Version family_exact_since(std::string_view model_type);
+
 /// Weights of the network as it is loaded, a tied head counted once. Throws Error (invalid) beyond 63 bits.
 std::int64_t total_parameters(const ModelSpec& model);
 

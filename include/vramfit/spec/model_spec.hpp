@@ -10,15 +10,16 @@
 
 namespace vramfit {
 
-enum class Activation : std::uint8_t { silu, gelu, gelu_tanh, relu };
+enum class Activation : std::uint8_t { silu, gelu, gelu_tanh, gelu_new, gelu_fast, relu };
 
 /// How a decoder layer attends.
 enum class LayerAttention : std::uint8_t { full, sliding };
 
 /// Sizes and switches of one network. Field names are those of config.json.
 struct ModelSpec {
-    std::string name;        ///< how the user called it: built-in name, id, path
-    std::string model_type;  ///< the family: "llama", "gemma2", ...
+    std::string name;           ///< how the user called it: built-in name, id, path
+    std::string model_type;     ///< the family: "llama", "gemma2", ...
+    bool is_text_part = false;  ///< of a model of text and images, which is left out
     std::int64_t vocab_size = 0;
     std::int64_t hidden_size = 0;
     std::int64_t intermediate_size = 0;
@@ -33,14 +34,25 @@ struct ModelSpec {
     bool output_bias = false;     ///< bias on o_proj
     bool mlp_bias = false;
     double attention_dropout = 0.0;
+    double residual_dropout = 0.0;   ///< behind attention and MLP
+    double embedding_dropout = 0.0;  ///< behind the embedding
     bool use_cache = true;
     std::optional<std::int64_t> pad_token_id;
-    std::optional<std::int64_t> sliding_window;     ///< absent: no layer slides
-    std::vector<LayerAttention> layer_types;        ///< one for each layer
-    std::optional<double> attn_logit_softcapping;   ///< gemma2
-    std::optional<double> final_logit_softcapping;  ///< gemma2
-    std::string rope_type = "default";              ///< "default", "linear", "dynamic", "llama3", "yarn", ...
-    std::optional<DType> checkpoint_dtype;          ///< `dtype` or `torch_dtype`
+    std::optional<std::int64_t> sliding_window;         ///< absent: no layer slides
+    std::vector<LayerAttention> layer_types;            ///< one for each layer
+    std::optional<double> attn_logit_softcapping;       ///< gemma2
+    std::optional<double> final_logit_softcapping;      ///< gemma2
+    std::string rope_type = "default";                  ///< "default", "linear", "dynamic", "llama3", "yarn", ...
+    double partial_rotary_factor = 1.0;                 ///< part of each head's vector that is turned
+    std::int64_t original_max_position_embeddings = 0;  ///< phi3 with "longrope"
+    std::vector<std::int64_t> no_rope_layers;           ///< smollm3: 0 for each layer that turns nothing
+    bool use_parallel_residual = true;                  ///< gpt_neox
+    std::optional<DType> checkpoint_dtype;              ///< `dtype` or `torch_dtype`
+
+    /// How many numbers of each head's vector are turned.
+    std::int64_t rotary_dim() const {
+        return static_cast<std::int64_t>(static_cast<double>(head_dim) * partial_rotary_factor);
+    }
 
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };

@@ -44,6 +44,7 @@ struct Stack {
     bool has_cudnn_attention() const;                        ///< with masks and a backward pass
     bool prefers_cudnn_attention() const;                    ///< on capabilities 9.0, 10.0 and 10.3
     bool whole_slices_are_nodes() const;                     ///< a literal `:` in a subscript stands on the tape
+    bool layer_norm_sums_in_blocks() const;                  ///< the gradients of weight and bias over many rows
     bool cub_is_3() const;                                   ///< tunings and tile states of cub's device algorithms
 
     // flash_attn

@@ -28,6 +28,7 @@ void flash_backward(Node& node, Grads& in, Grads& out) {
     const Tensor seed = node.unpack(5);
     const Tensor unused = node.unpack(6);
     const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
+    const Tensor dense_output = contiguous(transpose(detach(output), 1, 2));
     const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const std::int64_t rounded_s = round_up(S, 128);
     const std::int64_t rounded_d = rounded_head(D);

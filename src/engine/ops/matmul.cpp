@@ -134,6 +134,7 @@ void cublaslt_workspace(Session& session) {
         cublas_workspace(session);
         return;
     }
+    cublas_workspace(session);  // cuda/CublasHandlePool.cpp getCurrentCUDABlasLtHandle is cuBLAS' handle
     if (session.cublaslt_workspace_bytes == 0) return;
     Tensor& place = session.workspaces.cublaslt[static_cast<int>(session.thread)];
     if (place.defined()) return;

@@ -24,13 +24,6 @@ ModelSpec gemma2_defaults() {
     return m;
 }
 
-void read_softcaps(ObjectReader& config, ModelSpec& model) {
-    constexpr std::string_view kAttention = "attn_logit_softcapping";
-    constexpr std::string_view kFinal = "final_logit_softcapping";
-    if (config.has(kAttention)) model.attn_logit_softcapping = config.real(kAttention, {}, Null::absent);
-    if (config.has(kFinal)) model.final_logit_softcapping = config.real(kFinal, {}, Null::absent);
-}
-
 // Without layer_types every other layer slides, beginning with the first (Gemma2Config.__post_init__).
 void read_gemma2(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_activation");
@@ -49,9 +42,9 @@ void read_gemma2(ObjectReader& config, ModelSpec& model) {
 
 // modeling_gemma2.py, Gemma2DecoderLayer: norms before and after attention and MLP.
 void gemma2_layer(const ModelSpec& m, LayerModules& layer) {
-    llama_layer(m, layer);
-    layer.norm(ModulePart::pre_feedforward_norm, "pre_feedforward_layernorm", m.hidden_size);
-    layer.norm(ModulePart::post_feedforward_norm, "post_feedforward_layernorm", m.hidden_size);
+    separate_attention(m, layer);
+    gated_mlp(m, layer);
+    four_norms(m, layer);
 }
 
 }  // namespace

@@ -22,9 +22,7 @@ ModelSpec mistral_defaults() {
 // makes one mask for all.
 void read_mistral(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
-    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
-    const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
-    model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), attention);
+    read_window_of_all(config, model);
 }
 
 }  // namespace

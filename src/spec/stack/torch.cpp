@@ -53,6 +53,9 @@ bool Stack::prefers_cudnn_attention() const {
     return (torch >= Version{2, 5, 0} && torch < Version{2, 5, 1}) || torch >= Version{2, 11, 0};
 }
 
+// ATen/native/cuda/layer_norm_kernel.cu LaunchGammaBetaBackwardCUDAKernel, pull request 148605 of 2025.
+bool Stack::layer_norm_sums_in_blocks() const { return torch >= Version{2, 8, 0}; }
+
 // cub comes with the CUDA toolkit that the wheel is built with: 12.1 (cub 2.0) with torch 2.2, 13.0 (cub 3.0)
 // with 2.11.
 bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }

@@ -2,6 +2,7 @@
 #include "vramfit/spec/config.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,14 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         {"qwen3", 151936, 4096, 22016, 32, 32, 32, 128, 32768, false, Activation::silu},
         {"gemma", 256000, 3072, 24576, 28, 16, 16, 256, 8192, true, Activation::gelu_tanh},
         {"gemma2", 256000, 2304, 9216, 26, 8, 4, 256, 8192, true, Activation::gelu_tanh},
+        {"gemma3_text", 262208, 2304, 9216, 26, 8, 4, 256, 131072, true, Activation::gelu_tanh},
+        {"phi3", 32064, 3072, 8192, 32, 32, 32, 96, 4096, false, Activation::silu},
+        {"olmo2", 50304, 4096, 11008, 32, 32, 32, 128, 2048, false, Activation::silu},
+        {"granite", 32000, 4096, 11008, 32, 32, 32, 128, 2048, false, Activation::silu},
+        {"smollm3", 128256, 2048, 11008, 36, 16, 4, 128, 32768, true, Activation::silu},
+        {"starcoder2", 49152, 3072, 12288, 30, 24, 2, 128, 4096, true, Activation::gelu_tanh},
+        {"gpt2", 50257, 768, 3072, 12, 12, 12, 64, 1024, true, Activation::gelu_new},
+        {"gpt_neox", 50432, 6144, 24576, 44, 64, 64, 96, 2048, false, Activation::gelu},
     };
     for (const Row& row : rows) {
         INFO(row.type);
@@ -61,10 +70,12 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         CHECK(m.use_cache);
         CHECK(m.rope_type == "default");
         CHECK_FALSE(m.checkpoint_dtype);
-        CHECK_FALSE(m.mlp_bias);
-        CHECK_FALSE(m.output_bias);
-        CHECK(m.attention_bias == (m.model_type == "qwen2"));
-        CHECK(m.pad_token_id.has_value() == m.model_type.starts_with("gemma"));
+        const auto is_one_of = [&](const std::set<std::string>& types) { return types.count(m.model_type) == 1; };
+        const bool biased = is_one_of({"starcoder2", "gpt2", "gpt_neox"});
+        CHECK(m.mlp_bias == biased);
+        CHECK(m.output_bias == biased);
+        CHECK(m.attention_bias == (biased || m.model_type == "qwen2"));
+        CHECK(m.pad_token_id.has_value() == is_one_of({"gemma", "gemma2", "gemma3_text", "phi3", "olmo2", "smollm3"}));
     }
     CHECK(model_families().size() == std::size(rows));
 }
@@ -161,16 +172,49 @@ TEST_CASE("impossible networks are refused") {
     }));
 }
 
+TEST_CASE("what the keys of single families change") {
+    const ModelSpec phi3 = read(R"({"model_type": "phi3", "partial_rotary_factor": 0.75})");
+    CHECK(phi3.rotary_dim() == 72);
+    CHECK(error_of([] { read(R"({"model_type": "phi3", "rope_scaling": {"type": "linear"}})"); }));
+    const ModelSpec neox = read(R"({"model_type": "gpt_neox", "rotary_pct": 0.25, "num_key_value_heads": 2})");
+    CHECK(neox.rotary_dim() == 24);
+    CHECK(neox.num_key_value_heads == 64);
+    CHECK(error_of([] { read(R"({"model_type": "gpt_neox", "head_dim": 64})"); }));
+    const ModelSpec gpt2 = read(R"({"model_type": "gpt2", "n_embd": 96, "n_head": 6, "head_dim": 99, "n_layer": 2})");
+    CHECK(gpt2.head_dim == 16);
+    CHECK(gpt2.intermediate_size == 384);
+    CHECK(gpt2.attention_dropout == 0.1);
+    CHECK(gpt2.layer_types.size() == 2);
+    CHECK(error_of([] { read(R"({"model_type": "gpt2", "add_cross_attention": true})"); }));
+    const ModelSpec smollm3 = read(R"({"model_type": "smollm3", "num_hidden_layers": 8})");
+    CHECK(smollm3.no_rope_layers == std::vector<std::int64_t>{1, 1, 1, 0, 1, 1, 1, 0});
+    CHECK_FALSE(smollm3.sliding_window);
+    const ModelSpec gemma3 = read(R"({"model_type": "gemma3_text", "num_hidden_layers": 7})");
+    CHECK(std::count(gemma3.layer_types.begin(), gemma3.layer_types.end(), LayerAttention::full) == 1);
+    CHECK(gemma3.layer_types[5] == LayerAttention::full);
+    CHECK(error_of([] { read(R"({"model_type": "gemma3_text", "use_bidirectional_attention": true})"); }));
+}
+
+TEST_CASE("the text part of a model of text and images is read") {
+    const ModelSpec model = read(
+        R"({"model_type": "gemma3", "dtype": "bfloat16", "vision_config": {"hidden_size": 1152}, "text_config": {"num_hidden_layers": 6, "head_dim": 128}})");
+    CHECK(model.model_type == "gemma3_text");
+    CHECK(model.head_dim == 128);
+    CHECK(model.num_hidden_layers == 6);
+    CHECK(model.checkpoint_dtype == DType::bfloat16);
+    CHECK(error_of([] { read(R"({"model_type": "gemma3", "text_config": {"hidden_size": 0}})"); }));
+}
+
 TEST_CASE("other networks are unsupported, a missing type is not understood") {
     const auto unknown = error_of([] { read(R"({"model_type": "mamba", "hidden_size": "x"})"); });
     REQUIRE(unknown);
     CHECK(unknown->kind() == ErrorKind::unsupported);
-    CHECK(says(unknown, "config.json /model_type", "supported: gemma, gemma2, llama, mistral, qwen2, qwen3"));
+    CHECK(says(unknown, "config.json /model_type", "supported: gemma, gemma2, gemma3_text, "));
     const auto missing = error_of([] { read("{}"); });
     REQUIRE(missing);
     CHECK(missing->kind() == ErrorKind::invalid);
     for (const char* member : {R"("text_config": {"a": 1})", R"("quantization_config": {"quant_method": "gptq"})",
-                               R"("hidden_act": "gelu_new")", R"("rope_scaling": {"rope_type": "mrope"})",
+                               R"("hidden_act": "quick_gelu")", R"("rope_scaling": {"rope_type": "mrope"})",
                                R"("dtype": "float8_e4m3fn")", R"("per_layer_config": {"0": {"hidden_size": 2}})"}) {
         INFO(member);
         REQUIRE(refused(member));
@@ -192,6 +236,14 @@ TEST_CASE("a network written as config.json reads back as the same network") {
         R"({"model_type": "qwen3", "head_dim": 64, "hidden_act": "relu"})",
         R"({"model_type": "gemma", "hidden_act": "gelu", "pad_token_id": null})",
         R"({"model_type": "gemma2", "attn_logit_softcapping": null, "final_logit_softcapping": 12.5})",
+        R"({"model_type": "gemma3_text", "sliding_window_pattern": 3, "sliding_window": 512})",
+        R"({"model_type": "phi3", "resid_pdrop": 0.1, "partial_rotary_factor": 0.75, "sliding_window": 2047, "original_max_position_embeddings": 512, "rope_scaling": {"type": "su"}})",
+        R"({"model_type": "olmo2", "attention_bias": true, "num_key_value_heads": 8})",
+        R"({"model_type": "granite", "mlp_bias": true})",
+        R"({"model_type": "smollm3", "no_rope_layer_interval": 2, "use_sliding_window": true, "sliding_window": 64})",
+        R"({"model_type": "starcoder2", "use_bias": false, "residual_dropout": 0.1, "embedding_dropout": 0.2})",
+        R"({"model_type": "gpt2", "n_embd": 96, "n_layer": 3, "n_head": 6, "n_positions": 64, "n_inner": 100, "attn_pdrop": 0})",
+        R"({"model_type": "gpt_neox", "rotary_pct": 0.5, "hidden_dropout": 0.1, "use_parallel_residual": false})",
     };
     for (const char* config : configs) {
         const ModelSpec model = read(config);

@@ -45,7 +45,7 @@ TEST_CASE("every built-in model loads, is counted and is found by all its names"
         INFO(model.name);
         const ModelSpec spec = spec_of(model);
         CHECK(spec.name == model.name);
-        CHECK(total_parameters(spec) > 50'000'000);
+        CHECK(total_parameters(spec) > 10'000'000);
         CHECK(names.insert(lower_case(model.name)).second);
         CHECK(find_built_in(model.name) == &model);
         CHECK(find_built_in(model.id) == &model);
@@ -55,7 +55,7 @@ TEST_CASE("every built-in model loads, is counted and is found by all its names"
 
 TEST_CASE("parameters are counted as published") {
     const auto lines = lines_of("model_counts.jsonl");
-    CHECK(lines.size() == 216);
+    CHECK(lines.size() == 281);
     for (const std::string& line : lines) {
         Problems problems("counts");
         const JsonValue row = parse_json(line, problems);
@@ -70,6 +70,7 @@ TEST_CASE("models are found by names in any case, and typing mistakes are answer
     for (const char* name :
          {"gemma-2b", "GEMMA-2B", "google/gemma-2b", "llama-3.1-8b", "meta-llama/Llama-3.1-8B-Instruct", "qwen2.5-0.5b",
           "Qwen/Qwen2.5-0.5B-Instruct", "mistral-7b-v0.1", "qwen3-8b", "gemma-2-9b", "tinyllama-1.1b", "smollm2-135m",
+          "microsoft/phi-4", "google/gemma-3-1b-it", "EleutherAI/pythia-1b", "gpt2", "bigcode/starcoder2-3b",
           "TinyLlama/TinyLlama-1.1B-Chat-v1.0", "meta-llama/Llama-2-7b-hf"}) {
         INFO(name);
         CHECK(find_built_in(name) != nullptr);

@@ -1,0 +1,63 @@
+// aten::split (torch 2.11 ATen/native/TensorShape.cpp, FunctionsManual.cpp split_backward).
+#include "engine/ops/split.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+// split_with_sizes_backward: parts without a gradient become zeros, then one concatenation.
+void split_backward(Node& node, Grads& in, Grads& out) {
+    const int dim = static_cast<int>(node.ints[0]);
+    Dims sizes = node.dims[0];
+    sizes[dim] /= static_cast<std::int64_t>(in.size());
+    DType dtype = DType::float32;
+    for (const Tensor& grad : in)
+        if (grad.defined()) dtype = grad.dtype();
+    std::vector<Tensor> parts;
+    for (const Tensor& grad : in) parts.push_back(grad.defined() ? grad : zeros(*node.session, sizes, dtype));
+    out[0] = cat(parts, dim);
+}
+const NodeType kSplitBackward{"SplitBackward0", split_backward};
+
+void alias_backward(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
+const NodeType kAliasBackward{"AliasBackward0", alias_backward};
+
+}  // namespace
+
+std::vector<Tensor> chunk(const Tensor& t, int parts, int dim) {
+    dim = dim < 0 ? dim + t.dim() : dim;
+    Dims sizes = t.sizes();
+    sizes[dim] /= parts;
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kSplitBackward);
+        add_edge(*node, t);
+        node->dims[0] = t.sizes();
+        node->ints[0] = dim;
+    }
+    std::vector<Tensor> out;
+    for (int i = 0; i < parts; ++i) {
+        out.push_back(alias(t, sizes, t.strides()));
+        if (node) set_history(out.back(), node);
+    }
+    return out;
+}
+
+// torch/csrc/autograd/python_variable_indexing.cpp THPVariable_getitem: a subscript that changes nothing is an alias.
+Tensor last_places(const Tensor& t, std::int64_t begin, std::int64_t end) {
+    if (begin > 0 || end < t.size(-1)) return slice(t, -1, begin, end);
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kAliasBackward);
+        add_edge(*node, t);
+    }
+    Tensor out = alias(t, t.sizes(), t.strides());
+    if (node) set_history(out, node);
+    return out;
+}
+
+}  // namespace vramfit::engine

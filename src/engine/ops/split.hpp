@@ -1,0 +1,17 @@
+// Cutting a tensor into parts along a dimension.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// t.chunk(parts, dim) and t.split(size, dim) into equal parts: views with one common node.
+std::vector<Tensor> chunk(const Tensor& t, int parts, int dim);
+
+/// t[..., begin:end]: a slice, or an alias with a node of its own where nothing is cut.
+Tensor last_places(const Tensor& t, std::int64_t begin, std::int64_t end);
+
+}  // namespace vramfit::engine

@@ -1,0 +1,40 @@
+// The family gemma3_text: transformers models/gemma3/modeling_gemma3.py.
+#include "engine/ops/view.hpp"
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// Gemma3Attention.forward: norms on queries and keys behind the transpose.
+Projected normed_heads(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden) {
+    const auto heads = [&](const Linear& linear) {
+        const Tensor t = forward(linear, hidden);
+        return transpose(view(t, {t.size(0), t.size(1), -1, run.spec.head_dim}), 1, 2);
+    };
+    Tensor q = heads(layer.q);
+    Tensor k = heads(layer.k);
+    const Tensor v = heads(layer.v);
+    q = family.norm(layer.q_norm, q);
+    k = family.norm(layer.k_norm, k);
+    return {q, k, v, {}};
+}
+
+}  // namespace
+
+extern const Family gemma3_text_entry;
+const Family gemma3_text_entry = {
+    .model_type = "gemma3_text",
+    .norm = gemma_norm,
+    .layer = four_norm_layer,
+    .project = normed_heads,
+    .rotary_by_type = true,
+    .scales_embedding = true,
+    .shape_logits = cap_logits,
+};
+
+}  // namespace vramfit::families

@@ -1,0 +1,53 @@
+// The family gpt_neox: transformers models/gpt_neox/modeling_gpt_neox.py.
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/view.hpp"
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// GPTNeoXAttention.forward: each head's query, key and value side by side.
+Projected chunk_heads(const Run& run, const Family&, const DecoderLayer& layer, const Tensor& hidden) {
+    const Tensor projected = forward(layer.qkv, hidden);
+    const Tensor qkv =
+        transpose(view(projected, {projected.size(0), projected.size(1), -1, 3 * run.spec.head_dim}), 1, 2);
+    const std::vector<Tensor> parts = chunk(qkv, 3, -1);
+    return {parts[0], parts[1], parts[2], qkv};
+}
+
+// GPTNeoXLayer.forward.
+Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
+                      const LayerInputs& inputs) {
+    auto [attended, weights] = self_attention(run, family, layer, family.norm(layer.input_norm, input), inputs);
+    attended = dropout(attended, run.spec.residual_dropout);
+    if (run.spec.use_parallel_residual) {
+        Tensor fed = family.mlp(run, layer, family.norm(layer.post_attention_norm, input));
+        fed = dropout(fed, run.spec.residual_dropout);
+        return add(add(fed, attended), input);
+    }
+    attended = add(attended, input);
+    Tensor fed = family.mlp(run, layer, family.norm(layer.post_attention_norm, attended));
+    fed = dropout(fed, run.spec.residual_dropout);
+    return add(fed, attended);
+}
+
+}  // namespace
+
+extern const Family gpt_neox_entry;
+const Family gpt_neox_entry = {
+    .model_type = "gpt_neox",
+    .norm = layer_norm,
+    .layer = gpt_neox_layer,
+    .project = chunk_heads,
+    .rotate = apply_rotary_then_join,
+    .mlp = plain_mlp,
+};
+
+}  // namespace vramfit::families

@@ -1,0 +1,41 @@
+// The family granite: transformers models/granite/modeling_granite.py, Llama's layer with multipliers.
+#include "engine/ops/pointwise.hpp"
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// GraniteDecoderLayer.forward: residual + hidden_states * residual_multiplier.
+Tensor granite_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
+                     const LayerInputs& inputs) {
+    Tensor residual = input;
+    Tensor hidden = family.norm(layer.input_norm, residual);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    hidden = std::move(attended);
+    hidden = add(residual, mul(hidden, 1.0));
+    residual = hidden;
+    hidden = family.norm(layer.post_attention_norm, hidden);
+    hidden = family.mlp(run, layer, hidden);
+    return add(residual, mul(hidden, 1.0));
+}
+
+// GraniteForCausalLM.forward: logits / logits_scaling.
+Tensor scale_logits(const Run&, Tensor logits) { return div(logits, 1.0); }
+
+}  // namespace
+
+extern const Family granite_entry;
+const Family granite_entry = {
+    .model_type = "granite",
+    .norm = llama_norm,
+    .layer = granite_layer,
+    .multiplies_embedding = true,
+    .shape_logits = scale_logits,
+};
+
+}  // namespace vramfit::families

@@ -1,0 +1,56 @@
+// The family phi3: transformers models/phi3/modeling_phi3.py.
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/view.hpp"
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// Phi3Attention.forward: qkv[..., :query_pos] and so on.
+Projected cut_projections(const Run& run, const Family&, const DecoderLayer& layer, const Tensor& hidden) {
+    const Tensor qkv = forward(layer.qkv, hidden);
+    const std::int64_t D = run.spec.head_dim;
+    const std::int64_t queries = run.spec.num_attention_heads * D;
+    const std::int64_t keys = run.spec.num_key_value_heads * D;
+    Tensor q = last_places(qkv, 0, queries);
+    Tensor k = last_places(qkv, queries, queries + keys);
+    Tensor v = last_places(qkv, queries + keys, queries + 2 * keys);
+    for (Tensor* t : {&q, &k, &v}) *t = transpose(view(*t, {t->size(0), t->size(1), -1, D}), 1, 2);
+    return {q, k, v, qkv};
+}
+
+// Phi3DecoderLayer.forward.
+Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
+                  const LayerInputs& inputs) {
+    Tensor residual = input;
+    Tensor hidden = family.norm(layer.input_norm, residual);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    hidden = std::move(attended);
+    hidden = add(residual, dropout(hidden, run.spec.residual_dropout));
+    residual = hidden;
+    hidden = family.norm(layer.post_attention_norm, hidden);
+    hidden = family.mlp(run, layer, hidden);
+    return add(residual, dropout(hidden, run.spec.residual_dropout));
+}
+
+}  // namespace
+
+extern const Family phi3_entry;
+const Family phi3_entry = {
+    .model_type = "phi3",
+    .norm = llama_norm,
+    .layer = phi3_layer,
+    .project = cut_projections,
+    .rotate = apply_rotary_one_by_one,
+    .mlp = fused_gated_mlp,
+    .one_mask = true,
+};
+
+}  // namespace vramfit::families

@@ -1,0 +1,16 @@
+// The family smollm3: transformers models/smollm3/modeling_smollm3.py, Llama's layer, of which some turn nothing.
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+
+extern const Family smollm3_entry;
+const Family smollm3_entry = {
+    .model_type = "smollm3",
+    .norm = llama_norm,
+    .layer = pre_norm_layer,
+};
+
+}  // namespace vramfit::families
