@@ -85,7 +85,9 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
             if (lora)
                 for (Tensor* t : {&lora->a, &lora->b}) add(*t);
     };
-    for (DecoderLayer& layer : network.layers) for_each_module(layer, add_linear, [](Norm&) {}, add_bare);
+    for (DecoderLayer& layer : network.layers)
+        for_each_module(
+            layer, add_linear, [](Norm&) {}, add_bare);
     add_linear(network.head);
     return out;
 }
@@ -112,7 +114,9 @@ void train_biases(Network& network, LoraBias which) {
         for (std::size_t i = 0; i < module.tensors.size(); ++i)
             if (module.parameters[i].bias) module.tensors[i].set_requires_grad(true);
     };
-    for (DecoderLayer& layer : network.layers) for_each_module(layer, [](Linear&) {}, [](Norm&) {}, train);
+    for (DecoderLayer& layer : network.layers)
+        for_each_module(
+            layer, [](Linear&) {}, [](Norm&) {}, train);
 }
 
 }  // namespace
@@ -128,7 +132,8 @@ void add_adapters(const Run& run, Network& network) {
     const std::vector<Linear*> all = linears(network);
     for (const LoraTarget& target : targets) {
         if (target.module.kind == ModuleKind::embedding) {
-            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, target, plan);
+            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, target,
+                  plan);
             continue;
         }
         if (!target.parameter.empty()) {

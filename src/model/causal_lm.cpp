@@ -76,7 +76,9 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
 void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
     const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
-    const auto tables = [&](std::size_t i) { return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables); };
+    const auto tables = [&](std::size_t i) {
+        return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables);
+    };
     if (!family.rotary_by_type) {
         inputs.rotary = tables(0);
         return;

@@ -12,7 +12,8 @@ struct Routed {
     Tensor experts;
 };
 
-/// Where all experts' weights stand in their module: gate_up -- [E, 2I, H] and down -- [E, H, I], or both with the last two dimensions exchanged.
+/// Where all experts' weights stand in their module: gate_up -- [E, 2I, H] and down -- [E, H, I], or both with the last
+/// two dimensions exchanged.
 struct ExpertWeights {
     const BareModule* module = nullptr;
     std::size_t gate_up = 0, down = 1;

@@ -17,7 +17,7 @@ using namespace engine;
 namespace {
 
 struct Quantized {
-    Tensor rows;   ///< int8
+    Tensor rows;    ///< int8
     Tensor scales;  ///< float32, one for each row
 };
 

@@ -21,8 +21,7 @@ void liger_norm_backward(Node& node, Grads& in, Grads& out) {
     const Tensor dy = contiguous(in[0]);
     const Tensor rows = view(dy, {-1, dy.size(-1)});
     Tensor partial;
-    if (node.wants(1))
-        partial = empty(session, {session.device.multiprocessors, rows.size(1)}, DType::float32);
+    if (node.wants(1)) partial = empty(session, {session.device.multiprocessors, rows.size(1)}, DType::float32);
     out[0] = view(rows, dy.sizes());
     if (node.wants(1)) out[1] = to(sum_dim(partial, 0, false, DType::float32), weight.dtype());
 }

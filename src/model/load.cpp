@@ -1,7 +1,7 @@
 // The loader of transformers 5.x (core_model_loading.py, modeling_utils.py caching_allocator_warmup).
+#include "model/load.hpp"
 #include "engine/session.hpp"
 #include "model/family.hpp"
-#include "model/load.hpp"
 #include "model/load_entries.hpp"
 #include "vramfit/base/error.hpp"
 

@@ -35,9 +35,9 @@ void attach_hooks(Session& session, Network& network) {
     std::vector<const Linear*> decoder;
     for (const Linear* linear : linears(network))
         if (linear != &network.head) decoder.push_back(linear);
-    state_dict(session, decoder);     // model
-    session.recorder.empty_cache();   // its embedding
-    state_dict(session, decoder);     // model.layers
+    state_dict(session, decoder);    // model
+    session.recorder.empty_cache();  // its embedding
+    state_dict(session, decoder);    // model.layers
     for (DecoderLayer& l : network.layers) {
         std::vector<const Linear*> attention, mlp;
         for (const Linear* linear : linears(l)) {

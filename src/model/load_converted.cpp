@@ -57,7 +57,8 @@ std::vector<FileTensor> file_tensors(const std::vector<Entry>& entries) {
             for (std::int64_t expert = 0; expert < e.sizes[0]; ++expert)
                 out.push_back({fmt::format("{}.{}.{}", e.name, expert, e.merged_from[source]), i, source});
     }
-    std::sort(out.begin(), out.end(), [](const FileTensor& a, const FileTensor& b) { return natural_less(a.name, b.name); });
+    std::sort(out.begin(), out.end(),
+              [](const FileTensor& a, const FileTensor& b) { return natural_less(a.name, b.name); });
     return out;
 }
 
@@ -112,7 +113,8 @@ void load_converted(const Run& run, Network& network, const std::vector<Entry>& 
             for (std::vector<Tensor>& source : sources)
                 for (std::int64_t n = entry.merged_from.empty() ? 1 : entry.sizes[0]; n > 0; --n)
                     source.push_back(materialize(run, entry));
-        Tensor value = entry.merged_from.empty() ? std::move(sources[0][0]) : merged(run.session, entry, std::move(sources));
+        Tensor value =
+            entry.merged_from.empty() ? std::move(sources[0][0]) : merged(run.session, entry, std::move(sources));
         sources.clear();
         place_entry(run, network, entry, std::move(value));
     }

@@ -82,7 +82,13 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     };
     for (Embedding* table : {&n.embed, &n.positions})
         if (table->rows > 0)
-            out.push_back({table->name + ".weight", {table->rows, n.spec->hidden_size}, &table->weight, nullptr, false, dtype, {}});
+            out.push_back({table->name + ".weight",
+                           {table->rows, n.spec->hidden_size},
+                           &table->weight,
+                           nullptr,
+                           false,
+                           dtype,
+                           {}});
     for (DecoderLayer& l : n.layers) for_each_module(l, add_linear, add_norm, add_bare);
     add_norm(n.norm);
     if (!n.tied) add_linear(n.head);

@@ -162,10 +162,8 @@ Masks make_masks(const Run& run, const Network&, const Tensor& embedded, const B
     const bool one_mask = family_of(run.spec.model_type).one_mask;
     const Tensor positions = family_of(run.spec.model_type).masks_without_positions ? Tensor() : position_ids;
     Masks masks;
-    if (!slides || !one_mask)
-        masks.full = create_mask({run, embedded, batch.attention_mask, positions, std::nullopt});
-    if (slides)
-        masks.sliding = create_mask({run, embedded, batch.attention_mask, positions, run.spec.sliding_window});
+    if (!slides || !one_mask) masks.full = create_mask({run, embedded, batch.attention_mask, positions, std::nullopt});
+    if (slides) masks.sliding = create_mask({run, embedded, batch.attention_mask, positions, run.spec.sliding_window});
     return masks;
 }
 

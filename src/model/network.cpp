@@ -84,8 +84,7 @@ class Collector {
     /// Not to be listed again.
     void share(const Tensor& t) { shared_ = t; }
     void add(BareModule& m) {
-        for (std::size_t i = 0; i < m.tensors.size(); ++i)
-            add(m.name + "." + m.parameters[i].name, m.tensors[i]);
+        for (std::size_t i = 0; i < m.tensors.size(); ++i) add(m.name + "." + m.parameters[i].name, m.tensors[i]);
         for (auto& lora : m.lora) {
             if (!lora) continue;
             add(m.name + ".lora_A.default.weight", lora->a);

@@ -106,8 +106,7 @@ Tensor product(const Tensor& a, const QuantState4bit& state, const Dims& shape, 
 Tensor gemv_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape, const Tensor& bias) {
     Session& session = a.session();
     Tensor absmax = state.absmax;
-    if (state.offset.defined())
-        absmax = empty(session, absmax.sizes(), DType::float32, Op::dequantize_blockwise);
+    if (state.offset.defined()) absmax = empty(session, absmax.sizes(), DType::float32, Op::dequantize_blockwise);
     Dims sizes = a.sizes();
     sizes[-1] = shape[0];
     const Tensor out = empty(session, sizes, a.dtype(), Op::gemm_4bit);

@@ -64,7 +64,8 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"training.optim", "this version of transformers does not know AdEMAMix",
                             "choose a stack with transformers 4.46 or later"});
     const bool sft = plan.loop.kind == LoopKind::sft;
-    if (plan.loop.kind == LoopKind::dpo || (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks()))
+    if (plan.loop.kind == LoopKind::dpo ||
+        (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks()))
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8 and 1.16 is supported"});
     refuse_in_sft(run, problems);
@@ -77,7 +78,8 @@ void refuse_unsupported(const Run& run) {
                  "\"ones\" or \"absent\", or sdpa"});
     }
     if (run.spec.mixture && !run.stack.knows_mixtures())
-        problems.push_back({"model.model_type", "mixtures of experts of this release of transformers are not supported yet",
+        problems.push_back({"model.model_type",
+                            "mixtures of experts of this release of transformers are not supported yet",
                             "a stack with transformers 5.17 or later"});
     if (run.spec.mixture && run.spec.mixture->output_router_logits)
         problems.push_back({"model.output_router_logits", "the loss that balances experts is not supported yet",

@@ -33,8 +33,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
-    if (trainer.run.plan.loop.kind == LoopKind::sft)
-        return sft_loss(trainer.run, trainer.network, batch, items, place);
+    if (trainer.run.plan.loop.kind == LoopKind::sft) return sft_loss(trainer.run, trainer.network, batch, items, place);
     const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
     Tensor loss = outputs.loss;
     mul_(loss, 1);

@@ -40,7 +40,8 @@ void read_mixture(ObjectReader& config, ModelSpec& model, std::string_view count
     ObjectReader::set(mixture.output_router_logits, config.boolean("output_router_logits"));
     mixture.intermediate_size = model.intermediate_size;
     if (mixture.num_experts_per_tok > mixture.num_experts)
-        config.problems().invalid(config.path("num_experts_per_tok"), fmt::format("{} of {} experts", mixture.num_experts_per_tok, mixture.num_experts));
+        config.problems().invalid(config.path("num_experts_per_tok"),
+                                  fmt::format("{} of {} experts", mixture.num_experts_per_tok, mixture.num_experts));
     read_implementation(config);
 }
 

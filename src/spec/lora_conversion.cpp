@@ -52,11 +52,12 @@ void check_fused(std::span<const Renamed> renamed, const std::set<std::string_vi
     for (const Renamed& r : renamed)
         if (r.fused) (present.count(r.module) ? given : missing).push_back(r.module);
     if (given.empty() || missing.empty()) return;
-    throw Error(ErrorKind::invalid, "peft.target_modules",
-                fmt::format("peft: Cannot convert PEFT target(s) {} without also targeting {} because they are fused into "
-                            "gate_up_proj",
-                            fmt::join(given, ", "), fmt::join(missing, ", ")),
-                fmt::format("give {} too, or leave {} out", fmt::join(missing, ", "), fmt::join(given, ", ")));
+    throw Error(
+        ErrorKind::invalid, "peft.target_modules",
+        fmt::format("peft: Cannot convert PEFT target(s) {} without also targeting {} because they are fused into "
+                    "gate_up_proj",
+                    fmt::join(given, ", "), fmt::join(missing, ", ")),
+        fmt::format("give {} too, or leave {} out", fmt::join(missing, ", "), fmt::join(given, ", ")));
 }
 
 }  // namespace
@@ -69,7 +70,8 @@ LoraPlan converted_lora(const ModelSpec& model, const LoraPlan& plan) {
     if (const auto* text = std::get_if<std::string>(&plan.target_modules)) {
         if (lower_case(*text) != "all-linear")
             throw Error(ErrorKind::unsupported, "peft.target_modules",
-                        "a regular expression for a mixture of experts is not supported", "a list of names, or all-linear");
+                        "a regular expression for a mixture of experts is not supported",
+                        "a list of names, or all-linear");
         targets = all_linear(model, renamed);
     } else {
         targets = std::get<std::vector<std::string>>(plan.target_modules);

@@ -20,10 +20,11 @@ bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::pl
 // transformers 5.17.0, modeling_utils.py, get_correct_attn_implementation.
 void check_attention(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
     if (model.model_type != "gpt_oss" || plan.load.attention == AttentionImplementation::eager) return;
-    problems.invalid("load.attn_implementation",
-                     "gpt_oss has sinks in its attention (transformers: GptOssForCausalLM does not support an attention "
-                     "implementation through torch.nn.functional.scaled_dot_product_attention yet)",
-                     "eager");
+    problems.invalid(
+        "load.attn_implementation",
+        "gpt_oss has sinks in its attention (transformers: GptOssForCausalLM does not support an attention "
+        "implementation through torch.nn.functional.scaled_dot_product_attention yet)",
+        "eager");
 }
 
 // What releases of transformers cannot do with a network.
@@ -78,14 +79,16 @@ void refuse_no_target(const ModelSpec& model, const LoraPlan& lora, Problems& pr
 // covered here.
 void check_parameters(const ModelSpec& model, const LoraPlan& lora, const std::vector<LoraTarget>& targets,
                       Problems& problems) {
-    const bool any = std::any_of(targets.begin(), targets.end(), [](const LoraTarget& t) { return !t.parameter.empty(); });
+    const bool any =
+        std::any_of(targets.begin(), targets.end(), [](const LoraTarget& t) { return !t.parameter.empty(); });
     if (!lora.target_parameters.empty() && !any)
         problems.unsupported("peft.target_parameters", "matches no parameter of experts or routers",
                              model.mixture ? "mlp.experts.gate_up_proj, mlp.experts.down_proj" : "give target_modules");
     if (!any) return;
     const auto refuse = [&](bool given, std::string_view where, std::string_view what) {
         if (given)
-            problems.invalid(where, fmt::format("adapters on experts (peft: lora.ParamWrapper does not work with {})", what),
+            problems.invalid(where,
+                             fmt::format("adapters on experts (peft: lora.ParamWrapper does not work with {})", what),
                              "leave it out, or target the attention alone");
     };
     refuse(lora.lora_dropout != 0, "peft.lora_dropout", "lora_dropout != 0.");

@@ -53,13 +53,13 @@ struct ModelSpec {
     double embedding_dropout = 0.0;  ///< behind the embedding
     bool use_cache = true;
     std::optional<std::int64_t> pad_token_id;
-    std::optional<std::int64_t> sliding_window;         ///< absent: no layer slides
-    std::optional<std::int64_t> unused_window;          ///< qwen2, qwen3: sliding_window where use_sliding_window is off
-    std::vector<LayerAttention> layer_types;            ///< one for each layer
-    std::optional<double> attn_logit_softcapping;       ///< gemma2
-    std::optional<double> final_logit_softcapping;      ///< gemma2
-    std::string rope_type = "default";                  ///< "default", "linear", "dynamic", "llama3", "yarn", ...
-    double partial_rotary_factor = 1.0;                 ///< part of each head's vector that is turned
+    std::optional<std::int64_t> sliding_window;     ///< absent: no layer slides
+    std::optional<std::int64_t> unused_window;      ///< qwen2, qwen3: sliding_window where use_sliding_window is off
+    std::vector<LayerAttention> layer_types;        ///< one for each layer
+    std::optional<double> attn_logit_softcapping;   ///< gemma2
+    std::optional<double> final_logit_softcapping;  ///< gemma2
+    std::string rope_type = "default";              ///< "default", "linear", "dynamic", "llama3", "yarn", ...
+    double partial_rotary_factor = 1.0;             ///< part of each head's vector that is turned
     std::int64_t original_max_position_embeddings = 0;  ///< phi3 with "longrope"
     std::vector<std::int64_t> no_rope_layers;           ///< smollm3: 0 for each layer that turns nothing
     bool use_parallel_residual = true;                  ///< gpt_neox

@@ -75,7 +75,7 @@ struct Stack {
     bool knows_mixtures() const;                      ///< as this program does: merged experts, grouped products
     bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
 
-    bool has_liger_of_its_time() const;               ///< Liger's kernels as of 0.8, which no stack names
+    bool has_liger_of_its_time() const;  ///< Liger's kernels as of 0.8, which no stack names
 
     // peft
     bool adapters_of_float16_are_float32() const;  ///< adapters are cast up where weights are not quantized
@@ -94,7 +94,7 @@ struct Stack {
     std::int64_t optimizer_block_size() const;  ///< elements of an 8-bit state for one absmax
 
     // trl
-    bool sft_prepares_model() const;  ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
+    bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
 };
 

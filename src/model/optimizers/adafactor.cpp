@@ -36,9 +36,7 @@ Tensor root_mean_square(const Tensor& t) {
     return div(reduce(t, all, false, t.dtype(), Op::linalg_vector_norm), 1.0);
 }
 
-Tensor mean_dim(const Tensor& t, int dim, bool keepdim) {
-    return reduce(t, 1u << dim, keepdim, t.dtype(), Op::mean);
-}
+Tensor mean_dim(const Tensor& t, int dim, bool keepdim) { return reduce(t, 1u << dim, keepdim, t.dtype(), Op::mean); }
 
 /// _approx_sq_grad.
 Tensor approximate_square(const Tensor& row, const Tensor& column) {

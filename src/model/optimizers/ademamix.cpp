@@ -5,6 +5,7 @@
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType ademamix_entry;
-const model::OptimizerType ademamix_entry{"ademamix", nullptr, nullptr, bnb_step<BnbStates::double_and_one, 32, false>, false};
+const model::OptimizerType ademamix_entry{"ademamix", nullptr, nullptr, bnb_step<BnbStates::double_and_one, 32, false>,
+                                          false};
 
 }  // namespace vramfit::optimizers

@@ -5,6 +5,7 @@
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType ademamix_8bit_entry;
-const model::OptimizerType ademamix_8bit_entry{"ademamix_8bit", nullptr, nullptr, bnb_step<BnbStates::double_and_one, 8, false>, true};
+const model::OptimizerType ademamix_8bit_entry{"ademamix_8bit", nullptr, nullptr,
+                                               bnb_step<BnbStates::double_and_one, 8, false>, true};
 
 }  // namespace vramfit::optimizers

@@ -5,6 +5,7 @@
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType paged_lion_32bit_entry;
-const model::OptimizerType paged_lion_32bit_entry{"paged_lion_32bit", nullptr, nullptr, bnb_step<BnbStates::one, 32, true>, false};
+const model::OptimizerType paged_lion_32bit_entry{"paged_lion_32bit", nullptr, nullptr,
+                                                  bnb_step<BnbStates::one, 32, true>, false};
 
 }  // namespace vramfit::optimizers

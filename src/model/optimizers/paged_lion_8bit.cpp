@@ -5,6 +5,7 @@
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType paged_lion_8bit_entry;
-const model::OptimizerType paged_lion_8bit_entry{"paged_lion_8bit", nullptr, nullptr, bnb_step<BnbStates::one, 8, true>, true};
+const model::OptimizerType paged_lion_8bit_entry{"paged_lion_8bit", nullptr, nullptr, bnb_step<BnbStates::one, 8, true>,
+                                                 true};
 
 }  // namespace vramfit::optimizers

@@ -5,6 +5,7 @@
 namespace vramfit::optimizers {
 
 extern const model::OptimizerType rmsprop_bnb_entry;
-const model::OptimizerType rmsprop_bnb_entry{"rmsprop_bnb", "rmsprop_bnb_32bit", nullptr, bnb_step<BnbStates::one, 32, false>, false};
+const model::OptimizerType rmsprop_bnb_entry{"rmsprop_bnb", "rmsprop_bnb_32bit", nullptr,
+                                             bnb_step<BnbStates::one, 32, false>, false};
 
 }  // namespace vramfit::optimizers

@@ -38,13 +38,15 @@ void read_gpt_oss(ObjectReader& config, ModelSpec& model) {
         model.layer_types[static_cast<std::size_t>(i)] = i % 2 == 0 ? LayerAttention::sliding : LayerAttention::full;
 }
 
-// modeling_gpt_oss.py, GptOssAttention (a sink for each head) and GptOssMLP: weights are stored transposed, with biases.
+// modeling_gpt_oss.py, GptOssAttention (a sink for each head) and GptOssMLP: weights are stored transposed, with
+// biases.
 void gpt_oss_layer(const ModelSpec& m, LayerModules& layer) {
     const std::int64_t experts = m.mixture->num_experts, width = m.mixture->intermediate_size;
     layer.bare(ModulePart::attention, "self_attn", {{"sinks", {m.num_attention_heads}, {}}});
     attention_projections(m, layer);
     layer.other("mlp");
-    layer.bare(ModulePart::router, "mlp.router", {{"weight", {experts, m.hidden_size}, {}}, {"bias", {experts}, {}, true}});
+    layer.bare(ModulePart::router, "mlp.router",
+               {{"weight", {experts, m.hidden_size}, {}}, {"bias", {experts}, {}, true}});
     layer.bare(ModulePart::experts, "mlp.experts",
                {{"gate_up_proj", {experts, m.hidden_size, 2 * width}, {}, false, true},
                 {"gate_up_proj_bias", {experts, 2 * width}, {}, true},

@@ -37,17 +37,15 @@ void read_window(ObjectReader& config, ModelSpec& model) {
         return;
     }
     for (std::int64_t i = 0; i < model.num_hidden_layers; ++i)
-        if (use && i < last && i % 2 == 0)
-            model.layer_types[static_cast<std::size_t>(i)] = LayerAttention::sliding;
+        if (use && i < last && i % 2 == 0) model.layer_types[static_cast<std::size_t>(i)] = LayerAttention::sliding;
 }
 
 void read_qwen2_moe(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     ObjectReader::set(model.attention_bias, config.boolean("qkv_bias"));
     read_qwen_mixture(config, model);
-    ObjectReader::set(
-        model.mixture->shared_expert_intermediate_size,
-        config.integer("shared_expert_intermediate_size", {.low = 1, .high = std::int64_t{1} << 31}));
+    ObjectReader::set(model.mixture->shared_expert_intermediate_size,
+                      config.integer("shared_expert_intermediate_size", {.low = 1, .high = std::int64_t{1} << 31}));
     read_window(config, model);
 }
 

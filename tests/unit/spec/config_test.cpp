@@ -137,7 +137,10 @@ TEST_CASE("mixtures of experts") {
     CHECK(error_of([&] { with("mixtral", R"(, "num_local_experts": 400)"); }));
     CHECK(error_of([&] { with("mixtral", R"(, "experts_implementation": "eager")"); }));
     CHECK(error_of([&] { with("mixtral", R"(, "router_jitter_noise": 0.1)"); }));
-    CHECK(error_of([&] { with("qwen2_moe", R"(, "layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"])"); }));
+    CHECK(error_of([&] {
+        with("qwen2_moe",
+             R"(, "layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"])");
+    }));
     for (const char* type : {"mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss"}) {
         ModelSpec m = with(type, "");
         m.name.clear();

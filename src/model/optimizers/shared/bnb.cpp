@@ -29,16 +29,15 @@ struct StateMaker {
     /// get_state_buffer: zeros like the parameter, or managed memory (functional.py get_paged).
     void buffer(std::int64_t times = 1) {
         if (paged && session.recorder.decide_place("state paged", p.numel() >= kSmallestPaged)) {
-            const auto id = session.recorder.managed_alloc(size_of(times * p.numel(), dtype()).count,
-                                                           Op::optimizer_state);
+            const auto id =
+                session.recorder.managed_alloc(size_of(times * p.numel(), dtype()).count, Op::optimizer_state);
             session.recorder.label(id, Category::optimizer_states);
             state.push_back(engine::host_tensor(session, p.sizes(), dtype()));
         } else if (times > 1) {
             state.push_back(engine::empty(session, p.sizes().insert(0, times), dtype(), Op::optimizer_state));
         } else {
-            state.push_back(engine::empty_strided(session, p.sizes(),
-                                                  engine::preserved_strides(p.sizes(), p.strides()), dtype(),
-                                                  Op::optimizer_state));
+            state.push_back(engine::empty_strided(session, p.sizes(), engine::preserved_strides(p.sizes(), p.strides()),
+                                                  dtype(), Op::optimizer_state));
         }
     }
     /// One absmax for each block.

@@ -12,10 +12,10 @@ enum class BnbStates : std::uint8_t { one, two, double_and_one };
 template <BnbStates States, int Bits, bool Paged>
 void bnb_step(engine::Session& session, model::Optimizer& optimizer);
 
-#define VRAMFIT_BNB_STEPS(prefix, states)                                                   \
-    prefix template void bnb_step<states, 8, false>(engine::Session&, model::Optimizer&);   \
-    prefix template void bnb_step<states, 8, true>(engine::Session&, model::Optimizer&);    \
-    prefix template void bnb_step<states, 32, false>(engine::Session&, model::Optimizer&);  \
+#define VRAMFIT_BNB_STEPS(prefix, states)                                                  \
+    prefix template void bnb_step<states, 8, false>(engine::Session&, model::Optimizer&);  \
+    prefix template void bnb_step<states, 8, true>(engine::Session&, model::Optimizer&);   \
+    prefix template void bnb_step<states, 32, false>(engine::Session&, model::Optimizer&); \
     prefix template void bnb_step<states, 32, true>(engine::Session&, model::Optimizer&);
 
 VRAMFIT_BNB_STEPS(extern, BnbStates::one)

@@ -27,7 +27,8 @@ TensorList foreach_result(const TensorList& tensors, engine::Op op);
 /// torch.zeros_like(p, memory_format=torch.preserve_format) as an optimizer's state.
 model::Tensor state_like(engine::Session& session, const model::Tensor& p);
 
-/// The number of `key` in "momentum=0.9,nesterov=true" (transformers trainer_optimizer.py _parse_optim_args); 0 without.
+/// The number of `key` in "momentum=0.9,nesterov=true" (transformers trainer_optimizer.py _parse_optim_args); 0
+/// without.
 double optim_argument(const std::string& arguments, const std::string& key);
 
 }  // namespace vramfit::optimizers
