@@ -98,10 +98,36 @@ void adapt_bare(Session& session, Network& network, const LoraTarget& target, co
     adapt_parameter(session, *bare_at(layer, target.module.part), target, plan);
 }
 
+/// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
+void raise_module(std::initializer_list<Tensor*> parameters) {
+    std::vector<Tensor> old;
+    for (Tensor* t : parameters) {
+        if (!t->defined() || !is_half(t->dtype())) continue;
+        old.push_back(*t);
+        *t = to(detach(*t), DType::float32);
+    }
+}
+
 /// cast_adapter_dtype: a new parameter for each half-precision tensor.
 void raise_dtype(Network& network) {
-    for (Tensor* t : adapter_tensors(network))
-        if (is_half(t->dtype())) *t = to(detach(*t), DType::float32);
+    const auto raise_linear = [](Linear& linear) {
+        if (!linear.lora) return;
+        raise_module({&linear.lora->a});
+        raise_module({&linear.lora->b, &linear.lora->bias});
+        raise_module({&linear.lora->magnitude});
+    };
+    const auto raise_bare = [](BareModule& module) {
+        for (auto& lora : module.lora)
+            if (lora)
+                for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
+    };
+    for (Embedding* table : {&network.embed, &network.positions})
+        if (auto& lora = table->lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
+    for (DecoderLayer& layer : network.layers)
+        for_each_module(
+            layer, raise_linear, [](Norm&) {}, raise_bare);
+    raise_linear(network.head);
 }
 
 /// _mark_only_adapters_as_trainable: LoraConfig.bias.

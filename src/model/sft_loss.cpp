@@ -56,8 +56,8 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
         out.entropy = scattered(out.label_mask, scores.entropy);
         out.is_top1 = scattered(out.label_mask, scores.is_top1);
     }
-    const Tensor sum = sum_all(out.log_probs);
-    const Tensor minus = neg(sum);
+    Tensor minus = sum_all(out.log_probs);
+    minus = neg(minus);
     const Tensor number = clamp(sum_all(out.label_mask));
     out.loss = div(minus, number);
     return out;

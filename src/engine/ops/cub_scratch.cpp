@@ -64,10 +64,21 @@ std::int64_t scan_scratch(const Session& session, std::int64_t n) { return tile_
 // tuning_scan.cuh DefaultPolicy, 128 threads x 15 items, or a larger tile where cub 3 has a tuning.
 std::int64_t scan_int32_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 15, 8); }
 
-// dispatch_select_if.cuh: tuning_select_if.cuh DefaultPolicy, 128 threads x 5 items of 8 bytes.
-std::int64_t select_scratch(const Session&, std::int64_t n) { return aliased({(ceil_div(n, 128 * 5) + 32) * 16}); }
+// dispatch_select_if.cuh, cub 3: the tiles are those that torch 2.11's kernels show, 128 threads x 10 items, and where
+// tuning_select_if.cuh has tunings for 8.0, 9.x and 10.x 4608, 8448 and 7040 items.
+std::int64_t select_scratch(const Session& session, std::int64_t n) {
+    const Capability& c = session.device.capability;
+    std::int64_t tile = 128 * 10;
+    if (c == Capability{8, 0}) tile = 4608;
+    if (c.major == 9) tile = 8448;
+    if (c.major >= 10) tile = 7040;
+    return aliased({(ceil_div(n, tile) + 32) * 16});
+}
 
-// dispatch_reduce.cuh: a single tile needs none, and none is a byte.
-std::int64_t count_scratch(const Session&, std::int64_t) { return 1; }
+// dispatch_reduce.cuh: a single tile of 256 threads x 16 items needs none, and none is a byte; else a partial sum for
+// each block, two to a multiprocessor (occupancy) times five (CUB_SUBSCRIPTION_FACTOR).
+std::int64_t count_scratch(const Session& session, std::int64_t n) {
+    return n <= 256 * 16 ? 1 : aliased({session.device.multiprocessors * 2 * 5 * 4});
+}
 
 }  // namespace vramfit::engine
