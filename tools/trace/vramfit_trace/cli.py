@@ -62,7 +62,7 @@ def walk(flags: argparse.Namespace) -> int:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config)
-    rows = Walk(flags.folder, tracer_of(flags), flags.vramfit).run(jobs, flags.stored)
+    rows = Walk(flags.folder, tracer_of(flags), flags.vramfit, flags.supported, flags.stored).run(jobs)
     print(summary(rows))
     return 0 if all(row["exact"] for row in rows) else 1
 
@@ -116,6 +116,7 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--stack", default="hf-2026-11", help="the name that the jobs carry; --python must have it (default: %(default)s)")
     many.add_argument("--families", nargs="+", default=[], metavar="FAMILY", help="draw from these only")
     many.add_argument("--config", type=Path, nargs="+", default=[], help="config.json files in place of the tiny models of their families")
+    many.add_argument("--supported", action="store_true", help="leave out jobs of which vramfit says that it does not support them")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
     add_program(many)
     add_tracing(many)

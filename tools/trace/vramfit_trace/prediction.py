@@ -11,7 +11,8 @@ from .job import Job
 
 #: Exit statuses of the program: answered, does not fit (answered too), not understood, not supported.
 ANSWERED = (0, 1)
-REFUSED = (2, 3)
+UNSUPPORTED = 3
+REFUSED = (2, UNSUPPORTED)
 TIME_LIMIT = 300.0
 
 

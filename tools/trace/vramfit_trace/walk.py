@@ -9,7 +9,7 @@ from typing import Any
 
 from .compare import LEVELS, compare
 from .job import JobError, complete
-from .prediction import PredictionError, timeline
+from .prediction import UNSUPPORTED, PredictionError, timeline
 from .space import draw
 from .tracing import TraceError, Tracer
 
@@ -21,6 +21,16 @@ class Walk:
     folder: Path
     tracer: Tracer
     program: str
+    only_supported: bool = False  # leave out jobs of which vramfit says that it does not support them
+    only_stored: bool = False  # trace nothing
+
+    def is_wanted(self, job: dict[str, Any]) -> bool:
+        """Whether the job is worth the time of a trace."""
+        if (self.folder / job["name"]).with_suffix(".trace.json").exists():
+            return True
+        if self.only_stored:
+            return False
+        return not self.only_supported or timeline(self.program, job).get("status") != UNSUPPORTED
 
     def trace(self, job: dict[str, Any]) -> dict[str, Any] | None:
         """The stored trace, or a new one; None if there is none to be had."""
@@ -49,11 +59,11 @@ class Walk:
             row = {"exact": False, "outcome": f"vramfit failed: {error}", "refused": ""}
         return {"name": job["name"], **row}
 
-    def run(self, jobs: list[dict[str, Any]], only_stored: bool = False) -> list[dict[str, Any]]:
+    def run(self, jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Rows of all jobs that have a trace."""
         rows = []
         for number, job in enumerate(jobs, 1):
-            if only_stored and not (self.folder / job["name"]).with_suffix(".trace.json").exists():
+            if not self.is_wanted(job):
                 continue
             trace = self.trace(job)
             if trace is None:

@@ -21,7 +21,17 @@ def first_sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {text.split('. ')[0].rstrip('.')}"
 
 
-def quiet() -> None:
+def is_ours(error: BaseException) -> bool:
+    """Whether the tracer itself raised it: a defect here, not a refusal."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
+    return Path(innermost).is_relative_to(Path(__file__).parents[1])
+
+
+def prepare(job: Job, device: Device) -> None:
+    """Imports the libraries: that they are not there is no refusal."""
+    from .attention import use_flash_stand_in
+
+    use_flash_stand_in(job, device)  # before transformers looks for the package
     import transformers
 
     transformers.logging.set_verbosity_error()
@@ -35,7 +45,6 @@ def train(job: Job, device: Device, with_events: bool) -> dict[str, Any]:
     from . import attention, experts, model, plain, trainer
     from .recorder import Recorder
 
-    quiet()
     device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
     experts.balance(job, device)
     torch.manual_seed(0)
@@ -67,17 +76,15 @@ def trace(job: Job, with_events: bool) -> dict[str, Any]:
     """The whole document; a choice that the libraries refuse is an outcome too."""
     began = time.time()
     device = Device()
+    prepare(job, device)
     head = {"schema": SCHEMA, "job": job, "backend": "cuda" if device.real else "null"}
     try:
-        import torch  # noqa: F401  before the package that asks for it
-
-        from .attention import use_flash_stand_in
-
-        use_flash_stand_in(job, device)
         body = train(job, device, with_events)
-    except (JobError, KeyboardInterrupt):
+    except JobError:
         raise
     except Exception as error:
+        if is_ours(error):
+            raise
         traceback.print_exc()
         body = {"outcome": {"refused": first_sentence(error)}, "windows": []}
     return {**head, "versions": versions(), "seconds": round(time.time() - began, 1), **body}
