@@ -65,4 +65,6 @@ std::span<const @arg_TYPE@* const> all_@group@() { return @group@_entries; }
 }  // namespace vramfit
 ]])
   target_sources(${arg_TARGET} PRIVATE ${out})
+  # A table names every plug-in: where only some layers are built, nothing else may draw it in.
+  set_source_files_properties(${out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
