@@ -12,6 +12,7 @@
 #include "cli/help.hpp"
 #include "cli/input.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -74,7 +75,7 @@ Job default_job(const ModelSpec& model) {
     Job job;
     job.model = model;
     job.plan.batch.sequence_length = 1024;  // trl 1.16.0, SFTConfig.max_length
-    job.plan.peft = LoraPlan{};
+    job.plan.peft.emplace().target_modules = default_targets(model);
     job.stack = stack_from("").stack;
     job.device = unlimited_device();
     return job;

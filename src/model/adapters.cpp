@@ -136,6 +136,8 @@ void train_biases(Network& network, LoraBias which) {
     for (Linear* l : linears(network))
         if (l->bias.defined() && (which == LoraBias::all || l->lora)) l->bias.set_requires_grad(true);
     if (which != LoraBias::all) return;
+    for (Norm* n : norms(network))
+        if (n->bias.defined()) n->bias.set_requires_grad(true);
     const auto train = [](BareModule& module) {
         for (std::size_t i = 0; i < module.tensors.size(); ++i)
             if (module.parameters[i].bias) module.tensors[i].set_requires_grad(true);

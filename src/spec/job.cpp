@@ -6,6 +6,7 @@
 #include "spec/config_read.hpp"
 #include "spec/job_read.hpp"
 #include "spec/json_parse.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -106,6 +107,11 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     job.device = read_device(reader);
     reader.refuse_unknown();
     problems.throw_if_any();
+    if (job.plan.peft) {
+        const JsonValue* targets = value.find("peft")->find("target_modules");
+        if (!targets || targets->kind == JsonValue::Kind::null)
+            job.plan.peft->target_modules = default_targets(job.model);
+    }
     if (job.model.name.empty()) job.model.name = job.plan.name.empty() ? std::string(file) : job.plan.name;
     return job;
 }

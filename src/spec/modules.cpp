@@ -10,6 +10,7 @@
 #include "spec/config_family.hpp"
 #include "spec/lora_conversion.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
@@ -178,6 +179,18 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
                 targets.push_back(matcher.target_of(module, p.name));
     }
     return targets;
+}
+
+// peft 0.21.2, utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING, as far as it has the family;
+// the same for the others.
+std::vector<std::string> default_targets(const ModelSpec& model) {
+    std::vector<std::string> names;
+    for (const NamedModule& module : modules_of(model)) {
+        const bool chosen = module.part == ModulePart::query || module.part == ModulePart::value ||
+                            module.part == ModulePart::query_key_value;
+        if (chosen && module.layer == 0) names.push_back(module.name.substr(module.name.rfind('.') + 1));
+    }
+    return names;
 }
 
 std::vector<std::string> targetable_names(const ModelSpec& model) {

@@ -28,6 +28,9 @@ Version family_since(std::string_view model_type);
 /// The first release of transformers for which this program records the family's forward pass.
 Version family_exact_since(std::string_view model_type);
 
+/// The modules that adapters are put on where nobody says which: queries and values, or the layer that has both.
+std::vector<std::string> default_targets(const ModelSpec& model);
+
 /// Weights of the network as it is loaded, a tied head counted once. Throws Error (invalid) beyond 63 bits.
 std::int64_t total_parameters(const ModelSpec& model);
 

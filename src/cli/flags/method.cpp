@@ -4,6 +4,7 @@
 #include "cli/flags/tables.hpp"
 #include "cli/flags/targets.hpp"
 #include "cli/flags/values.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::cli {
@@ -42,7 +43,7 @@ void set_method(Job& job, std::string_view value, const std::string& where) {
     if (method == Method::full)
         job.plan.peft.reset();
     else if (!job.plan.peft)
-        job.plan.peft = LoraPlan{};
+        job.plan.peft.emplace().target_modules = default_targets(job.model);
     job.plan.load.quantization.reset();
     job.plan.prepare_kbit.reset();
     if (method == Method::qlora) make_qlora(job.plan);
@@ -91,7 +92,7 @@ constexpr PlanFlag kMethodFlags[] = {
      }},
     {"targets", "lora_target_modules target_modules", "NAME,...", nullptr, kMethod,
      "Modules with adapters: names, a regular expression, all-linear, or the groups attention, mlp, embedding "
-     "[q_proj,v_proj]",
+     "[those of queries and values]",
      [](Job& job, std::string_view value, const std::string& where) {
          adapters(job, where).target_modules = targets_from(value, job.model, where);
      }},

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/pointwise_backward.hpp"
@@ -96,16 +95,17 @@ Tensor mean_all(const Tensor& t) {
     return out;
 }
 
-// ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient.
-Tensor vector_norm(const Tensor& source, int dim) {
-    const Tensor t = autocast_to_float32(source);
+// ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient. Autocast
+// sets the result's dtype and casts nothing (autocast_mode.h fp32_set_opt_dtype).
+Tensor vector_norm(const Tensor& t, int dim) {
     Ref<Node> node;
     if (needs_grad(t)) {
         node = make_node(t.session(), kUnsupportedBackward);
         add_edge(*node, t);
         node->save(t);
     }
-    Tensor out = reduce(t, 1u << dim, false, t.dtype(), Op::linalg_vector_norm);
+    const DType dtype = t.session().autocast.enabled ? DType::float32 : t.dtype();
+    Tensor out = reduce(t, 1u << dim, false, dtype, Op::linalg_vector_norm);
     if (node) {
         set_history(out, node);
         node->save(out, true);

@@ -240,6 +240,16 @@ TEST_CASE("what the keys of single families change") {
     CHECK(error_of([] { read(R"({"model_type": "gemma3_text", "use_bidirectional_attention": true})"); }));
 }
 
+TEST_CASE("without a word about targets, queries and values get adapters") {
+    const auto targets = [](const char* type) {
+        return default_targets(read(fmt::format(R"({{"model_type": "{}"}})", type)));
+    };
+    CHECK(targets("llama") == std::vector<std::string>{"q_proj", "v_proj"});
+    CHECK(targets("gpt2") == std::vector<std::string>{"c_attn"});
+    CHECK(targets("gpt_neox") == std::vector<std::string>{"query_key_value"});
+    CHECK(targets("phi3") == std::vector<std::string>{"qkv_proj"});
+}
+
 TEST_CASE("the text part of a model of text and images is read") {
     const ModelSpec model = read(
         R"({"model_type": "gemma3", "dtype": "bfloat16", "vision_config": {"hidden_size": 1152}, "text_config": {"num_hidden_layers": 6, "head_dim": 128}})");

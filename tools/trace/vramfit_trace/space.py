@@ -26,7 +26,8 @@ class Draw:
         self.family_name = self.random.choice(sorted(families))
         self.family: Family = FAMILIES[self.family_name]
         self.method = self.random.choice(METHODS)
-        self.dtype, self.bf16, self.fp16 = self.random.choice(PRECISIONS)
+        precisions = PRECISIONS if self.method != "full" else PRECISIONS[:-1]  # the scaler refuses fp16 gradients
+        self.dtype, self.bf16, self.fp16 = self.random.choice(precisions)
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
