@@ -70,8 +70,8 @@ struct NamedModule {
     std::int64_t out = 0;
     ModulePart part = ModulePart::other;
     bool bias = false;
-    std::vector<BareParameter> parameters;  ///< of a bare module
-    std::string published;                  ///< its name in checkpoints; empty: the same
+    std::vector<BareParameter> parameters = {};  ///< of a bare module
+    std::string published = {};                  ///< its name in checkpoints; empty: the same
 };
 
 /// A module that adapters can be put on: a linear layer or an embedding.
