@@ -3,11 +3,9 @@
 
 #include <utility>
 
-#include "vramfit/base/checked.hpp"
-
 namespace vramfit::engine {
 
-Dims Dims::insert(int at, std::int64_t v) const {
+Dims Dims::insert(int at, Size v) const {
     Dims out;
     for (int i = 0; i < size_; ++i) {
         if (i == at) out.push(v);
@@ -24,34 +22,56 @@ Dims Dims::erase(int at) const {
     return out;
 }
 
-std::int64_t numel_of(const Dims& sizes) {
-    std::int64_t n = 1;
-    for (auto s : sizes) n = checked_mul(n, s);
+Size numel_of(const Dims& sizes) {
+    Size n = 1;
+    for (const Size s : sizes) n *= s;
     return n;
 }
 
 Dims contiguous_strides(const Dims& sizes) {
     Dims strides;
     strides.resize(sizes.size());
-    std::int64_t step = 1;
+    Size step = 1;
     for (int i = sizes.size() - 1; i >= 0; --i) {
         strides[i] = step;
-        step *= sizes[i] > 1 ? sizes[i] : 1;
+        if (i > 0) step *= larger(sizes[i], 1);
     }
     return strides;
 }
 
 bool is_contiguous(const Dims& sizes, const Dims& strides) {
-    std::int64_t expected = 1;
+    Size expected = 1;
     for (int i = sizes.size() - 1; i >= 0; --i) {
-        if (sizes[i] == 1) continue;
-        if (strides[i] != expected) return false;
+        if (!same(strides[i], expected)) {
+            if (sizes[i] == 1) continue;
+            if (strides[i] != expected) return false;
+        }
         expected *= sizes[i];
     }
     return true;
 }
 
+namespace {
+
+/// Whether each dimension's stride is the product of some others' sizes, whatever they are: dense, then, for all rows,
+/// those in which sizes are 1 included.
+bool is_formally_dense(const Dims& sizes, const Dims& strides) {
+    unsigned open = (1u << sizes.size()) - 1u;
+    Size expected = 1;
+    while (open != 0) {
+        int at = sizes.size() - 1;
+        while (at >= 0 && !(((open >> at) & 1u) != 0 && same(strides[at], expected))) --at;
+        if (at < 0) return false;
+        open &= ~(1u << at);
+        expected *= sizes[at];
+    }
+    return true;
+}
+
+}  // namespace
+
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
+    if (is_formally_dense(sizes, strides)) return true;
     if (sizes.size() == 1) return sizes[0] < 2 || strides[0] == 1;
     std::array<int, Dims::kCapacity> order{};
     for (int i = 0; i < sizes.size(); ++i) order[static_cast<std::size_t>(i)] = i;
@@ -65,7 +85,7 @@ bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
         for (int j = i; j > 0 && before(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]);
              --j)
             std::swap(order[static_cast<std::size_t>(j)], order[static_cast<std::size_t>(j - 1)]);
-    std::int64_t expected = 1;
+    Size expected = 1;
     for (int i = 0; i < sizes.size(); ++i) {
         const int d = order[static_cast<std::size_t>(i)];
         if (sizes[d] < 2) return true;
@@ -75,33 +95,41 @@ bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
     return true;
 }
 
-std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& target) {
+namespace {
+
+/// Comparisons of numbers; of symbolic sizes they become conditions.
+struct ByNumber {
+    static bool one(Size a) { return a == 1; }
+    static bool differ(Size a, Size b) { return a != b; }
+    static bool below(Size a, Size b) { return a < b; }
+};
+
+/// Comparisons of formulas, true for all rows at once: where a view exists by them, it exists for every row, and a
+/// dimension that has one element in some row changes no stride of another.
+struct ByFormula {
+    static bool one(Size a) { return same(a, 1); }
+    static bool differ(Size a, Size b) { return !same(a, b); }
+    static bool below(Size a, Size b) { return !same(a, b) && is_multiple(b, a); }
+};
+
+template <class Compare>
+std::optional<Dims> view_strides_by(const Dims& sizes, const Dims& strides, const Dims& target) {
     Dims out;
     out.resize(target.size());
-    if (sizes.size() == 0) {
-        for (int i = 0; i < target.size(); ++i) out[i] = 1;
-        return out;
-    }
-    if (numel_of(sizes) == 0) {
-        if (sizes == target) return strides;
-        for (int i = target.size() - 1; i >= 0; --i)
-            out[i] = i + 1 == target.size() ? 1 : std::max<std::int64_t>(target[i + 1], 1) * out[i + 1];
-        return out;
-    }
     int view_d = target.size() - 1;
-    std::int64_t chunk_base = strides[-1];
-    std::int64_t tensor_numel = 1;
-    std::int64_t view_numel = 1;
+    Size chunk_base = strides[-1];
+    Size tensor_numel = 1;
+    Size view_numel = 1;
     for (int d = sizes.size() - 1; d >= 0; --d) {
         tensor_numel *= sizes[d];
         // End of a chunk of dimensions that are contiguous with each other.
-        if (d == 0 || (sizes[d - 1] != 1 && strides[d - 1] != tensor_numel * chunk_base)) {
-            while (view_d >= 0 && (view_numel < tensor_numel || target[view_d] == 1)) {
+        if (d == 0 || (!Compare::one(sizes[d - 1]) && Compare::differ(strides[d - 1], tensor_numel * chunk_base))) {
+            while (view_d >= 0 && (Compare::below(view_numel, tensor_numel) || Compare::one(target[view_d]))) {
                 out[view_d] = view_numel * chunk_base;
                 view_numel *= target[view_d];
                 --view_d;
             }
-            if (view_numel != tensor_numel) return std::nullopt;
+            if (Compare::differ(view_numel, tensor_numel)) return std::nullopt;
             if (d > 0) {
                 chunk_base = strides[d - 1];
                 tensor_numel = 1;
@@ -113,15 +141,36 @@ std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const D
     return out;
 }
 
-Dims infer_size(const Dims& target, std::int64_t numel) {
+}  // namespace
+
+std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& target) {
+    Dims out;
+    out.resize(target.size());
+    if (sizes.size() == 0) {
+        for (int i = 0; i < target.size(); ++i) out[i] = 1;
+        return out;
+    }
+    const Size numel = numel_of(sizes);
+    if (numel == 0) {
+        if (sizes == target) return strides;
+        for (int i = target.size() - 1; i >= 0; --i)
+            out[i] = i + 1 == target.size() ? Size(1) : larger(target[i + 1], 1) * out[i + 1];
+        return out;
+    }
+    if (numel.is_symbolic())
+        if (const auto found = view_strides_by<ByFormula>(sizes, strides, target)) return found;
+    return view_strides_by<ByNumber>(sizes, strides, target);
+}
+
+Dims infer_size(const Dims& target, Size numel) {
     Dims out = target;
-    std::int64_t known = 1;
+    Size known = 1;
     int open = -1;
     for (int i = 0; i < target.size(); ++i) {
         if (target[i] == -1)
             open = i;
         else
-            known = checked_mul(known, target[i]);
+            known *= target[i];
     }
     if (open >= 0) out[open] = known == 0 ? 0 : numel / known;
     return out;
@@ -166,7 +215,7 @@ int should_swap(const Dims& sizes, std::span<const Dims> strides, int dim0, int 
 Dims strides_in_order(const Dims& sizes, std::span<const int> perm) {
     Dims out;
     out.resize(sizes.size());
-    std::int64_t step = 1;
+    Size step = 1;
     for (int d : perm) {
         out[d] = step;
         step *= sizes[d];

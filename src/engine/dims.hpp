@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 
+#include "symbolic/size.hpp"
+
 namespace vramfit::engine {
 
 /// At most six sizes or strides, in elements.
@@ -15,18 +17,18 @@ class Dims {
     static constexpr int kCapacity = 6;
 
     Dims() = default;
-    Dims(std::initializer_list<std::int64_t> values) {
+    Dims(std::initializer_list<Size> values) {
         for (auto v : values) push(v);
     }
 
     constexpr int size() const { return size_; }
-    constexpr std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i < 0 ? i + size_ : i)]; }
-    constexpr std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i < 0 ? i + size_ : i)]; }
-    constexpr void push(std::int64_t v) { values_[static_cast<std::size_t>(size_++)] = v; }
+    constexpr Size& operator[](int i) { return values_[static_cast<std::size_t>(i < 0 ? i + size_ : i)]; }
+    constexpr Size operator[](int i) const { return values_[static_cast<std::size_t>(i < 0 ? i + size_ : i)]; }
+    void push(Size v) { values_[static_cast<std::size_t>(size_++)] = v; }
     constexpr void resize(int n) { size_ = n; }
-    constexpr const std::int64_t* begin() const { return values_.data(); }
-    constexpr const std::int64_t* end() const { return values_.data() + size_; }
-    Dims insert(int at, std::int64_t v) const;
+    constexpr const Size* begin() const { return values_.data(); }
+    constexpr const Size* end() const { return values_.data() + size_; }
+    Dims insert(int at, Size v) const;
     Dims erase(int at) const;
 
     friend constexpr bool operator==(const Dims& a, const Dims& b) {
@@ -37,12 +39,12 @@ class Dims {
     }
 
   private:
-    std::array<std::int64_t, kCapacity> values_;  // only the first size_ are ever read
+    std::array<Size, kCapacity> values_;  // only the first size_ are ever read
     int size_ = 0;
 };
 
 /// Product of the sizes; refuses overflow.
-std::int64_t numel_of(const Dims& sizes);
+Size numel_of(const Dims& sizes);
 
 /// Row-major strides.
 Dims contiguous_strides(const Dims& sizes);
@@ -58,7 +60,7 @@ bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides);
 std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& target);
 
 /// Resolves one -1 in `target` for a tensor of `numel` elements (ATen/InferSize.h infer_size).
-Dims infer_size(const Dims& target, std::int64_t numel);
+Dims infer_size(const Dims& target, Size numel);
 
 /// ATen/ExpandUtils.cpp infer_size: the common shape of a broadcast.
 Dims broadcast_sizes(const Dims& a, const Dims& b);

@@ -80,7 +80,7 @@ struct Node {
     InlineVector<OutputMeta, 1> outputs;
     // What the backward function needs besides tensors: sizes, strides, dimensions.
     Dims dims[3];
-    std::int64_t ints[6] = {};
+    Size ints[6] = {};
     DType dtypes[2] = {};
     Tensor variable;  ///< AccumulateGrad: the leaf
     std::unique_ptr<NodeState> state;

@@ -7,49 +7,47 @@ namespace vramfit::engine {
 
 Recorder::Recorder(Keep keep) : keep_(keep) {
     program_.windows.push_back({Phase{}, 0});
-    if (keep == Keep::summary) return;
+    if (keep != Keep::program) return;
     program_.events.reserve(1 << 14);
     program_.allocations.reserve(1 << 13);
 }
 
+Recorder::Recorder(const symbolic::Symbols& symbols) : Recorder(Keep::formula) { front_.emplace(symbols); }
+
 std::uint32_t Recorder::add(std::int64_t bytes, Op op, EventKind kind) {
-    if (keep_ == Keep::summary) return kNoId;
+    if (keep_ != Keep::program) return kNoId;
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
     program_.allocations.push_back({bytes, fresh, static_cast<std::uint16_t>(op), layer});
     program_.events.push_back({kind, id});
     return id;
 }
 
-void Recorder::raise() {
-    if (requested_ > summary_.requested) {
-        summary_.requested = requested_;
-        summary_.at = phase_;
+std::uint32_t Recorder::alloc(Size bytes, Op op) {
+    if (keep_ == Keep::formula) {
+        front_->grow(bytes, phase_);
+        return kNoId;
     }
-    if (requested_ + managed_ > summary_.with_managed) summary_.with_managed = requested_ + managed_;
-    if (requested_ - states_ > summary_.without_states) summary_.without_states = requested_ - states_;
-}
-
-std::uint32_t Recorder::alloc(std::int64_t bytes, Op op) {
-    if (bytes == 0) return kNoId;
-    if (keep_ == Keep::program) return add(bytes, op, EventKind::alloc);
-    requested_ += bytes;
-    if (op == Op::optimizer_state) states_ += bytes;  // states live to the end of the run
-    raise();
+    const std::int64_t count = bytes.bits();
+    if (count == 0) return kNoId;
+    if (keep_ == Keep::program) return add(count, op, EventKind::alloc);
+    requested_ += count;
+    if (requested_ > summary_.requested) summary_ = {requested_, phase_};
     return kNoId;
 }
 
-void Recorder::free(std::uint32_t id, std::int64_t bytes) {
+void Recorder::free(std::uint32_t id, Size bytes) {
     if (stopped_) return;
-    if (keep_ == Keep::summary)
-        requested_ -= bytes;
+    if (keep_ == Keep::formula)
+        front_->shrink(bytes);
+    else if (keep_ == Keep::summary)
+        requested_ -= bytes.bits();
     else if (id != kNoId)
         program_.events.push_back({EventKind::free, id});
 }
 
-std::uint32_t Recorder::managed_alloc(std::int64_t bytes, Op op) {
-    managed_ += bytes;
-    if (keep_ == Keep::summary) raise();
-    return add(bytes, op, EventKind::managed_alloc);
+std::uint32_t Recorder::managed_alloc(Size bytes, Op op) {
+    if (keep_ == Keep::formula) return kNoId;
+    return add(bytes.bits(), op, EventKind::managed_alloc);
 }
 
 void Recorder::managed_free(std::uint32_t id) {
@@ -82,13 +80,8 @@ void mix(Signature& s, Question question, std::int64_t answer) {
 
 }  // namespace
 
-std::int64_t Recorder::decide(Question question, std::int64_t answer) {
-    mix(program_.signature, question, answer);
-    mix(summary_.shape, question, answer);
-    return answer;
-}
-
-std::int64_t Recorder::decide_place(Question question, std::int64_t answer) {
+std::int64_t Recorder::decide(Question question, Size size) {
+    const auto answer = static_cast<std::int64_t>(size);
     mix(program_.signature, question, answer);
     return answer;
 }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "engine/level_front.hpp"
 #include "engine/op.hpp"
+#include "symbolic/size.hpp"
 #include "vramfit/trace/program.hpp"
 #include "vramfit/trace/summary.hpp"
 
@@ -18,19 +22,21 @@ struct Question {
     }
 };
 
-/// What is kept of a run: its whole program, or only its highest moments.
-enum class Keep : std::uint8_t { program, summary };
+/// What is kept of a run: its whole program, its highest moments, or these as formulas of its symbolic sizes.
+enum class Keep : std::uint8_t { program, summary, formula };
 
 class Recorder {
   public:
     explicit Recorder(Keep keep = Keep::program);
+    /// Keeps a formula over these symbols, which must be the thread's (symbolic::Recording).
+    explicit Recorder(const symbolic::Symbols& symbols);
 
     static constexpr std::uint32_t kNoId = 0xffffffffu;
 
     /// Begins an allocation; 0 bytes are none (kNoId), as in the caching allocator.
-    std::uint32_t alloc(std::int64_t bytes, Op op);
-    void free(std::uint32_t id, std::int64_t bytes);
-    std::uint32_t managed_alloc(std::int64_t bytes, Op op);
+    std::uint32_t alloc(Size bytes, Op op);
+    void free(std::uint32_t id, Size bytes);
+    std::uint32_t managed_alloc(Size bytes, Op op);
     void managed_free(std::uint32_t id);
     void empty_cache();
 
@@ -41,9 +47,7 @@ class Recorder {
     void stop() { stopped_ = true; }
 
     /// Every size-dependent decision passes here; equal signatures mean equal event sequences.
-    std::int64_t decide(Question question, std::int64_t answer);
-    /// A decision about where a tensor lives that changes no other event (paged optimizer states).
-    std::int64_t decide_place(Question question, std::int64_t answer);
+    std::int64_t decide(Question question, Size answer);
 
     void label(std::uint32_t id, Category category);
     Category label_of(std::uint32_t id) const {
@@ -58,17 +62,17 @@ class Recorder {
     Program& program() { return program_; }
     Program take();
     const Summary& summary() const { return summary_; }
+    /// The instants of Keep::formula.
+    std::vector<FormulaInstant> take_front() { return front_->take(); }
 
   private:
     std::uint32_t add(std::int64_t bytes, Op op, EventKind kind);
-    void raise();
 
     Keep keep_;
     Program program_;
+    std::optional<LevelFront> front_;
     Summary summary_;
     std::int64_t requested_ = 0;
-    std::int64_t managed_ = 0;
-    std::int64_t states_ = 0;  ///< optimizer states among `requested_`
     Phase phase_;
     bool stopped_ = false;
 };

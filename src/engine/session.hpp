@@ -47,6 +47,13 @@ class Session {
           device(on_device),
           cublas_workspace_bytes(engine::cublas_workspace_bytes(on_stack, on_device)),
           cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_device)) {}
+    /// Records a formula over these symbols.
+    Session(const Stack& on_stack, const Device& on_device, const symbolic::Symbols& symbols)
+        : recorder(symbols),
+          stack(on_stack),
+          device(on_device),
+          cublas_workspace_bytes(engine::cublas_workspace_bytes(on_stack, on_device)),
+          cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_device)) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -72,7 +79,7 @@ class Session {
     std::vector<Node*> doomed;  ///< nodes waiting for deletion
     bool deleting = false;
 
-    std::int64_t decide(Question question, std::int64_t answer) { return recorder.decide(question, answer); }
+    std::int64_t decide(Question question, Size answer) { return recorder.decide(question, answer); }
 };
 
 /// Sets a mode for a scope and puts the old value back.

@@ -22,11 +22,11 @@ Tensor tensor_on(Session& session, Ref<Storage> storage, const Dims& sizes, cons
 }  // namespace
 
 Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, DType dtype, Op op) {
-    const Bytes bytes = size_of(numel_of(sizes), dtype);
+    const Size bytes = numel_of(sizes) * element_size(dtype);
     Storage* storage = session.storages.make();
     storage->session = &session;
-    storage->bytes = bytes.count;
-    storage->id = session.recorder.alloc(bytes.count, op);
+    storage->bytes = bytes;
+    storage->id = session.recorder.alloc(bytes, op);
     return tensor_on(session, Ref<Storage>(storage), sizes, strides, dtype);
 }
 

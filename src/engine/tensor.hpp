@@ -21,8 +21,8 @@ void drop(Node* node);
 /// The memory behind one or more tensors; its end is the free event.
 struct Storage {
     std::uint32_t refs = 0;
-    std::uint32_t id = 0;    ///< allocation of the program
-    std::int64_t bytes = 0;  ///< 0: not on the device
+    std::uint32_t id = 0;  ///< allocation of the program
+    Size bytes = 0;        ///< 0: not on the device
     Session* session = nullptr;
 };
 void end(Storage* storage);
@@ -70,9 +70,9 @@ class Tensor {
     explicit operator bool() const { return defined(); }
     const Dims& sizes() const { return impl_->sizes; }
     const Dims& strides() const { return impl_->strides; }
-    std::int64_t size(int dim) const { return impl_->sizes[dim]; }
+    Size size(int dim) const { return impl_->sizes[dim]; }
     int dim() const { return impl_->sizes.size(); }
-    std::int64_t numel() const { return numel_of(impl_->sizes); }
+    Size numel() const { return numel_of(impl_->sizes); }
     DType dtype() const { return impl_->dtype; }
     bool requires_grad() const { return impl_->requires_grad || impl_->grad_fn; }
     bool is_leaf() const { return !impl_->grad_fn; }

@@ -45,21 +45,21 @@ DType adapter_dtype(const Stack& stack, const Linear& layer) {
     return stack.adapters_take_compute_dtype() ? layer.quantized->compute_dtype : DType::float32;
 }
 
-void adapt(Session& session, Linear& layer, const LoraTarget& target, const LoraPlan& plan) {
+void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan) {
     const DType dtype = adapter_dtype(session.stack, layer);
     LoraAdapter adapter;
-    adapter.a = moved(session, {target.r, layer.in}, dtype);
-    adapter.b = moved(session, {layer.out, target.r}, dtype);
+    adapter.a = moved(session, {rank, layer.in}, dtype);
+    adapter.b = moved(session, {layer.out, rank}, dtype);
     if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
     adapter.dropout = plan.lora_dropout;
     if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
     layer.lora = adapter;
 }
 
-void adapt(Session& session, Embedding& layer, const LoraTarget& target, const LoraPlan& plan) {
+void adapt(Session& session, Embedding& layer, Size rank, const LoraPlan& plan) {
     LoraEmbeddingAdapter adapter;
-    adapter.a = moved(session, {target.r, layer.weight.size(0)}, layer.weight.dtype());
-    adapter.b = moved(session, {layer.weight.size(1), target.r}, layer.weight.dtype());
+    adapter.a = moved(session, {rank, layer.weight.size(0)}, layer.weight.dtype());
+    adapter.b = moved(session, {layer.weight.size(1), rank}, layer.weight.dtype());
     if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
     layer.lora = adapter;
     // A hook that is there already stays on the module that it was put on, which is now inside.
@@ -93,9 +93,9 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
 }
 
 /// Adapters on a parameter of a router or of experts.
-void adapt_bare(Session& session, Network& network, const LoraTarget& target, const LoraPlan& plan) {
+void adapt_bare(Session& session, Network& network, const LoraTarget& target, Size rank, const LoraPlan& plan) {
     DecoderLayer& layer = network.layers[static_cast<std::size_t>(target.module.layer)];
-    adapt_parameter(session, *bare_at(layer, target.module.part), target, plan);
+    adapt_parameter(session, *bare_at(layer, target.module.part), target, rank, plan);
 }
 
 /// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
@@ -159,13 +159,13 @@ void add_adapters(const Run& run, Network& network) {
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
     for (const LoraTarget& target : targets) {
+        const Size rank = target.has_own_rank ? Size(target.r) : run.sizes.rank;
         if (target.module.kind == ModuleKind::embedding) {
-            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, target,
-                  plan);
+            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, rank, plan);
             continue;
         }
         if (!target.parameter.empty()) {
-            adapt_bare(session, network, target, plan);
+            adapt_bare(session, network, target, rank, plan);
             continue;
         }
         const auto found =
@@ -173,7 +173,7 @@ void add_adapters(const Run& run, Network& network) {
         if (found == all.end())
             throw Error(ErrorKind::invalid, "peft.target_modules",
                         fmt::format("'{}' is no linear layer and no embedding", target.module.name));
-        adapt(session, **found, target, plan);
+        adapt(session, **found, rank, plan);
     }
     train_biases(network, plan.bias);
     save_modules(run, network);

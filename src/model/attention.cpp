@@ -14,7 +14,7 @@ namespace {
 /// F.scaled_dot_product_attention, behind the job's repetition of key and value heads where it asks for it.
 Tensor functional_sdpa(const Run& run, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
                        AttentionArguments arguments) {
-    const std::int64_t groups = query.size(1) / key.size(1);
+    const Size groups = query.size(1) / key.size(1);
     if (!run.plan.load.sdpa_expand_kv || groups == 1)
         return scaled_dot_product_attention(query, key, value, mask, arguments);
     arguments.enable_gqa = false;
@@ -25,9 +25,9 @@ Tensor functional_sdpa(const Run& run, const Tensor& query, const Tensor& key, c
 
 }  // namespace
 
-Tensor repeat_kv(const Tensor& t, std::int64_t groups) {
+Tensor repeat_kv(const Tensor& t, Size groups) {
     if (groups == 1) return t;
-    const std::int64_t batch = t.size(0), heads = t.size(1), length = t.size(2), width = t.size(3);
+    const Size batch = t.size(0), heads = t.size(1), length = t.size(2), width = t.size(3);
     const Tensor indexed = whole(whole(unsqueeze(whole(whole(t, 0), 1), 2), 3), 4);
     const Tensor repeated = expand(indexed, {batch, heads, groups, length, width});
     return reshape(repeated, {batch, heads * groups, length, width});
@@ -37,7 +37,7 @@ Tensor repeat_kv(const Tensor& t, std::int64_t groups) {
 Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
     Tensor key = k;
     Tensor value = v;
-    const std::int64_t groups = q.size(1) / k.size(1);
+    const Size groups = q.size(1) / k.size(1);
     AttentionArguments arguments;
     if (groups > 1) {
         // use_gqa_in_sdpa

@@ -21,7 +21,7 @@ Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Ten
                 const Tensor& mask, const Tensor& position_ids);
 
 /// repeat_kv: [B, Hk, S, D] to [B, Hk * groups, S, D].
-Tensor repeat_kv(const Tensor& t, std::int64_t groups);
+Tensor repeat_kv(const Tensor& t, Size groups);
 
 /// transformers integrations/sdpa_attention.py sdpa_attention_forward.
 Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);

@@ -105,7 +105,7 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
     const Rotary tables = rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
     rotate(family, q, k, tables, inputs.position_ids);
     if (inputs.cache) inputs.cache->keep(layer, k, v);
-    const std::int64_t groups = q.size(1) / k.size(1);
+    const Size groups = q.size(1) / k.size(1);
     if (!is_flash || tables_by_position) {  // llama's and gemma's leave the groups to the kernel
         k = repeat_kv(k, groups);
         v = repeat_kv(v, groups);

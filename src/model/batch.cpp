@@ -10,9 +10,9 @@ using namespace engine;
 // accelerate data_loader.py DataLoaderShard, utils/operations.py send_to_device: key by key. A collator stacks rows,
 // so that labels are a tensor of their own. The plain loop moves an object that stands there twice twice, and keeps
 // one.
-Batch fetch_batch(const Run& run, std::int64_t length) {
+Batch fetch_batch(const Run& run, Size length) {
     const BatchPlan& plan = run.plan.batch;
-    const Dims shape{run.plan.training.per_device_train_batch_size, length > 0 ? length : plan.sequence_length};
+    const Dims shape{run.sizes.batch, length > 0 ? length : run.sizes.length};
     const Tensor host = host_tensor(run.session, shape, DType::int64);
     const bool shared = plan.labels == Labels::same_tensor && run.plan.loop.kind == LoopKind::plain;
     Batch batch;

@@ -6,6 +6,6 @@
 namespace vramfit::model {
 
 /// One micro-batch of the plan on the device. `length` 0: the plan's.
-Batch fetch_batch(const Run& run, std::int64_t length = 0);
+Batch fetch_batch(const Run& run, Size length = 0);
 
 }  // namespace vramfit::model

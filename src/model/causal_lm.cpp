@@ -27,7 +27,7 @@ Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
     return {kind, place.step, place.micro, layer};
 }
 
-Tensor positions(Session& session, std::int64_t length) {
+Tensor positions(Session& session, Size length) {
     Tensor ids = arange(session, length);
     ids = add(ids, 0);
     return unsqueeze(ids, 0);

@@ -15,10 +15,10 @@ using namespace engine;
 
 namespace {
 
-constexpr std::int64_t kTokens = 4096;       // TOKEN_CHUNK_SIZE
-constexpr std::int64_t kVocabulary = 32768;  // trainer/utils.py _CHUNKED_LOGPROB_CHUNK_SIZE
+constexpr Size kTokens = 4096;       // TOKEN_CHUNK_SIZE
+constexpr Size kVocabulary = 32768;  // trainer/utils.py _CHUNKED_LOGPROB_CHUNK_SIZE
 
-Tensor cut(const Tensor& t, std::int64_t begin, std::int64_t end) {
+Tensor cut(const Tensor& t, Size begin, Size end) {
     Dims sizes = t.sizes();
     sizes[0] = end - begin;
     return alias(t, sizes, t.strides());
@@ -27,11 +27,11 @@ Tensor cut(const Tensor& t, std::int64_t begin, std::int64_t end) {
 /// Walks over the tiles as forward and backward do. The products write into given tensors: no memory of their own.
 template <class OnTile>
 void for_each_tile(const Tensor& hidden, const Tensor& weight, DType compute, OnTile on_tile) {
-    const std::int64_t n = hidden.size(0), vocabulary = weight.size(0);
+    const Size n = hidden.size(0), vocabulary = weight.size(0);
     Tensor hidden_chunk;
-    for (std::int64_t token = 0; token < n; token += kTokens) {
+    for (Size token = 0; token < n; token += kTokens) {
         hidden_chunk = to(cut(hidden, token, std::min(token + kTokens, n)), compute);
-        for (std::int64_t start = 0; start < vocabulary; start += kVocabulary)
+        for (Size start = 0; start < vocabulary; start += kVocabulary)
             on_tile(hidden_chunk, cut(weight, start, std::min(start + kVocabulary, vocabulary)));
     }
 }
@@ -65,7 +65,7 @@ const NodeType kChunkedBackward{"ChunkedLogProbFunctionBackward", chunked_backwa
 struct Statistics {
     Tensor running_max, sum_exp, x_sum_exp, sq_sum_exp, z_sum, max_before_target, target_logit;
 
-    explicit Statistics(Session& session, std::int64_t n) {
+    explicit Statistics(Session& session, Size n) {
         const auto numbers = [&](Op op) { return empty(session, {n}, DType::float32, op); };
         running_max = numbers(Op::full);
         for (Tensor* t : {&sum_exp, &x_sum_exp, &sq_sum_exp, &z_sum}) *t = numbers(Op::zeros);

@@ -22,8 +22,8 @@ constexpr std::int64_t kChunk = 65536;  // ATen/native/cuda/MultiTensorApply.cuh
 /// foreach_tensor_norm_cuda: a scratch of one number for each chunk of each tensor, one result for each tensor.
 void foreach_norm(Session& session, const std::vector<Tensor>& grads, const std::vector<std::size_t>& group,
                   std::vector<Tensor>& norms) {
-    std::int64_t chunks = 1;
-    for (const std::size_t i : group) chunks = std::max(chunks, ceil_div(grads[i].numel(), kChunk));
+    Size chunks = 1;
+    for (const std::size_t i : group) chunks = larger(chunks, ceil_div(grads[i].numel(), kChunk));
     const auto count = static_cast<std::int64_t>(group.size());
     const DType dtype = grads[group[0]].dtype();
     const Tensor scratch = zeros(session, {count * chunks}, DType::float32);

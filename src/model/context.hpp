@@ -29,12 +29,20 @@ struct LayerInputs {
     const Network* network = nullptr;  ///< where each layer makes its rotary tables
 };
 
+/// The sizes that a question varies: plain numbers, or symbols while a formula is recorded.
+struct RunSizes {
+    Size batch;
+    Size length;
+    Size rank;  ///< of adapters without a rank of their own
+};
+
 /// One run: what the user asked for, and where it is recorded.
 struct Run {
     engine::Session& session;
     const ModelSpec& spec;
     const TrainPlan& plan;
     const Stack& stack;
+    RunSizes sizes;
 };
 
 /// A batch on the device.

@@ -13,7 +13,7 @@ using namespace engine;
 Tensor decoder_4_40(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                     const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    const std::int64_t length = batch.input_ids.size(1);
+    const Size length = batch.input_ids.size(1);
     Tensor positions, embedded;
     if (family.converts_masks) positions = arange(run.session, length);
     embedded = embed(network, batch.input_ids);

@@ -17,7 +17,7 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
 
 /// cos and sin, [1, S, D] (or [S, D] where `old_rotary` is `tables`) in the dtype of `value` -- [B, Hk, S, D].
 Rotary rotary_4_40(const Family& family, const DecoderLayer& layer, const Tensor& value, const LayerInputs& inputs,
-                   std::int64_t further);
+                   Size further);
 
 /// MistralModel.forward and Qwen2Model's: with a cache and flash_attn the host reads attention_mask[:, -1].sum().
 void look_for_right_padding(const Run& run, const Batch& batch);

@@ -62,7 +62,7 @@ Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
 
 /// get_lora_weight: an identity matrix goes through the adapter.
 Tensor lora_weight_of(const LoraAdapter& adapter) {
-    const std::int64_t n = adapter.a.size(1);
+    const Size n = adapter.a.size(1);
     const Tensor x_eye = empty(adapter.a.session(), {n, n}, adapter.a.dtype(), Op::eye);
     return transpose2d(linear(linear(x_eye, adapter.a), adapter.b));
 }

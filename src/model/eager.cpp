@@ -12,7 +12,7 @@ namespace vramfit::model {
 using namespace engine;
 
 Attended eager_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
-    const std::int64_t groups = q.size(1) / k.size(1);
+    const Size groups = q.size(1) / k.size(1);
     const Tensor keys = repeat_kv(k, groups);
     const Tensor values = repeat_kv(v, groups);
     Tensor weights = matmul(q, transpose(keys, 2, 3));

@@ -76,7 +76,7 @@ Tensor shared_expert(const Run& run, const DecoderLayer& layer, const Tensor& x)
 
 Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, const Tensor& hidden,
                        const Routed& routed) {
-    const std::int64_t tokens = hidden.size(0), width = hidden.size(1), top_k = routed.experts.size(-1);
+    const Size tokens = hidden.size(0), width = hidden.size(1), top_k = routed.experts.size(-1);
     // The wrapper of the last parameter is the outermost. Sums are kept to the end (parametrize.cached).
     const FoldedParameter down(*w.module, w.down);
     const FoldedParameter gate_up(*w.module, w.gate_up);

@@ -14,8 +14,8 @@ using namespace engine;
 namespace {
 
 /// _is_packed_sequence: the tensor that says so, for a single row; more rows are never packed. The host reads "no".
-Tensor is_packed(const Tensor& position_ids, std::int64_t rows) {
-    const std::int64_t all = (1 << position_ids.dim()) - 1;
+Tensor is_packed(const Tensor& position_ids, Size rows) {
+    const Size all = (1 << position_ids.dim()) - 1;
     Tensor expected;
     {
         const Tensor count = arange(position_ids.session(), position_ids.size(-1));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "symbolic/size.hpp"
 #include "vramfit/base/dtype.hpp"
 #include "vramfit/spec/device.hpp"
 
@@ -10,6 +11,6 @@ namespace vramfit::model {
 
 /// The product of `m` rows of `k` numbers with a weight of `n` by `k`: true if the kernel unpacks the weight itself,
 /// false if the weight is unpacked first. bitsandbytes 0.50.2, backends/cuda/ops.py, bitsandbytes::gemm_4bit.
-bool fused_gemm_4bit(const Device& device, DType dtype, std::int64_t m, std::int64_t n, std::int64_t k);
+bool fused_gemm_4bit(const Device& device, DType dtype, Size m, Size n, Size k);
 
 }  // namespace vramfit::model

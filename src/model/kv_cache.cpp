@@ -13,15 +13,15 @@ using namespace engine;
 namespace {
 
 /// states[:, :, -window + 1:, :]: a view, which keeps the whole.
-Tensor last_places(const Tensor& states, std::int64_t window) {
-    const std::int64_t length = states.size(2);
-    return slice(states, 2, std::max<std::int64_t>(0, length - window + 1), length);
+Tensor last_places(const Tensor& states, Size window) {
+    const Size length = states.size(2);
+    return slice(states, 2, std::max<Size>(0, length - window + 1), length);
 }
 
 }  // namespace
 
 // lazy_initialization makes two empty tensors of the key's dtype; torch.cat with one of them is a contiguous copy.
-void KvCache::update(const DecoderLayer& layer, std::optional<std::int64_t> window, Tensor& key, Tensor& value) {
+void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tensor& key, Tensor& value) {
     Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
     const bool slides = layer.attention == LayerAttention::sliding && window;
     if (slides) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));

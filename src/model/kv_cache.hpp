@@ -16,7 +16,7 @@ class KvCache {
 
     /// Cache.update: key and value -- [B, Hk, S, D] are rebound to the cached copies. A window is that of a layer that
     /// slides.
-    void update(const DecoderLayer& layer, std::optional<std::int64_t> window, Tensor& key, Tensor& value);
+    void update(const DecoderLayer& layer, std::optional<Size> window, Tensor& key, Tensor& value);
 
     /// The same in transformers 4.40: a layer's first keys and values are kept as they are.
     void keep(const DecoderLayer& layer, const Tensor& key, const Tensor& value);

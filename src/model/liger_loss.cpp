@@ -39,14 +39,18 @@ bool writes_in_place(const Tensor& input, const Tensor& weight) {
 }
 
 struct Chunks {
-    std::int64_t size = 0;
-    std::int64_t count = 0;
+    Size size = 0;
+    Size count = 0;
 };
 
+std::int64_t next_power_of_2(const void*, std::span<const std::int64_t> a) {
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(a[0])));
+}
+
 /// The transient logits are kept near tokens x hidden size.
-Chunks chunks_of(std::int64_t tokens, std::int64_t hidden, std::int64_t vocabulary) {
-    const auto share = static_cast<std::uint64_t>(ceil_div(tokens, ceil_div(vocabulary, hidden)));
-    const std::int64_t size = std::min(static_cast<std::int64_t>(std::bit_ceil(share)), tokens);
+Chunks chunks_of(Size tokens, Size hidden, Size vocabulary) {
+    const Size power = apply(next_power_of_2, nullptr, {ceil_div(tokens, ceil_div(vocabulary, hidden))});
+    const Size size = std::min(power, tokens);
     return {size, ceil_div(tokens, size)};
 }
 
@@ -63,7 +67,7 @@ void add_weight_gradient(const Tensor& grad_weight, const Tensor& grad_logits, c
     const Tensor product = to(matmul(transpose2d(grad_logits), input), DType::float32);
 }
 
-Tensor rows_of(const Tensor& t, std::int64_t begin, std::int64_t end) {
+Tensor rows_of(const Tensor& t, Size begin, Size end) {
     Dims sizes = t.sizes();
     sizes[0] = end - begin;
     return alias(t, sizes, t.strides());
@@ -86,7 +90,7 @@ void run_chunk(const Tensor& input, const Tensor& weight, const Tensor& storage,
 /// LigerFusedLinearCrossEntropyFunction: input -- [T, H], target -- [T].
 Tensor fused_cross_entropy(const Tensor& input, const Tensor& weight, const Tensor& target) {
     Session& session = input.session();
-    const std::int64_t tokens = input.size(0);
+    const Size tokens = input.size(0);
     const bool wants = input.requires_grad() && session.grad_enabled;
     Ref<Node> node;
     if (needs_grad(input, weight)) {
@@ -106,7 +110,7 @@ Tensor fused_cross_entropy(const Tensor& input, const Tensor& weight, const Tens
         session.decide("liger chunks", chunks.count);
         Tensor storage;
         if (writes_in_place(input, weight)) storage = empty(session, {chunks.size, weight.size(0)}, input.dtype());
-        for (std::int64_t i = 0; i < chunks.count; ++i)
+        for (Size i = 0; i < chunks.count; i += 1)
             run_chunk(rows_of(input, i * chunks.size, std::min((i + 1) * chunks.size, tokens)), weight, storage,
                       grad_weight, wants);
         storage.reset();

@@ -15,7 +15,7 @@ namespace {
 void warm_up(const Run& run, const std::vector<Entry>& all) {
     std::int64_t half_bytes = 0;
     for (const Entry& e : all) {
-        const std::int64_t n = numel_of(e.sizes);
+        const std::int64_t n = numel_of(e.sizes).value();
         const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
         half_bytes += in_4bit ? n : 2 * (e.packed ? n : size_of(n, run.plan.load.dtype).count);
     }

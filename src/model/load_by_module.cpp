@@ -97,7 +97,7 @@ std::vector<Entry> by_file(std::vector<Entry> entries, const LoadPlan& plan) {
     std::size_t first = 0;
     std::int64_t filled = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        const std::int64_t bytes = size_of(numel_of(entries[i].sizes), plan.dtype).count;
+        const std::int64_t bytes = (numel_of(entries[i].sizes) * element_size(plan.dtype)).value();
         if (filled > 0 && filled + bytes > plan.shard_size->count) {
             sort_file(first, i);
             first = i;

@@ -111,7 +111,7 @@ void load_converted(const Run& run, Network& network, const std::vector<Entry>& 
         Sources sources = std::move(loaded[i]);
         if (!ahead)
             for (std::vector<Tensor>& source : sources)
-                for (std::int64_t n = entry.merged_from.empty() ? 1 : entry.sizes[0]; n > 0; --n)
+                for (Size n = entry.merged_from.empty() ? 1 : entry.sizes[0]; n > 0; n -= 1)
                     source.push_back(materialize(run, entry));
         Tensor value =
             entry.merged_from.empty() ? std::move(sources[0][0]) : merged(run.session, entry, std::move(sources));

@@ -14,7 +14,7 @@ namespace {
 
 // transformers 4.40 models/*/modeling_*.py XForCausalLM.forward: logits and labels are shifted.
 Tensor shifted_loss(const Tensor& logits, const Tensor& labels) {
-    const std::int64_t length = labels.size(-1);
+    const Size length = labels.size(-1);
     Tensor shifted_logits = contiguous(whole(slice(logits, 1, 0, length - 1), 2));
     Tensor shifted_labels = contiguous(slice(labels, -1, 1, length));
     shifted_logits = view(shifted_logits, {-1, shifted_logits.size(-1)});

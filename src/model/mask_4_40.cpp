@@ -12,8 +12,7 @@ using namespace engine;
 namespace {
 
 /// AttentionMaskConverter._ignore_causal_mask_sdpa, for as many keys as queries; asks the device whether all are ones.
-bool causal_flag_is_enough(const Run& run, const Tensor& padding, std::optional<std::int64_t> window,
-                           std::int64_t length) {
+bool causal_flag_is_enough(const Run& run, const Tensor& padding, std::optional<Size> window, Size length) {
     if (run.session.decide("mask slides", window && length >= *window)) return false;
     if (!padding.defined()) return true;
     const Tensor ones = compare(Op::eq, padding);
@@ -38,9 +37,9 @@ Tensor rows_of(const Tensor& padding) { return unsqueeze(unsqueeze(padding, 1), 
 /// LlamaModel._update_causal_mask, beyond the question whether there is one.
 Tensor llama_mask(const Run& run, DType dtype, const Batch& batch, const Tensor& positions) {
     Session& session = run.session;
-    const std::int64_t B = batch.input_ids.size(0), S = batch.input_ids.size(1);
+    const Size B = batch.input_ids.size(0), S = batch.input_ids.size(1);
     const Tensor& padding = batch.attention_mask;
-    const std::int64_t T = padding.defined() ? S : S + 1;
+    const Size T = padding.defined() ? S : S + 1;
     Tensor mask = empty(session, {S, T}, dtype, Op::full);
     if (S != 1) mask = pointwise_result(mask, dtype, Op::triu);
     {
@@ -58,7 +57,7 @@ Tensor llama_mask(const Run& run, DType dtype, const Batch& batch, const Tensor&
 }
 
 /// AttentionMaskConverter._make_causal_mask.
-Tensor causal_mask(const Run& run, DType dtype, std::int64_t B, std::int64_t S, std::optional<std::int64_t> window) {
+Tensor causal_mask(const Run& run, DType dtype, Size B, Size S, std::optional<Size> window) {
     Session& session = run.session;
     Tensor mask = empty(session, {S, S}, DType::float32, Op::full);
     const Tensor places = arange(session, S);
@@ -76,7 +75,7 @@ Tensor causal_mask(const Run& run, DType dtype, std::int64_t B, std::int64_t S, 
 }
 
 /// AttentionMaskConverter._expand_mask.
-Tensor expanded_padding(const Tensor& padding, DType dtype, std::int64_t S) {
+Tensor expanded_padding(const Tensor& padding, DType dtype, Size S) {
     const Tensor expanded = to(expand(rows_of(padding), {padding.size(0), 1, S, padding.size(1)}), dtype);
     const Tensor inverted = pointwise_result(expanded, dtype, Op::sub);
     const Tensor masked = to(inverted, DType::boolean);
@@ -84,8 +83,8 @@ Tensor expanded_padding(const Tensor& padding, DType dtype, std::int64_t S) {
 }
 
 /// _prepare_4d_causal_attention_mask and its relative for sdpa.
-Tensor converted_mask(const Run& run, DType dtype, const Batch& batch, std::optional<std::int64_t> window) {
-    const std::int64_t B = batch.input_ids.size(0), S = batch.input_ids.size(1);
+Tensor converted_mask(const Run& run, DType dtype, const Batch& batch, std::optional<Size> window) {
+    const Size B = batch.input_ids.size(0), S = batch.input_ids.size(1);
     Tensor causal;
     if (S > 1 || window) causal = causal_mask(run, dtype, B, S, window);
     if (!batch.attention_mask.defined()) return causal;
@@ -121,7 +120,7 @@ Tensor mask_4_40(const Run& run, const Family& family, const Tensor& embedded, c
         if (batch.attention_mask.defined()) look_for_zeros(batch.attention_mask);
         return {};
     }
-    std::optional<std::int64_t> window;
+    std::optional<Size> window;
     if (family.converts_masks) window = run.spec.sliding_window;
     if (!window && run.stack.unused_windows_are_masked()) window = run.spec.unused_window;
     if (run.plan.load.attention != AttentionImplementation::eager &&

@@ -19,11 +19,11 @@ struct Request {
     const Tensor& embedded;      ///< [B, S, H]: gives sizes and dtype
     const Tensor& padding;       ///< [B, S] int64, or undefined
     const Tensor& position_ids;  ///< [1, S]; undefined with a cache
-    std::optional<std::int64_t> window;
+    std::optional<Size> window;
 
     Session& session() const { return run.session; }
-    std::int64_t batch() const { return embedded.size(0); }
-    std::int64_t length() const { return embedded.size(1); }
+    Size batch() const { return embedded.size(0); }
+    Size length() const { return embedded.size(1); }
 };
 
 /// find_packed_sequence_indices: reads that positions never jump, so nothing is packed.
@@ -70,7 +70,7 @@ struct Indices {
 };
 
 Indices make_indices(const Request& q) {
-    const auto range = [&](std::int64_t n) { return arange(q.session(), n); };
+    const auto range = [&](Size n) { return arange(q.session(), n); };
     const Tensor batch = range(q.batch());
     const Tensor head = range(1);
     const Tensor query = add(range(q.length()), 0);

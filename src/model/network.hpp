@@ -62,8 +62,8 @@ struct State8bit {
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
 struct Linear {
     std::string name;  ///< "model.layers.0.self_attn.q_proj"
-    std::int64_t in = 0;
-    std::int64_t out = 0;
+    Size in = 0;
+    Size out = 0;
     bool has_bias = false;
     bool is_conv1d = false;  ///< transformers' Conv1D: weight -- [in, out]
     Tensor weight;           ///< [out, in]; undefined if quantized
@@ -79,7 +79,7 @@ inline bool is_packed(const Linear& layer) { return layer.quantized || layer.in_
 
 struct Embedding {
     std::string name;
-    std::int64_t rows = 0;
+    Size rows = 0;
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
@@ -90,7 +90,7 @@ struct Embedding {
 
 struct Norm {
     std::string name;
-    std::int64_t width = 0;
+    Size width = 0;
     bool has_bias = false;  ///< nn.LayerNorm
     Tensor weight;
     Tensor bias;
@@ -159,7 +159,7 @@ struct Network {
     bool tied = false;                          ///< head.weight is embed.weight
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like; in older releases one for each layer
     mutable Tensor rotary_length;               ///< max_seq_len_cached, once it is a tensor
-    mutable std::int64_t rotary_positions = 0;  ///< its value
+    mutable Size rotary_positions = 0;          ///< its value
     mutable std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
     Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;

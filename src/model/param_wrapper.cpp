@@ -17,7 +17,7 @@ using namespace engine;
 namespace {
 
 /// weight_B.reshape(out, r, experts).permute(2, 0, 1).
-Tensor permuted_b(const Tensor& b, std::int64_t experts) {
+Tensor permuted_b(const Tensor& b, Size experts) {
     const Tensor by_expert = reshape(b, {b.size(0), -1, experts});
     return transpose(transpose(by_expert, 0, 2), 1, 2);
 }
@@ -50,19 +50,20 @@ Tensor FoldedParameter::value() const {
     return baddbmm(weight_, left_, right_, scaling_);
 }
 
-void adapt_parameter(Session& session, BareModule& module, const LoraTarget& target, const LoraPlan& plan) {
+void adapt_parameter(Session& session, BareModule& module, const LoraTarget& target, Size rank, const LoraPlan& plan) {
     std::size_t index = 0;
     while (module.parameters[index].name != target.parameter) ++index;
     const BareParameter& p = module.parameters[index];
     const bool over_experts = p.sizes.size() == 3;
-    const std::int64_t experts = over_experts ? p.sizes[0] : 1;
-    std::int64_t in = p.sizes.back(), out = p.sizes[p.sizes.size() - 2];
+    const Size experts = over_experts ? p.sizes[0] : 1;
+    Size in = p.sizes.back(), out = p.sizes[p.sizes.size() - 2];
     if (p.transposed) std::swap(in, out);
     const DType dtype = module.tensors[index].dtype();
     ParameterAdapter adapter;
-    adapter.a = empty(session, {target.r * experts, in}, dtype, Op::to_copy);
-    adapter.b = empty(session, {out, target.r * experts}, dtype, Op::to_copy);
-    const auto r = static_cast<double>(target.r);
+    adapter.a = empty(session, {rank * experts, in}, dtype, Op::to_copy);
+    adapter.b = empty(session, {out, rank * experts}, dtype, Op::to_copy);
+    // baddbmm has a way of its own for a scaling of one: rows of other ranks are not of this path.
+    const auto r = static_cast<double>(static_cast<std::int64_t>(rank));
     adapter.scaling = target.alpha / (plan.use_rslora ? std::sqrt(r) : r);
     module.lora[index] = adapter;
 }

@@ -23,6 +23,7 @@ class FoldedParameter {
 };
 
 /// ParamWrapper.update_layer: A and B of one parameter for all experts.
-void adapt_parameter(engine::Session& session, BareModule& module, const LoraTarget& target, const LoraPlan& plan);
+void adapt_parameter(engine::Session& session, BareModule& module, const LoraTarget& target, Size rank,
+                     const LoraPlan& plan);
 
 }  // namespace vramfit::model

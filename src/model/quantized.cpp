@@ -17,8 +17,8 @@ using namespace engine;
 
 namespace {
 
-constexpr std::int64_t kBlock = 64;         // blocksize of quantize_4bit
-constexpr std::int64_t kNestedBlock = 256;  // of its absmax
+constexpr Size kBlock = 64;         // blocksize of quantize_4bit
+constexpr Size kNestedBlock = 256;  // of its absmax
 
 Tensor kept(Tensor t, Category category) {
     label(t, category);
@@ -41,7 +41,7 @@ void quantize_absmax(QuantState4bit& state, const Tensor& absmax, Tensor& dynami
     if (!session.stack.absmax_is_centred_in_place()) centred = sub(absmax, state.offset);
     if (!dynamic_code.defined())
         dynamic_code = kept(empty(session, {256}, DType::float32, Op::to_copy), Category::quantization_state);
-    const std::int64_t blocks = ceil_div(absmax.numel(), kNestedBlock);
+    const Size blocks = ceil_div(absmax.numel(), kNestedBlock);
     state.nested_absmax =
         kept(empty(session, {blocks}, DType::float32, Op::quantize_blockwise), Category::quantization_state);
     state.absmax =
@@ -73,7 +73,7 @@ const NodeType kMatMul4BitBackward{"MatMul4BitBackward", matmul_4bit_backward};
 /// backends/cuda/ops.py bitsandbytes::gemm_4bit: the fused kernel, or unpack and multiply.
 Tensor gemm_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape, const Tensor& bias) {
     Session& session = a.session();
-    const std::int64_t rows = a.numel() / a.size(-1);
+    const Size rows = a.numel() / a.size(-1);
     if (session.decide("gemm_4bit is fused", fused_gemm_4bit(session.device, a.dtype(), rows, shape[0], shape[1]))) {
         const Tensor input = contiguous(a);
         Dims sizes = a.sizes();
@@ -160,7 +160,7 @@ QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan,
     state.dtype = weight.dtype();
     state.compute_dtype = plan.compute_dtype.value_or(DType::float32);
     const Tensor source = contiguous(weight);
-    const std::int64_t n = weight.numel();
+    const Size n = weight.numel();
     Tensor absmax = empty(session, {ceil_div(n, kBlock)}, DType::float32, Op::quantize_4bit);
     state.packed = kept(empty(session, {(n + 1) / 2, 1}, DType::uint8, Op::quantize_4bit), Category::weights);
     state.code = code_of_4bit(session);

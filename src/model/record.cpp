@@ -2,6 +2,7 @@
 #include "model/record.hpp"
 
 #include "model/adapters.hpp"
+#include "model/context.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
 #include "model/prepare.hpp"
@@ -17,11 +18,11 @@ namespace {
 
 void count_parameters(Network& network, Program& program) {
     for (const NamedParameter& p : named_parameters(network)) {
-        program.total_parameters += p.tensor->numel();
-        if (p.tensor->requires_grad()) program.trainable_parameters += p.tensor->numel();
+        program.total_parameters += p.tensor->numel().value();
+        if (p.tensor->requires_grad()) program.trainable_parameters += p.tensor->numel().value();
     }
     for (const Linear* l : linears(network))
-        if (is_packed(*l)) program.total_parameters += l->in * l->out;
+        if (is_packed(*l)) program.total_parameters += (l->in * l->out).value();
 }
 
 /// Preparation and adapters, before a loop is entered.
@@ -50,7 +51,7 @@ void run_all(const Run& stored) {
     session.recorder.begin({PhaseKind::load});
     Network network = load(stored);
     ModelSpec spec = stored.spec;
-    const Run run{session, spec, plan, stored.stack};
+    const Run run{session, spec, plan, stored.stack, stored.sizes};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);
@@ -74,16 +75,36 @@ void run_all(const Run& stored) {
 
 }  // namespace
 
+RunSizes sizes_of(const TrainPlan& plan) {
+    return {plan.training.per_device_train_batch_size, plan.batch.sequence_length, plan.peft ? plan.peft->r : 0};
+}
+
 Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
     Session session(stack, device);
-    run_all({session, spec, plan, stack});
+    run_all({session, spec, plan, stack, sizes_of(plan)});
     return session.recorder.take();
 }
 
 Summary summarize(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
     Session session(stack, device, Keep::summary);
-    run_all({session, spec, plan, stack});
+    run_all({session, spec, plan, stack, sizes_of(plan)});
     return session.recorder.summary();
+}
+
+Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                  const FormulaAxes& axes) {
+    symbolic::Symbols symbols;
+    const symbolic::Recording recording(symbols);
+    const auto axis = [&symbols](std::int64_t value, const AxisRange& range) {
+        return symbols.axis(value, range.low, range.high);
+    };
+    RunSizes sizes = sizes_of(plan);
+    sizes.batch = axis(plan.training.per_device_train_batch_size, axes.batch);
+    sizes.length = axis(plan.batch.sequence_length, axes.length);
+    if (plan.peft) sizes.rank = axis(plan.peft->r, axes.rank);
+    Session session(stack, device, symbols);
+    run_all({session, spec, plan, stack, sizes});
+    return Formula(symbols, session.recorder.take_front());
 }
 
 }  // namespace vramfit::model

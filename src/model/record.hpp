@@ -1,6 +1,7 @@
 // From a question to its program: runs the libraries' steps on tensors without contents.
 #pragma once
 
+#include "trace/formula.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/stack.hpp"
@@ -16,5 +17,27 @@ Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
 
 /// The same run, of which only the highest moments are kept: several times faster.
 Summary summarize(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);
+
+/// The sizes of a plan as plain numbers.
+struct RunSizes;
+RunSizes sizes_of(const TrainPlan& plan);
+
+/// The values that an axis takes in a question; an axis of one value is a plain number.
+struct AxisRange {
+    std::int64_t low = 1;
+    std::int64_t high = 1;
+};
+
+/// The axes of a formula, in the order of their values; those of one value, and the rank without adapters, have none.
+struct FormulaAxes {
+    AxisRange batch;
+    AxisRange length;
+    AxisRange rank;
+};
+
+/// The same run with its sizes as symbols: what the highest moment needs, exact for every row that takes the path of
+/// this plan. `stack` and `device` must outlive the formula.
+Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                  const FormulaAxes& axes);
 
 }  // namespace vramfit::model

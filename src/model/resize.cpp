@@ -8,7 +8,7 @@ namespace vramfit::model {
 using namespace engine;
 
 void resize_token_embeddings(const Run& run, Network& network) {
-    const std::int64_t rows = run.spec.vocab_size;
+    const Size rows = run.spec.vocab_size;
     network.spec = &run.spec;
     if (network.embed.rows == rows) return;
     if (network.head.quantized)

@@ -18,7 +18,7 @@ using namespace engine;
 namespace {
 
 Tensor rotate_half(const Tensor& x) {
-    const std::int64_t width = x.size(-1);
+    const Size width = x.size(-1);
     const Tensor x1 = slice(x, -1, 0, width / 2);
     const Tensor x2 = slice(x, -1, width / 2, width);
     const Tensor halves[2] = {neg(x2), x1};
@@ -37,9 +37,7 @@ struct Halves {
     Tensor turned, passed;
 };
 
-Halves halves(const Tensor& x, std::int64_t turned) {
-    return {last_places(x, 0, turned), last_places(x, turned, x.size(-1))};
-}
+Halves halves(const Tensor& x, Size turned) { return {last_places(x, 0, turned), last_places(x, turned, x.size(-1))}; }
 
 Tensor join(const Tensor& turned, const Tensor& passed) {
     const Tensor parts[2] = {turned, passed};
@@ -47,7 +45,7 @@ Tensor join(const Tensor& turned, const Tensor& passed) {
 }
 
 /// _compute_dynamic_ntk_parameters with the length as a tensor.
-Tensor dynamic_frequencies(const Tensor& length, std::int64_t count) {
+Tensor dynamic_frequencies(const Tensor& length, Size count) {
     Session& session = length.session();
     Tensor base;
     {
@@ -67,7 +65,7 @@ Tensor dynamic_frequencies(const Tensor& length, std::int64_t count) {
 }
 
 /// _compute_longrope_parameters.
-Tensor long_frequencies(Session& session, std::int64_t count) {
+Tensor long_frequencies(Session& session, Size count) {
     const Tensor factors = to_device(host_tensor(session, {count}, DType::float32));
     Tensor exponents = arange(session, count);
     exponents = to(exponents, DType::float32);
@@ -113,8 +111,8 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
     Tensor length = reduce(position_ids, 3, false, DType::int64, Op::max);
     length = add(length, 1);
     { const Tensor grown = compare(Op::gt, length); }
-    const std::int64_t positions = position_ids.size(-1);
-    const std::int64_t before = std::max(network.rotary_positions, spec.max_position_embeddings);
+    const Size positions = position_ids.size(-1);
+    const Size before = std::max(network.rotary_positions, Size(spec.max_position_embeddings));
     if (session.decide("rotary frequencies grow", positions > before)) {
         network.buffers[0] = dynamic_frequencies(length, spec.rotary_dim() / 2);
         network.rotary_length = length;
@@ -131,7 +129,7 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
 Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables) {
     Session& session = position_ids.session();
     const GradMode no_grad(session, false);
-    const std::int64_t batch = position_ids.size(0);
+    const Size batch = position_ids.size(0);
     const Tensor frequencies = expand(unsqueeze(unsqueeze(inv_freq, 0), 2), {batch, inv_freq.size(0), 1});
     const Tensor positions = to(unsqueeze(position_ids, 1), DType::float32);
     const Scoped<bool> no_autocast(session.autocast.enabled, false);

@@ -12,7 +12,7 @@ using namespace engine;
 namespace {
 
 /// GemmaRotaryEmbedding: 1.0 / (base ** (arange(0, dim, 2).float() / dim)).
-Tensor gemma_frequencies(Session& session, std::int64_t count) {
+Tensor gemma_frequencies(Session& session, Size count) {
     Tensor exponents = arange(session, count);
     exponents = to(exponents, DType::float32);
     exponents = div(exponents, 1);
@@ -25,7 +25,7 @@ Tensor gemma_frequencies(Session& session, std::int64_t count) {
 
 /// MistralRotaryEmbedding._set_cos_sin_cache, for more positions than the tables have.
 void grow_tables(const Network& network, std::size_t layer, const Tensor& value) {
-    const std::int64_t length = value.size(2);
+    const Size length = value.size(2);
     Tensor t = arange(value.session(), length);
     t = to(t, DType::float32);
     const Tensor freqs = mul(unsqueeze(t, 1), network.buffers[layer]);
@@ -36,9 +36,9 @@ void grow_tables(const Network& network, std::size_t layer, const Tensor& value)
     network.rotary_caches[2 * layer + 1] = table(sin(emb));
 }
 
-Rotary slices_of_tables(const DecoderLayer& layer, const Tensor& value, const Network& network, std::int64_t further) {
+Rotary slices_of_tables(const DecoderLayer& layer, const Tensor& value, const Network& network, Size further) {
     const auto i = static_cast<std::size_t>(layer.index);
-    const std::int64_t length = value.size(2) + further;
+    const Size length = value.size(2) + further;
     if (value.session().decide("rotary tables grow", length > network.rotary_caches[2 * i].size(0)))
         grow_tables(network, i, value);
     const Tensor cosine = to(slice(network.rotary_caches[2 * i], 0, 0, length), value.dtype());
@@ -49,7 +49,7 @@ Rotary slices_of_tables(const DecoderLayer& layer, const Tensor& value, const Ne
 }  // namespace
 
 Rotary rotary_4_40(const Family& family, const DecoderLayer& layer, const Tensor& value, const LayerInputs& inputs,
-                   std::int64_t further) {
+                   Size further) {
     Session& session = value.session();
     const Network& network = *inputs.network;
     if (family.old_rotary == OldRotary::tables) return slices_of_tables(layer, value, network, further);

@@ -29,10 +29,10 @@ bool is_padded(const Run& run) { return run.plan.batch.attention_mask == Attenti
 
 /// How many positions have a label: all but one of each row, less what the job leaves to the collator in the first row
 /// (an eighth, at least one).
-std::int64_t labelled(const Run& run) {
-    const std::int64_t length = run.plan.batch.sequence_length;
-    const std::int64_t padding = is_padded(run) ? std::max<std::int64_t>(1, length / 8) : 0;
-    return run.plan.training.per_device_train_batch_size * (length - 1) - padding;
+Size labelled(const Run& run) {
+    const Size length = run.sizes.length;
+    const Size padding = is_padded(run) ? std::max<Size>(1, length / 8) : Size(0);
+    return run.sizes.batch * (length - 1) - padding;
 }
 
 Tensor scattered(const Tensor& mask, const Tensor& source) {
@@ -48,7 +48,7 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     const Tensor labels = slice(batch.labels, 1, 1, batch.labels.size(1));
     out.label_mask = compare(Op::ne, labels);
     {
-        const std::int64_t count = labelled(run);
+        const Size count = labelled(run);
         const Tensor picked = index_by_mask(hidden, out.label_mask, count);
         const Tensor targets = index_by_mask(labels, out.label_mask, count);
         const TokenScores scores = chunked_log_prob(picked, network.head.weight, targets);

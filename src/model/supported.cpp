@@ -15,7 +15,7 @@ namespace {
 void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     if (plan.loop.kind != LoopKind::sft || run.stack.sft_prepares_model()) return;
-    if (plan.batch.attention_mask == AttentionMask::right_padded && plan.training.per_device_train_batch_size == 1)
+    if (plan.batch.attention_mask == AttentionMask::right_padded && run.sizes.batch == 1)
         problems.push_back({"batch.attention_mask", "trl's collator cuts a padded row that stands alone",
                             "a shorter row without padding"});
     if (!plan.peft) return;

@@ -37,6 +37,7 @@ JsonValue counts_of(const SweepCounts& counts) {
     out.put("simulated", number(counts.simulated));
     out.put("ruled_out", number(counts.ruled_out));
     out.put("invalid", number(counts.invalid));
+    out.put("recorded", number(counts.recorded));
     return out.put("replayed", number(counts.replayed));
 }
 
@@ -82,7 +83,7 @@ JsonValue any_row(const SweepReport& report, const SweepRow& row) {
     if (row.status == RowStatus::simulated) out.put("requested", JsonValue::of(row.requested));
     if (row.ruled_out_by) {
         out.put("ruled_out_by", number(*row.ruled_out_by));
-        out.put("why", JsonValue::of(std::string_view(row.why == RuledOut::too_large ? "too_large" : "outranked")));
+        out.put("why", JsonValue::of(std::string_view("too_large")));
     }
     if (!row.problem.empty()) out.put("problem", text(row.problem));
     return out;

@@ -52,8 +52,9 @@ std::string ranking(const SweepReport& report, int width) {
 }
 
 std::string counts(const SweepCounts& n) {
-    return fmt::format("{} configuration{}: {} simulated ({} replayed), {} ruled out, {} invalid", n.total,
-                       n.total == 1 ? "" : "s", n.simulated, n.replayed, n.ruled_out, n.invalid);
+    return fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
+                       n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s",
+                       n.replayed, n.ruled_out, n.invalid);
 }
 
 }  // namespace

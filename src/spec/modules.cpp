@@ -72,17 +72,18 @@ class Matcher {
     }
 
     LoraTarget target_of(NamedModule module, std::string parameter = {}) const {
-        LoraTarget target{std::move(module), plan_.r, plan_.lora_alpha, std::move(parameter)};
+        LoraTarget target{std::move(module), plan_.r, plan_.lora_alpha, std::move(parameter), false};
         const std::string key =
             target.parameter.empty() ? target.module.name : fmt::format("{}.{}", target.module.name, target.parameter);
         const auto first = [&](const auto& patterns, auto& value) {
             for (const auto& [pattern, own] : patterns) {
                 if (!std::regex_match(key, pattern)) continue;
                 value = own;
-                return;
+                return true;
             }
+            return false;
         };
-        first(ranks_, target.r);
+        target.has_own_rank = first(ranks_, target.r);
         first(alphas_, target.alpha);
         return target;
     }

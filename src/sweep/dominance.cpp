@@ -10,15 +10,9 @@ bool dominates(const SweepSpace& space, std::size_t large, std::size_t small) {
            space.batches[a.batch] >= space.batches[b.batch] && space.lengths[a.length] >= space.lengths[b.length];
 }
 
-std::optional<std::size_t> DominanceClass::proof_too_large(std::size_t row, std::int64_t limit) const {
-    for (const Known& k : known_)
-        if (k.row != row && k.recorded.lower > limit && dominates(*space_, row, k.row)) return k.row;
-    return std::nullopt;
-}
-
-std::optional<std::size_t> DominanceClass::proof_below(std::size_t row, std::int64_t limit) const {
-    for (const Known& k : known_)
-        if (k.row != row && k.recorded.upper < limit && dominates(*space_, k.row, row)) return k.row;
+std::optional<std::size_t> DominanceClass::proof_too_large(std::size_t row) const {
+    for (const std::size_t known : too_large_)
+        if (dominates(*space_, row, known)) return known;
     return std::nullopt;
 }
 

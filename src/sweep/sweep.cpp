@@ -1,4 +1,4 @@
-// The sweep: search by requested bytes, then replay from the top down until the ranking is certain.
+// The sweep: what every row requests, then replays from the top down until the ranking is certain.
 #include "vramfit/sweep/sweep.hpp"
 
 #include <algorithm>
@@ -42,28 +42,13 @@ SweepResult sweep(const SweepQuestion& question, const SweepOptions& options) {
     SweepResult result;
     Search search(question, options, result);
     result.notes.insert(result.notes.begin(), question.device.notes.begin(), question.device.notes.end());
+    search.settle();
     const bool all = options.top == 0 || !options.prune;
-    std::size_t wanted = all ? result.rows.size() : options.top;
-    std::vector<bool> replayed(result.rows.size(), false);
-    for (;;) {
-        search.settle(wanted);
-        result.ranking.clear();
-        const std::vector<std::size_t> candidates = search.candidates();
-        std::size_t looked_at = 0;
-        for (const std::size_t row : candidates) {
-            if (!all && result.ranking.size() >= options.top) break;
-            if (!all && looked_at >= wanted) break;
-            ++looked_at;
-            if (!replayed[row]) {
-                replay_row(question, result.rows[row]);
-                replayed[row] = true;
-                ++result.counts.replayed;
-            }
-            if (result.rows[row].verdict == Verdict::fits) result.ranking.push_back(row);
-        }
-        // Rows that the allocator could not place make room for others below them.
-        if (all || result.ranking.size() >= options.top || candidates.size() < wanted) break;
-        wanted += options.top;
+    for (const std::size_t row : search.candidates()) {
+        if (!all && result.ranking.size() >= options.top) break;
+        replay_row(question, result.rows[row]);
+        ++result.counts.replayed;
+        if (result.rows[row].verdict == Verdict::fits) result.ranking.push_back(row);
     }
     count(result);
     return result;

@@ -85,7 +85,8 @@ struct LoraTarget {
     NamedModule module;
     std::int64_t r = 0;
     double alpha = 0;
-    std::string parameter;  ///< of a bare module; empty: the module itself
+    std::string parameter;      ///< of a bare module; empty: the module itself
+    bool has_own_rank = false;  ///< from rank_pattern
 };
 
 /// The modules that peft puts adapters on, in order of `named_modules()`; may be empty. Throws Error (invalid) for

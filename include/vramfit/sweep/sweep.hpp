@@ -27,28 +27,21 @@ struct SweepProgress {
 };
 
 struct SweepOptions {
-    bool prune = true;     ///< skip rows whose answer, or whose absence from the top, follows from another row
+    bool prune = true;     ///< formulas and dominance; else every row is recorded by itself and replayed
     std::size_t top = 10;  ///< rows of the ranking that must be certain; 0: all
     std::function<void(const SweepProgress&)> progress;
 };
 
 enum class RowStatus : std::uint8_t { simulated, ruled_out, invalid };
 
-/// Why a row was not simulated.
-enum class RuledOut : std::uint8_t {
-    too_large,  ///< at least as large everywhere as a row that is too large
-    outranked,  ///< at most as large as a row that is already below the rows to be shown
-};
-
 /// A row's answer. Bytes are those of the whole run's highest moment.
 struct SweepRow {
     std::size_t number = 0;  ///< place in the space
     RowStatus status = RowStatus::invalid;
-    std::optional<Verdict> verdict;  ///< absent: not asked (outranked) or not replayed
-    std::optional<std::size_t> ruled_out_by;
-    RuledOut why = RuledOut::too_large;  ///< of ruled_out rows
-    std::string problem;                 ///< of invalid rows
-    std::string peak;                    ///< name of the highest peak
+    std::optional<Verdict> verdict;           ///< absent: not replayed
+    std::optional<std::size_t> ruled_out_by;  ///< a row that is too large, and that this one dominates
+    std::string problem;                      ///< of invalid rows
+    std::string peak;                         ///< name of the highest peak
     std::int64_t requested = 0;
     std::int64_t allocated = 0;  ///< 0 where the row was not replayed
     std::int64_t reserved = 0;
@@ -58,6 +51,7 @@ struct SweepRow {
 struct SweepCounts {
     std::size_t total = 0;
     std::size_t simulated = 0;
+    std::size_t recorded = 0;  ///< runs of the engine that the simulated rows follow from
     std::size_t replayed = 0;
     std::size_t ruled_out = 0;
     std::size_t invalid = 0;

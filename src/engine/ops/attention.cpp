@@ -13,7 +13,7 @@ namespace vramfit::engine {
 
 namespace {
 
-constexpr std::int64_t kAlignment = 8;
+constexpr Size kAlignment = 8;
 
 /// aligned_tensor<8>.
 bool aligned(const Tensor& mask) {
@@ -26,7 +26,7 @@ bool aligned(const Tensor& mask) {
 Tensor preprocessed_mask(const Tensor& mask, const Tensor& query, const Tensor& key) {
     Tensor result = mask;
     if (!mask.session().decide("aligned mask", aligned(mask))) {
-        const std::int64_t last = mask.size(-1);
+        const Size last = mask.size(-1);
         const Tensor padded = pad_end(mask, kAlignment - last % kAlignment);
         result = slice(padded, -1, 0, last);
     }
@@ -34,7 +34,7 @@ Tensor preprocessed_mask(const Tensor& mask, const Tensor& query, const Tensor& 
 }
 
 Tensor padded_head(const Tensor& t) {
-    const std::int64_t over = t.size(-1) % kAlignment;
+    const Size over = t.size(-1) % kAlignment;
     return over == 0 ? t : pad_end(t, kAlignment - over);
 }
 
@@ -76,7 +76,7 @@ Tensor additive_mask(const Tensor& mask, DType dtype) {
     return where(mask, inside, outside);
 }
 
-Tensor repeat_interleave(const Tensor& t, std::int64_t times, int dim) {
+Tensor repeat_interleave(const Tensor& t, Size times, int dim) {
     dim = dim < 0 ? dim + t.dim() : dim;
     const Tensor one = unsqueeze(t, dim + 1);
     Dims sizes = one.sizes();

@@ -32,7 +32,7 @@ Tensor additive_mask(const Tensor& mask, DType dtype);
 /// aten::_scaled_dot_product_flash_attention; the head size must be a multiple of 8.
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal, double dropout);
 /// flash_api.cpp set_params_splitkv without dropout: over how many parts the keys are split. query -- [B, S, H, D].
-std::int64_t flash_splits(std::int64_t processors, const Tensor& query, std::int64_t keys);
+Size flash_splits(Size processors, const Tensor& query, Size keys);
 /// aten::_scaled_dot_product_efficient_attention; `bias` may be undefined, else [B, H, S, S].
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
                            double dropout);
@@ -43,6 +43,6 @@ Tensor math_attention(const Tensor& query, const Tensor& key, const Tensor& valu
                       const AttentionArguments& arguments);
 
 /// Tensor.repeat_interleave(times, dim) for one number of times: always a copy.
-Tensor repeat_interleave(const Tensor& t, std::int64_t times, int dim);
+Tensor repeat_interleave(const Tensor& t, Size times, int dim);
 
 }  // namespace vramfit::engine

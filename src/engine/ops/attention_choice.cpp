@@ -21,7 +21,7 @@ struct Params {
     Capability card;
     bool requires_grad;
 
-    std::int64_t head() const { return query.size(-1); }
+    std::int64_t head() const { return static_cast<std::int64_t>(query.size(-1)); }
     bool half() const { return is_half(query.dtype()); }
     bool same_heads() const { return query.size(1) == key.size(1) && query.size(1) == value.size(1); }
     /// check_batch_size_and_num_heads_dense<true>.
@@ -98,7 +98,7 @@ SdpaKernel choose_attention(const Tensor& query, const Tensor& key, const Tensor
         ErrorKind::unsupported, "load.sdpa_kernel",
         fmt::format(
             "No available kernel: {} attention does not take {} with heads of {} channels{} on capability {}.{}",
-            name_of(*arguments.forced), name_of(query.dtype()), query.size(-1), mask.defined() ? " and a mask" : "",
+            name_of(*arguments.forced), name_of(query.dtype()), params.head(), mask.defined() ? " and a mask" : "",
             params.card.major, params.card.minor),
         "leave the kernel to PyTorch (sdpa_kernel null)");
 }

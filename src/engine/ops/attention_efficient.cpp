@@ -33,14 +33,14 @@ void efficient_backward(Node& node, Grads& in, Grads& out) {
     const Tensor dk = empty(session, k.sizes(), k.dtype(), Op::efficient_backward);
     const Tensor dv = empty(session, v.sizes(), v.dtype(), Op::efficient_backward);
     const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3)};
-    const EfficientBackwardKernel kernel =
-        efficient_backward_kernel(session.device.capability, q.dtype(), shape.head, node.ints[0] != 0);
+    const EfficientBackwardKernel kernel = efficient_backward_kernel(
+        session.device.capability, q.dtype(), static_cast<std::int64_t>(shape.head), node.ints[0] != 0);
     const Tensor delta =
         session.decide("kernel computes delta", kernel.computes_delta)
             ? empty(session, {shape.batch, shape.heads, shape.queries}, DType::float32, Op::efficient_backward)
             : computed_delta(grad, output);
     Tensor workspace;
-    if (const std::int64_t bytes = efficient_backward_workspace(kernel, shape); bytes > 0)
+    if (const Size bytes = efficient_backward_workspace(kernel, shape); bytes > 0)
         workspace = empty(session, {bytes}, DType::uint8, Op::efficient_backward);
     if (node.wants(0)) out[0] = transpose(dq, 1, 2);
     if (node.wants(1)) out[1] = transpose(dk, 1, 2);
@@ -63,7 +63,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
         }
         node->save(bias);
     }
-    const std::int64_t B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
+    const Size B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
     const Tensor out = empty(session, {B, S, H, D}, query.dtype(), Op::efficient_forward);
     Tensor lse;
     // kAlignLSE; without a gradient the tensor has no elements.

@@ -90,13 +90,13 @@ EfficientBackwardKernel efficient_backward_kernel(Capability capability, DType d
     throw std::logic_error("no kernel for this head size");
 }
 
-std::int64_t efficient_backward_workspace(const EfficientBackwardKernel& kernel, const EfficientShape& s) {
-    std::int64_t splits = ceil_div(s.keys, kernel.block_j);
+Size efficient_backward_workspace(const EfficientBackwardKernel& kernel, const EfficientShape& s) {
+    Size splits = ceil_div(s.keys, kernel.block_j);
     // getBlocksGrid before the number of splits is set: one block for each head of each row.
     if (s.batch * s.heads >= 256 && s.keys <= 2 * kernel.block_j) splits = 1;
     if (kernel.accumulates_kv) splits = std::min(splits, 200 / (s.batch * s.heads));
     if (!kernel.splits_keys || splits < 1) splits = 1;
-    std::int64_t floats = 0;
+    Size floats = 0;
     if (kernel.accumulates_kv) floats += 2 * splits * kernel.block_j * round_up(s.head, kernel.block_i);
     if (kernel.accumulates_q) {
         // GradQTempStorage: a tile of floats behind a lock, a counter and padding of 16 bytes in all.

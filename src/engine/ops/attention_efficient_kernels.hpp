@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "symbolic/size.hpp"
 #include "vramfit/base/dtype.hpp"
 #include "vramfit/spec/device.hpp"
 
@@ -24,14 +25,14 @@ EfficientBackwardKernel efficient_backward_kernel(Capability capability, DType d
 
 /// Shape of one call: batch, heads, queries, keys, head size.
 struct EfficientShape {
-    std::int64_t batch = 0;
-    std::int64_t heads = 0;
-    std::int64_t queries = 0;
-    std::int64_t keys = 0;
-    std::int64_t head = 0;
+    Size batch = 0;
+    Size heads = 0;
+    Size queries = 0;
+    Size keys = 0;
+    Size head = 0;
 };
 
 /// Params::workspace_size after the choice of num_splits_key, in bytes.
-std::int64_t efficient_backward_workspace(const EfficientBackwardKernel& kernel, const EfficientShape& shape);
+Size efficient_backward_workspace(const EfficientBackwardKernel& kernel, const EfficientShape& shape);
 
 }  // namespace vramfit::engine

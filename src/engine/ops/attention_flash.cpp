@@ -15,7 +15,7 @@ namespace vramfit::engine {
 namespace {
 
 /// flash_api.cpp head_size_rounded: to multiples of 32, in newer releases above 128 of 64.
-std::int64_t rounded_head(const Session& session, std::int64_t head) {
+Size rounded_head(const Session& session, Size head) {
     return head > 128 && session.stack.flash_attention_rounds_large_heads() ? round_up(head, 64) : round_up(head, 32);
 }
 
@@ -31,9 +31,9 @@ void flash_backward(Node& node, Grads& in, Grads& out) {
     const Tensor unused = node.unpack(6);
     const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
     const Tensor dense_output = contiguous(transpose(detach(output), 1, 2));
-    const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
-    const std::int64_t rounded_s = round_up(S, 128);
-    const std::int64_t rounded_d = rounded_head(session, D);
+    const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const Size rounded_s = round_up(S, 128);
+    const Size rounded_d = rounded_head(session, D);
     const auto like = [](const Tensor& t) {
         return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(),
                              Op::flash_backward);
@@ -59,7 +59,8 @@ std::int64_t num_splits_heuristic(std::int64_t batch_heads_m, std::int64_t sms, 
                                   std::int64_t max_splits) {
     if (static_cast<double>(batch_heads_m) >= 0.8 * static_cast<double>(sms)) return 1;
     max_splits = std::min({max_splits, sms, n_blocks});
-    const auto eligible = [&](std::int64_t s) { return s == 1 || ceil_div(n_blocks, s) != ceil_div(n_blocks, s - 1); };
+    const auto blocks = [&](std::int64_t s) { return (n_blocks + s - 1) / s; };
+    const auto eligible = [&](std::int64_t s) { return s == 1 || blocks(s) != blocks(s - 1); };
     const auto efficiency = [&](std::int64_t s) {
         const float waves = static_cast<float>(batch_heads_m * s) / static_cast<float>(sms);
         return waves / std::ceil(waves);
@@ -72,14 +73,16 @@ std::int64_t num_splits_heuristic(std::int64_t batch_heads_m, std::int64_t sms, 
     return 1;
 }
 
+/// Of batch times heads, queries, keys, head width, processors.
+std::int64_t splits_of(const void*, std::span<const std::int64_t> a) {
+    const std::int64_t block_n = a[3] <= 64 ? 256 : (a[3] <= 128 ? 128 : 64);
+    return num_splits_heuristic(a[0] * ((a[1] + 63) / 64), a[4], (a[2] + block_n - 1) / block_n, 128);
+}
+
 }  // namespace
 
-std::int64_t flash_splits(std::int64_t processors, const Tensor& query, std::int64_t keys) {
-    const std::int64_t D = query.size(3);
-    const std::int64_t block_n = D <= 64 ? 256 : (D <= 128 ? 128 : 64);
-    const std::int64_t n_blocks = ceil_div(keys, block_n);
-    const std::int64_t m_blocks = ceil_div(query.size(1), 64);
-    return num_splits_heuristic(query.size(0) * query.size(2) * m_blocks, processors, n_blocks, 128);
+Size flash_splits(Size processors, const Tensor& query, Size keys) {
+    return apply(splits_of, nullptr, {query.size(0) * query.size(2), query.size(1), keys, query.size(3), processors});
 }
 
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
@@ -93,13 +96,13 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
         }
     }
     const Tensor q = transpose(detach(query), 1, 2);
-    const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const Tensor out =
         empty_strided(session, q.sizes(), preserved_strides(q.sizes(), q.strides()), q.dtype(), Op::flash_forward);
     const Tensor lse = empty(session, {B, H, S}, DType::float32, Op::flash_forward);
-    const std::int64_t n = dropout > 0 ? 1 : flash_splits(session.device.multiprocessors * 2, q, key.size(2));
+    const Size n = dropout > 0 ? 1 : flash_splits(session.device.multiprocessors * 2, q, key.size(2));
     Tensor lse_accum, out_accum;
-    if (session.decide("flash splits", n) > 1) {
+    if (session.decide("flash splits", n > 1)) {
         lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_forward);
         out_accum = empty(session, {n, B, H, S, rounded_head(session, D)}, DType::float32, Op::flash_forward);
     }

@@ -15,7 +15,7 @@ namespace vramfit::engine {
 namespace {
 
 /// Lower triangle of ones, as an additive mask.
-Tensor causal_mask(Session& session, std::int64_t queries, std::int64_t keys, DType dtype) {
+Tensor causal_mask(Session& session, Size queries, Size keys, DType dtype) {
     Tensor lower = empty(session, {queries, keys}, DType::boolean, Op::ones);
     lower = empty(session, {queries, keys}, DType::boolean, Op::tril);
     return additive_mask(lower, dtype);
@@ -46,7 +46,7 @@ Tensor math_attention(const Tensor& query, const Tensor& key, const Tensor& valu
     if (arguments.is_causal) mask = causal_mask(session, query.size(-2), key.size(-2), accumulate);
     Tensor all_keys = key_acc;
     Tensor all_values = value_acc;
-    if (const std::int64_t groups = query.size(-3) / key.size(-3); arguments.enable_gqa && groups > 1) {
+    if (const Size groups = query.size(-3) / key.size(-3); arguments.enable_gqa && groups > 1) {
         all_keys = repeat_interleave(key_acc, groups, -3);
         all_values = repeat_interleave(value_acc, groups, -3);
     }

@@ -17,7 +17,7 @@ Tensor scaled(const Tensor& t, bool by_one) { return by_one ? t : mul(t, 1.0); }
 void baddbmm_backward(Node& node, Grads& in, Grads& out) {
     const Tensor a = node.unpack(0);
     const Tensor b = node.unpack(1);
-    const bool by_one = node.ints[0];
+    const bool by_one = node.ints[0] != 0;
     if (node.wants(1)) out[1] = scaled(bmm(in[0], transpose(b, 1, 2)), by_one);
     if (node.wants(2)) out[2] = scaled(bmm(transpose(a, 1, 2), in[0]), by_one);
     if (node.wants(0)) out[0] = in[0];

@@ -22,6 +22,6 @@ Tensor zeros(Session& session, const Dims& sizes, DType dtype);
 Tensor zeros_like(const Tensor& t);
 Tensor ones_like(const Tensor& t);
 /// torch.arange(n) on the device, int64.
-Tensor arange(Session& session, std::int64_t n);
+Tensor arange(Session& session, Size n);
 
 }  // namespace vramfit::engine

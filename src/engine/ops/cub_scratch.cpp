@@ -11,16 +11,16 @@ namespace vramfit::engine {
 namespace {
 
 /// util_temporary_storage.cuh AliasTemporaries: one block for several arrays, each on a multiple of 256.
-std::int64_t aliased(std::initializer_list<std::int64_t> arrays) {
-    constexpr std::int64_t kAlign = 256;
-    std::int64_t bytes = kAlign - 1;
-    for (const std::int64_t a : arrays) bytes += ceil_div(a, kAlign) * kAlign;
+Size aliased(std::initializer_list<Size> arrays) {
+    constexpr Size kAlign = 256;
+    Size bytes = kAlign - 1;
+    for (const Size a : arrays) bytes += ceil_div(a, kAlign) * kAlign;
     return bytes;
 }
 
 /// single_pass_scan_operators.cuh ScanTileState::AllocationSize: a descriptor for each tile and 32 in front.
-std::int64_t tile_states(const Session& session, std::int64_t items, std::int64_t tile, std::int64_t descriptor) {
-    const std::int64_t states = (ceil_div(items, tile) + 32) * descriptor;
+Size tile_states(const Session& session, Size items, Size tile, Size descriptor) {
+    const Size states = (ceil_div(items, tile) + 32) * descriptor;
     return session.stack.cub_is_3() ? aliased({aliased({states})}) : aliased({states});
 }
 
@@ -28,30 +28,30 @@ std::int64_t tile_states(const Session& session, std::int64_t items, std::int64_
 
 /// dispatch_radix_sort.cuh InvokeOnesweep for 64-bit keys, values and offsets: passes of 8 bits, of which a single one
 /// needs no second pair of arrays.
-std::int64_t sort_scratch(const Session& session, std::int64_t n, int bits) {
-    constexpr std::int64_t kIndex = 8, kDigits = 256, kOffset = 8, kCounter = 4;
-    constexpr std::int64_t kSingleTile = 256 * 9;  // SingleTilePolicy, 256 threads x 19 items of 4 bytes
+Size sort_scratch(const Session& session, Size n, Size bits) {
+    constexpr Size kIndex = 8, kDigits = 256, kOffset = 8, kCounter = 4;
+    constexpr Size kSingleTile = 256 * 9;  // SingleTilePolicy, 256 threads x 19 items of 4 bytes
     if (n <= kSingleTile) return 1;
-    const std::int64_t passes = ceil_div(bits, 8);
-    const std::int64_t second = passes > 1 ? n * kIndex : 0;
+    const Size passes = ceil_div(bits, 8);
+    const Size second = passes > 1 ? n * kIndex : Size(0);
     // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub
     // 3 on SM90 384 x 12.
-    std::int64_t tile = 256 * 11;
+    Size tile = 256 * 11;
     if (session.device.capability.major >= 8) tile = 384 * 10;
     if (session.device.capability.major >= 9 && session.stack.cub_is_3()) tile = 384 * 12;
-    const std::int64_t portion = ((1 << 28) - 1) / tile * tile;
-    const std::int64_t portions = ceil_div(n, portion);
-    const std::int64_t blocks = ceil_div(std::min(n, portion), tile);
+    const Size portion = ((1 << 28) - 1) / tile * tile;
+    const Size portions = ceil_div(n, portion);
+    const Size blocks = ceil_div(std::min(n, portion), tile);
     return aliased({portions * passes * kDigits * kOffset, blocks * kDigits * kCounter, second, second,
                     portions * passes * kCounter});
 }
 
 /// dispatch_unique_by_key.cuh for 64-bit keys and 32-bit values.
-std::int64_t unique_scratch(const Session& session, std::int64_t n) {
+Size unique_scratch(const Session& session, Size n) {
     // tuning_unique_by_key.cuh: DefaultPolicy<11, 64> is 64 threads x 5 items; cub 3 has tunings for SM80, 90 and 100.
     if (!session.stack.cub_is_3()) return tile_states(session, n, 64 * 5, 8);
     const Capability& c = session.device.capability;
-    std::int64_t tile = 64 * 5;
+    Size tile = 64 * 5;
     if (c == Capability{8, 0}) tile = 256 * 7;
     if (c.major == 9) tile = 640 * 7;
     if (c.major >= 10) tile = 384 * 10;
@@ -59,16 +59,16 @@ std::int64_t unique_scratch(const Session& session, std::int64_t n) {
 }
 
 /// dispatch_scan.cuh for a 64-bit sum: tuning_scan.cuh DefaultPolicy, 128 threads x 7 items.
-std::int64_t scan_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 7, 16); }
+Size scan_scratch(const Session& session, Size n) { return tile_states(session, n, 128 * 7, 16); }
 
 // tuning_scan.cuh DefaultPolicy, 128 threads x 15 items, or a larger tile where cub 3 has a tuning.
-std::int64_t scan_int32_scratch(const Session& session, std::int64_t n) { return tile_states(session, n, 128 * 15, 8); }
+Size scan_int32_scratch(const Session& session, Size n) { return tile_states(session, n, 128 * 15, 8); }
 
 // dispatch_select_if.cuh, cub 3: the tiles are those that torch 2.11's kernels show, 128 threads x 10 items, and where
 // tuning_select_if.cuh has tunings for 8.0, 9.x and 10.x 4608, 8448 and 7040 items.
-std::int64_t select_scratch(const Session& session, std::int64_t n) {
+Size select_scratch(const Session& session, Size n) {
     const Capability& c = session.device.capability;
-    std::int64_t tile = 128 * 10;
+    Size tile = 128 * 10;
     if (c == Capability{8, 0}) tile = 4608;
     if (c.major == 9) tile = 8448;
     if (c.major >= 10) tile = 7040;
@@ -77,7 +77,7 @@ std::int64_t select_scratch(const Session& session, std::int64_t n) {
 
 // dispatch_reduce.cuh: a single tile of 256 threads x 16 items needs none, and none is a byte; else a partial sum for
 // each block, two to a multiprocessor (occupancy) times five (CUB_SUBSCRIPTION_FACTOR).
-std::int64_t count_scratch(const Session& session, std::int64_t n) {
+Size count_scratch(const Session& session, Size n) {
     return n <= 256 * 16 ? 1 : aliased({session.device.multiprocessors * 2 * 5 * 4});
 }
 

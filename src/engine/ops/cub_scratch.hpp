@@ -8,16 +8,16 @@
 namespace vramfit::engine {
 
 /// DeviceRadixSort::SortPairs of 64-bit keys and values, by the lowest `bits` of the key.
-std::int64_t sort_scratch(const Session& session, std::int64_t n, int bits = 64);
+Size sort_scratch(const Session& session, Size n, Size bits = 64);
 /// DeviceScan::InclusiveSum of 32-bit numbers.
-std::int64_t scan_int32_scratch(const Session& session, std::int64_t n);
+Size scan_int32_scratch(const Session& session, Size n);
 /// DeviceScan::ExclusiveSum into 64-bit sums.
-std::int64_t scan_scratch(const Session& session, std::int64_t n);
+Size scan_scratch(const Session& session, Size n);
 /// DeviceSelect::UniqueByKey of 64-bit keys and 32-bit values.
-std::int64_t unique_scratch(const Session& session, std::int64_t n);
+Size unique_scratch(const Session& session, Size n);
 /// DeviceSelect::Flagged of 64-bit values.
-std::int64_t select_scratch(const Session& session, std::int64_t n);
+Size select_scratch(const Session& session, Size n);
 /// DeviceReduce::Sum of flags into a 32-bit number.
-std::int64_t count_scratch(const Session& session, std::int64_t n);
+Size count_scratch(const Session& session, Size n);
 
 }  // namespace vramfit::engine

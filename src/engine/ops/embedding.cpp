@@ -16,7 +16,7 @@ namespace {
 void embedding_backward(Node& node, Grads& in, Grads& out) {
     const Tensor ids = node.unpack(0);
     const Tensor grad = contiguous(in[0]);
-    const std::int64_t n = ids.numel();
+    const Size n = ids.numel();
     Session& session = *node.session;
     if (session.decide("embedding sorts", n > 3072)) {
         out[0] = sorted_embedding_backward(session, grad, n, node.dims[0]);

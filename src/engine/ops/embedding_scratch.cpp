@@ -12,17 +12,15 @@ namespace vramfit::engine {
 
 namespace {
 
-constexpr std::int64_t kRowsPerThread = 10;  // EmbeddingBackwardKernel.cu NROWS_PER_THREAD
+constexpr Size kRowsPerThread = 10;  // EmbeddingBackwardKernel.cu NROWS_PER_THREAD
 
-void scratch(Session& session, std::int64_t bytes, Op op) {
-    const Tensor t = empty(session, {bytes}, DType::uint8, op);
-}
+void scratch(Session& session, Size bytes, Op op) { const Tensor t = empty(session, {bytes}, DType::uint8, op); }
 
-Tensor indices(Session& session, std::int64_t n) { return empty(session, {n}, DType::int64, Op::embedding_backward); }
+Tensor indices(Session& session, Size n) { return empty(session, {n}, DType::int64, Op::embedding_backward); }
 
 }  // namespace
 
-Tensor sorted_embedding_backward(Session& session, const Tensor& grad, std::int64_t n, const Dims& weight_sizes) {
+Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size n, const Dims& weight_sizes) {
     const Tensor sorted = indices(session, n);
     const Tensor original = indices(session, n);
     {
@@ -36,12 +34,12 @@ Tensor sorted_embedding_backward(Session& session, const Tensor& grad, std::int6
         const Tensor keys_out = indices(session, n);
         scratch(session, unique_scratch(session, n), Op::scan);
     }
-    const std::int64_t most_segments = std::min(n, weight_sizes[0]);
+    const Size most_segments = std::min(n, weight_sizes[0]);
     const Tensor partials = indices(session, most_segments);
     const Tensor partials_offset = indices(session, most_segments);
     scratch(session, scan_scratch(session, most_segments), Op::scan);
     const Tensor partial_segments = empty(session, {}, DType::int64, Op::embedding_backward);
-    const std::int64_t most_partials = n / kRowsPerThread + most_segments;
+    const Size most_partials = n / kRowsPerThread + most_segments;
     const Tensor partial_offset = indices(session, most_partials);
     const DType accumulate = grad.dtype() == DType::float64 ? DType::float64 : DType::float32;
     const Tensor per_segment = empty(session, {most_partials, weight_sizes[1]}, accumulate, Op::embedding_backward);

@@ -6,6 +6,6 @@
 namespace vramfit::engine {
 
 /// The dense gradient [V, H] in the gradient's dtype, with the sort's and the segments' scratch.
-Tensor sorted_embedding_backward(Session& session, const Tensor& grad, std::int64_t ids, const Dims& weight_sizes);
+Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size ids, const Dims& weight_sizes);
 
 }  // namespace vramfit::engine

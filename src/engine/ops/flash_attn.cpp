@@ -13,7 +13,7 @@ namespace vramfit::engine {
 
 namespace {
 
-constexpr std::int64_t kWidestHead = 256;
+constexpr Size kWidestHead = 256;
 
 void check_package_takes(const Tensor& query) {
     std::string what;
@@ -27,12 +27,12 @@ void check_package_takes(const Tensor& query) {
 }
 
 /// head_size_rounded.
-std::int64_t head_rounded(std::int64_t head) { return head <= 192 ? round_up(head, 32) : kWidestHead; }
+Size head_rounded(Size head) { return head <= 192 ? round_up(head, 32) : kWidestHead; }
 
 /// maybe_contiguous, and the head's width brought to a multiple of 8.
 Tensor as_kernel_takes(const Tensor& t) {
     const Tensor dense = t.strides()[t.dim() - 1] == 1 ? t : contiguous(t);
-    const std::int64_t rest = t.size(-1) % 8;
+    const Size rest = t.size(-1) % 8;
     return rest == 0 ? dense : pad_end(dense, 8 - rest);
 }
 
@@ -41,7 +41,7 @@ Tensor kernel_output_like(const Tensor& t, Op op) {
 }
 
 /// The first `width` of the last dimension: a view, whole or not.
-Tensor narrowed(const Tensor& t, std::int64_t width) {
+Tensor narrowed(const Tensor& t, Size width) {
     Dims sizes = t.sizes();
     sizes[-1] = width;
     return alias(t, sizes, t.strides());
@@ -52,13 +52,13 @@ void flash_attn_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
     const Tensor q = node.unpack(0), k = node.unpack(1), v = node.unpack(2);
     const Tensor output = node.unpack(3), lse = node.unpack(4), state = node.unpack(5);
-    const std::int64_t width = in[0].size(-1);
-    const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const Size width = in[0].size(-1);
+    const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const Tensor dq = kernel_output_like(q, Op::flash_attn_backward);
     const Tensor dk = kernel_output_like(k, Op::flash_attn_backward);
     const Tensor dv = kernel_output_like(v, Op::flash_attn_backward);
     const Tensor grad = as_kernel_takes(detach(in[0]));
-    const std::int64_t rows = round_up(S, 128);
+    const Size rows = round_up(S, 128);
     const Tensor softmax_d = empty(session, {B, H, rows}, DType::float32, Op::flash_attn_backward);
     const Tensor dq_accum = empty(session, {B, rows, H, head_rounded(D)}, DType::float32, Op::flash_attn_backward);
     Tensor dk_expanded, dv_expanded;
@@ -84,15 +84,15 @@ Tensor flash_attn_func(const Tensor& query, const Tensor& key, const Tensor& val
     }
     // torch.autograd.Function.forward runs without a tape; its inputs are saved as they are handed on.
     const GradMode no_grad(session, false);
-    const std::int64_t width = query.size(-1);
+    const Size width = query.size(-1);
     const bool padded = width % 8 != 0;
     const Tensor q = as_kernel_takes(query), k = as_kernel_takes(key), v = as_kernel_takes(value);
-    const std::int64_t B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const Tensor out = kernel_output_like(q, Op::flash_attn_forward);
     const Tensor lse = empty(session, {B, H, S}, DType::float32, Op::flash_attn_forward);
-    const std::int64_t per_processor = session.stack.flash_attn_counts_processors_twice() ? 2 : 1;
-    const std::int64_t n = dropout > 0 ? 1 : flash_splits(session.device.multiprocessors * per_processor, q, k.size(1));
-    if (session.decide("flash_attn splits", n) > 1) {
+    const Size per_processor = session.stack.flash_attn_counts_processors_twice() ? 2 : 1;
+    const Size n = dropout > 0 ? 1 : flash_splits(session.device.multiprocessors * per_processor, q, k.size(1));
+    if (session.decide("flash_attn splits", n > 1)) {
         const Tensor lse_accum = empty(session, {n, B, H, S}, DType::float32, Op::flash_attn_forward);
         const Tensor out_accum = empty(session, {n, B, H, S, head_rounded(D)}, DType::float32, Op::flash_attn_forward);
     }

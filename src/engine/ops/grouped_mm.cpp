@@ -17,12 +17,13 @@ namespace {
 /// check_valid_strides_and_return_transposed: one of the last two strides is 1, the other a multiple of 16 bytes.
 bool has_unit_rows(const Tensor& t) {
     const bool transposed = t.strides()[-2] == 1 && t.strides()[-1] >= t.size(-2);
-    const std::int64_t stride = t.strides()[transposed ? -1 : -2];
-    const std::int64_t bytes = stride * element_size(t.dtype());
+    const Size stride = t.strides()[transposed ? -1 : -2];
+    const Size bytes = stride * element_size(t.dtype());
     if (bytes % 16 != 0)
-        throw Error(ErrorKind::invalid, "model.hidden_size",
-                    fmt::format("experts with rows of {} bytes (torch: strides should be multiple of 16 bytes)", bytes),
-                    "sizes of hidden states and experts that are multiples of 8");
+        throw Error(
+            ErrorKind::invalid, "model.hidden_size",
+            fmt::format("experts with rows of {} bytes (torch: strides should be multiple of 16 bytes)", bytes.value()),
+            "sizes of hidden states and experts that are multiples of 8");
     return transposed;
 }
 
@@ -30,24 +31,24 @@ bool has_unit_rows(const Tensor& t) {
 /// workspace for each multiprocessor: on capability 9 four tensor maps of 128 bytes, on 10 more, by the tile that is
 /// chosen for M rows of a group and N columns. Other cards and types loop over the groups with mm_out, which allocates
 /// nothing.
-void cutlass_scratch(Session& session, std::int64_t groups, std::int64_t m, std::int64_t n, DType dtype) {
+void cutlass_scratch(Session& session, Size groups, Size m, Size n, DType dtype) {
     const int major = session.device.capability.major;
     if ((major != 9 && major != 10) || dtype != DType::bfloat16) return;
-    const std::int64_t pointers = ceil_div(groups, 2) * 2 * 3 * 8;
+    const Size pointers = ceil_div(groups, 2) * 2 * 3 * 8;
     const Tensor arguments = empty(session, {pointers + groups * (3 * 4 + 3 * 8)}, DType::uint8, Op::grouped_mm);
-    std::int64_t each = 4 * 128;
+    Size each = 4 * 128;
     if (major == 10) each = session.decide("small grouped product", m <= 128 || n <= 128) ? 5376 : 5888;
     const Tensor workspace = empty(session, {session.device.multiprocessors * each}, DType::uint8, Op::grouped_mm);
 }
 
 /// One product without a tape; all shapes but 3-D with 3-D.
-Tensor product(const Tensor& a, const Tensor& b, std::int64_t groups) {
+Tensor product(const Tensor& a, const Tensor& b, Size groups) {
     has_unit_rows(a);
     has_unit_rows(b);
     const Dims sizes = b.dim() == 2 ? Dims{groups, a.size(0), b.size(1)} : Dims{a.size(0), b.size(2)};
     Tensor out = empty(a.session(), sizes, a.dtype(), Op::grouped_mm);
     has_unit_rows(out);
-    const std::int64_t m = b.dim() == 2 ? a.size(0) : a.size(0) / groups;
+    const Size m = b.dim() == 2 ? a.size(0) : a.size(0) / groups;
     cutlass_scratch(a.session(), groups, m, b.size(-1), a.dtype());
     return out;
 }

@@ -14,9 +14,7 @@ namespace vramfit::engine {
 
 namespace {
 
-void index_scratch(Session& session, std::int64_t bytes, Op op) {
-    const Tensor t = empty(session, {bytes}, DType::uint8, op);
-}
+void index_scratch(Session& session, Size bytes, Op op) { const Tensor t = empty(session, {bytes}, DType::uint8, op); }
 
 // value_selecting_reduction_backward: zeros, the gradient scattered into them.
 void select_backward(Node& node, Grads& in, Grads& out) {
@@ -26,9 +24,13 @@ void select_backward(Node& node, Grads& in, Grads& out) {
 const NodeType kTopkBackward{"TopkBackward0", select_backward};
 const NodeType kMaxBackward{"MaxBackward0", select_backward};
 
+std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
+    return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows[0] - 1))));
+}
+
 /// Indexing.cu index_put_with_sort_kernel: added up in the order of sorted indices. cuda/cub.h get_num_bits of the
 /// largest row says how much of an index is sorted.
-void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& value, std::int64_t rows) {
+void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& value, Size rows) {
     const Tensor wrapped_ids = [&] {
         const Tensor wrapped = empty(session, ids.sizes(), DType::int64, Op::remainder);
         return empty(session, ids.sizes(), DType::int64, Op::mul);
@@ -37,7 +39,7 @@ void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& val
     const Tensor sorted = empty(session, ids.sizes(), DType::int64, Op::index_put);
     const Tensor original = empty(session, ids.sizes(), DType::int64, Op::index_put);
     const Tensor range = arange(session, ids.numel());
-    const int bits = std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1))));
+    const Size bits = apply(index_bits, nullptr, {rows});
     session.decide("passes of an index sort", (bits + 7) / 8);
     session.decide("index sort in one tile", sort_scratch(session, ids.numel(), bits) == 1);
     index_scratch(session, sort_scratch(session, ids.numel(), bits), Op::radix_sort);
@@ -76,7 +78,7 @@ Picked picked(const Tensor& t, const Dims& sizes, Op op, const NodeType& type) {
 
 // Up to 4096 ids are sorted in place over a range; more go to cub with a range to permute.
 Picked sort(const Tensor& ids) {
-    constexpr std::int64_t kSmallSort = 4096;  // Sort.h should_use_small_sort
+    constexpr Size kSmallSort = 4096;  // Sort.h should_use_small_sort
     Session& session = ids.session();
     Picked out;
     out.values = empty(session, ids.sizes(), ids.dtype(), Op::sort);
@@ -87,7 +89,7 @@ Picked sort(const Tensor& ids) {
     return out;
 }
 
-Picked topk(const Tensor& t, std::int64_t k) {
+Picked topk(const Tensor& t, Size k) {
     Dims sizes = t.sizes();
     sizes[-1] = k;
     return picked(t, sizes, Op::topk, kTopkBackward);
@@ -112,7 +114,7 @@ Tensor index_rows(const Tensor& t, const Tensor& ids) {
     return out;
 }
 
-Tensor histc(const Tensor& t, std::int64_t bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }
+Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }
 
 Tensor cumsum_row(const Tensor& t) {
     Session& session = t.session();

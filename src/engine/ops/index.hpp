@@ -15,10 +15,10 @@ struct Picked {
 Picked sort(const Tensor& ids);
 
 /// torch.topk(t, k, dim=-1): t -- [T, E]. The values may require grad.
-Picked topk(const Tensor& t, std::int64_t k);
+Picked topk(const Tensor& t, Size k);
 
 /// torch.topk's limit: more columns may take the kernel with scratch, which is not modelled.
-inline constexpr std::int64_t kMostTopkColumns = 400;
+inline constexpr Size kMostTopkColumns = 400;
 
 /// t.max(dim=-1, keepdim=True). The values may require grad.
 Picked max_last(const Tensor& t);
@@ -27,7 +27,7 @@ Picked max_last(const Tensor& t);
 Tensor index_rows(const Tensor& t, const Tensor& ids);
 
 /// torch.histc(t, bins, min, max) of an int32 tensor.
-Tensor histc(const Tensor& t, std::int64_t bins);
+Tensor histc(const Tensor& t, Size bins);
 
 /// torch.cumsum(t, 0, dtype=int32): t -- [N] int32, N below a tile of the scan (896).
 Tensor cumsum_row(const Tensor& t);

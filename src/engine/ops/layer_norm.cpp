@@ -14,11 +14,11 @@ namespace vramfit::engine {
 namespace {
 
 /// LaunchGammaBetaBackwardCUDAKernel: very many short rows are summed in blocks first; 0: they are not.
-std::int64_t partial_sums(const Session& session, std::int64_t rows, std::int64_t width) {
-    constexpr std::int64_t kBlock = 32;
+Size partial_sums(const Session& session, Size rows, Size width) {
+    constexpr Size kBlock = 32;
     if (!session.stack.layer_norm_sums_in_blocks()) return 0;
     if (rows <= 64 * 1024 || width / kBlock >= session.device.multiprocessors / 2) return 0;
-    const std::int64_t across = (width + kBlock - 1) / kBlock;
+    const Size across = (width + kBlock - 1) / kBlock;
     return std::min(64 * 1024 / 2 / across, (rows + kBlock - 1) / kBlock);
 }
 
@@ -36,8 +36,8 @@ void layer_norm_backward(Node& node, Grads& in, Grads& out) {
     if (node.wants(2)) out[2] = empty(session, weight.sizes(), weight.dtype(), Op::layer_norm_backward);
     const Tensor grad = contiguous(in[0]);
     if (!node.wants(1) && !node.wants(2)) return;
-    const std::int64_t width = weight.size(0);
-    const std::int64_t blocks = partial_sums(session, x.numel() / width, width);
+    const Size width = weight.size(0);
+    const Size blocks = partial_sums(session, x.numel() / width, width);
     if (!session.decide("layer norm sums in blocks", blocks > 0)) return;
     Tensor parts[2];
     for (std::size_t i = 0; i < 2; ++i)
@@ -63,7 +63,7 @@ Tensor layer_norm(const Tensor& t, const Tensor& of_weight, const Tensor& of_bia
     }
     const Tensor x = contiguous(detach(input));
     Tensor out = empty(session, input.sizes(), input.dtype(), Op::layer_norm);
-    const std::int64_t rows = input.numel() / input.size(-1);
+    const Size rows = input.numel() / input.size(-1);
     const DType statistics = is_half(input.dtype()) ? DType::float32 : input.dtype();
     const Tensor mean = empty(session, {rows}, statistics, Op::layer_norm);
     const Tensor rstd = empty(session, {rows}, statistics, Op::layer_norm);

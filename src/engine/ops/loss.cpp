@@ -44,7 +44,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
     return nll_loss(log_probabilities, target);
 }
 
-Tensor pad_last(const Tensor& t, std::int64_t places) {
+Tensor pad_last(const Tensor& t, Size places) {
     Dims sizes = t.sizes();
     sizes[-1] += places;
     return empty(t.session(), sizes, t.dtype(), Op::constant_pad_nd);

@@ -11,6 +11,6 @@ enum class Reduction : std::uint8_t { mean, sum };
 Tensor cross_entropy(const Tensor& logits, const Tensor& target);
 
 /// F.pad of one place at the end of the last dimension, with a number; no tape.
-Tensor pad_last(const Tensor& t, std::int64_t places);
+Tensor pad_last(const Tensor& t, Size places);
 
 }  // namespace vramfit::engine

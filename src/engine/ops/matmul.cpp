@@ -99,7 +99,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
     b_sizes.push(b.size(-1));
     out_sizes.push(a.size(-2));
     out_sizes.push(b.size(-1));
-    const std::int64_t product = numel_of(batch);
+    const Size product = numel_of(batch);
     const Tensor a3 = reshape(expand(a, a_sizes), {product, a.size(-2), a.size(-1)});
     const Tensor b3 = reshape(expand(b, b_sizes), {product, b.size(-2), b.size(-1)});
     (void)rank;
@@ -110,10 +110,10 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 
 // cuda/Blas.cpp prepare_matrix_for_cublas; the last two dimensions count.
 Tensor readable_copy(const Tensor& t) {
-    const std::int64_t rows = t.size(-2), cols = t.size(-1);
-    const std::int64_t rs = t.strides()[-2], cs = t.strides()[-1];
-    const bool row_major = cs == 1 && rs >= std::max<std::int64_t>(1, cols);
-    const bool column_major = rs == 1 && cs >= std::max<std::int64_t>(1, rows);
+    const Size rows = t.size(-2), cols = t.size(-1);
+    const Size rs = t.strides()[-2], cs = t.strides()[-1];
+    const bool row_major = cs == 1 && rs >= std::max<Size>(1, cols);
+    const bool column_major = rs == 1 && cs >= std::max<Size>(1, rows);
     const bool ok = row_major || column_major || is_non_overlapping_and_dense({rows, cols}, {rs, cs});
     if (t.session().decide("operand readable", ok)) return {};
     return clone_contiguous(detach(t));

@@ -11,12 +11,12 @@ namespace vramfit::engine {
 
 namespace {
 
-void scratch_bytes(Session& session, std::int64_t bytes) {
+void scratch_bytes(Session& session, Size bytes) {
     const Tensor t = empty(session, {bytes}, DType::uint8, Op::nonzero);
 }
 
 /// Indexing.cu index_put_with_sort_kernel behind computeLinearIndex: one index for each masked dimension.
-void index_put_accumulate(const Tensor& zeros, const Tensor& mask, std::int64_t count) {
+void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
     Session& session = zeros.session();
     const Dims indices{count};
     Tensor linear;
@@ -53,9 +53,9 @@ const NodeType kMaskedScatterBackward{"MaskedScatterBackward0", masked_scatter_b
 }  // namespace
 
 // nonzero_cuda_out_impl: cub counts, then selects, with a scratch each.
-Tensor nonzero(const Tensor& mask, std::int64_t count) {
+Tensor nonzero(const Tensor& mask, Size count) {
     Session& session = mask.session();
-    const std::int64_t n = mask.numel();
+    const Size n = mask.numel();
     const Tensor number = empty(session, {1}, DType::int32, Op::nonzero);
     scratch_bytes(session, count_scratch(session, n));
     Tensor places = empty(session, {count, mask.dim()}, DType::int64, Op::nonzero);
@@ -63,7 +63,7 @@ Tensor nonzero(const Tensor& mask, std::int64_t count) {
     return places;
 }
 
-Tensor index_by_mask(const Tensor& t, const Tensor& mask, std::int64_t count) {
+Tensor index_by_mask(const Tensor& t, const Tensor& mask, Size count) {
     Ref<Node> node;
     if (needs_grad(t)) {
         node = make_node(t.session(), kIndexMaskBackward);

@@ -17,7 +17,7 @@ const NodeType kPadBackward{"ConstantPadNdBackward0", pad_backward};
 
 }  // namespace
 
-Tensor pad_end(const Tensor& t, std::int64_t places) {
+Tensor pad_end(const Tensor& t, Size places) {
     Ref<Node> node;
     if (needs_grad(t)) {
         node = make_node(t.session(), kPadBackward);

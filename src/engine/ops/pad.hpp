@@ -6,6 +6,6 @@
 namespace vramfit::engine {
 
 /// F.pad(t, (0, places)): places more at the end of the last dimension.
-Tensor pad_end(const Tensor& t, std::int64_t places);
+Tensor pad_end(const Tensor& t, Size places);
 
 }  // namespace vramfit::engine

@@ -30,8 +30,8 @@ std::vector<IterDim> iterator_dims(const Layout& input, DimMask dims) {
     std::int64_t out_stride = 1;
     for (int i = input.sizes.size() - 1; i >= 0; --i) {
         const bool reduced = (dims >> i) & 1u;
-        out.push_back({input.sizes[i], input.strides[i], reduced ? 0 : out_stride});
-        if (!reduced) out_stride *= input.sizes[i];
+        out.push_back({input.sizes[i].bits(), input.strides[i].bits(), reduced ? 0 : out_stride});
+        if (!reduced) out_stride *= input.sizes[i].bits();
     }
     std::erase_if(out, [](const IterDim& d) { return d.size == 1; });
     std::stable_sort(out.begin(), out.end(), [](const IterDim& a, const IterDim& b) {
@@ -162,9 +162,7 @@ void split(std::vector<IterDim> dims, const ReduceTypes& types, const Device& de
     plan.parts.push_back(scratch_of(dims, types, device));
 }
 
-}  // namespace
-
-ReducePlan plan_reduction(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
+ReducePlan plan_of(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
     const std::vector<IterDim> dims = iterator_dims(input, mask);
     ReducePlan plan;
     const bool in_output = types.output >= types.accumulate;
@@ -175,6 +173,67 @@ ReducePlan plan_reduction(const Layout& input, DimMask mask, const ReduceTypes& 
     }
     split(dims, types, device, plan);
     return plan;
+}
+
+/// Which number of a plan a function of sizes gives; of parts two numbers each follow.
+enum Number : std::int64_t { takes_scratch, accumulation, parts, first_part };
+
+/// Arguments: number, mask, element sizes of ReduceTypes, sizes and strides in turn.
+constexpr std::size_t kShape = 6;
+
+std::int64_t number_of_plan(const void* context, std::span<const std::int64_t> a) {
+    Layout layout;
+    for (std::size_t i = kShape; i < a.size(); i += 2) {
+        layout.sizes.push(a[i]);
+        layout.strides.push(a[i + 1]);
+    }
+    const ReduceTypes types{static_cast<int>(a[2]), static_cast<int>(a[3]), static_cast<int>(a[4]),
+                            static_cast<int>(a[5])};
+    const ReducePlan plan = plan_of(layout, static_cast<DimMask>(a[1]), types, *static_cast<const Device*>(context));
+    const auto bits = [](Size size) { return size.bits(); };
+    switch (a[0]) {
+        case takes_scratch: {
+            bool any = plan.accumulation.bits() > 0;
+            for (const ReduceScratch& part : plan.parts) any = any || part.buffer.bits() > 0;
+            return any;
+        }
+        case accumulation: return bits(plan.accumulation);
+        case parts: return static_cast<std::int64_t>(plan.parts.size());
+        default: break;
+    }
+    const ReduceScratch& part = plan.parts.at(static_cast<std::size_t>(a[0] - first_part) / 2);
+    return bits((a[0] - first_part) % 2 == 0 ? part.buffer : part.semaphores);
+}
+
+bool is_symbolic(const Layout& layout) {
+    for (int i = 0; i < layout.sizes.size(); ++i)
+        if (layout.sizes[i].is_symbolic() || layout.strides[i].is_symbolic()) return true;
+    return false;
+}
+
+/// The same plan as functions of symbolic sizes.
+ReducePlan symbolic_plan(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
+    std::vector<Size> arguments{0, mask, types.input, types.output, types.accumulate, types.vector};
+    for (int i = 0; i < input.sizes.size(); ++i) {
+        arguments.push_back(input.sizes[i]);
+        arguments.push_back(input.strides[i]);
+    }
+    const auto number = [&](std::int64_t which) {
+        arguments[0] = which;
+        return apply(number_of_plan, &device, arguments);
+    };
+    if (number(takes_scratch) == 0) return {};
+    ReducePlan plan{number(accumulation), {}};
+    const auto count = static_cast<std::int64_t>(number(parts));
+    for (std::int64_t i = 0; i < count; ++i)
+        plan.parts.push_back({number(first_part + 2 * i), number(first_part + 2 * i + 1)});
+    return plan;
+}
+
+}  // namespace
+
+ReducePlan plan_reduction(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
+    return is_symbolic(input) ? symbolic_plan(input, mask, types, device) : plan_of(input, mask, types, device);
 }
 
 }  // namespace vramfit::engine

@@ -12,13 +12,13 @@ namespace vramfit::engine {
 
 /// Bytes of the buffer for partial results and of the semaphores of one kernel; both 0 without a global reduction.
 struct ReduceScratch {
-    std::int64_t buffer = 0;
-    std::int64_t semaphores = 0;
+    Size buffer = 0;
+    Size semaphores = 0;
 };
 
 /// What one reduction takes beside its result.
 struct ReducePlan {
-    std::int64_t accumulation = 0;     ///< results in the accumulation type while parts of the input are added up
+    Size accumulation = 0;             ///< results in the accumulation type while parts of the input are added up
     std::vector<ReduceScratch> parts;  ///< one kernel each: more than one where the input is beyond 32-bit offsets
 };
 

@@ -13,7 +13,7 @@ namespace {
 void split_backward(Node& node, Grads& in, Grads& out) {
     const int dim = static_cast<int>(node.ints[0]);
     Dims sizes = node.dims[0];
-    sizes[dim] /= static_cast<std::int64_t>(in.size());
+    sizes[dim] /= static_cast<Size>(in.size());
     DType dtype = DType::float32;
     for (const Tensor& grad : in)
         if (grad.defined()) dtype = grad.dtype();
@@ -48,7 +48,7 @@ std::vector<Tensor> chunk(const Tensor& t, int parts, int dim) {
 }
 
 // torch/csrc/autograd/python_variable_indexing.cpp THPVariable_getitem: a subscript that changes nothing is an alias.
-Tensor last_places(const Tensor& t, std::int64_t begin, std::int64_t end) {
+Tensor last_places(const Tensor& t, Size begin, Size end) {
     if (begin > 0 || end < t.size(-1)) return slice(t, -1, begin, end);
     Ref<Node> node;
     if (needs_grad(t)) {

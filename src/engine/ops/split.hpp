@@ -12,6 +12,6 @@ namespace vramfit::engine {
 std::vector<Tensor> chunk(const Tensor& t, int parts, int dim);
 
 /// t[..., begin:end]: a slice, or an alias with a node of its own where nothing is cut.
-Tensor last_places(const Tensor& t, std::int64_t begin, std::int64_t end);
+Tensor last_places(const Tensor& t, Size begin, Size end);
 
 }  // namespace vramfit::engine

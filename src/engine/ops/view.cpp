@@ -123,7 +123,7 @@ Tensor unsqueeze(const Tensor& t, int dim) {
         node = view_node(t, kUnsqueezeBackward);
         node->ints[0] = dim;
     }
-    const std::int64_t stride = dim < t.dim() ? t.size(dim) * t.strides()[dim] : 1;
+    const Size stride = dim < t.dim() ? t.size(dim) * t.strides()[dim] : 1;
     Tensor out = alias(t, t.sizes().insert(dim, 1), t.strides().insert(dim, stride));
     if (node) set_history(out, node);
     return out;
@@ -141,7 +141,7 @@ Tensor expand(const Tensor& t, const Dims& target) {
     return out;
 }
 
-Tensor slice(const Tensor& t, int dim, std::int64_t begin, std::int64_t end) {
+Tensor slice(const Tensor& t, int dim, Size begin, Size end) {
     dim = wrap(dim, t.dim());
     Ref<Node> node;
     if (needs_grad(t)) node = view_node(t, kSliceBackward);
@@ -152,7 +152,7 @@ Tensor slice(const Tensor& t, int dim, std::int64_t begin, std::int64_t end) {
     return out;
 }
 
-Tensor slice_step(const Tensor& t, std::int64_t begin, std::int64_t step) {
+Tensor slice_step(const Tensor& t, Size begin, Size step) {
     Ref<Node> node;
     if (needs_grad(t)) node = view_node(t, kSliceBackward);
     Dims sizes = t.sizes();

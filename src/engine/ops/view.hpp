@@ -21,9 +21,9 @@ Tensor transpose2d(const Tensor& t);
 Tensor unsqueeze(const Tensor& t, int dim);
 Tensor expand(const Tensor& t, const Dims& sizes);
 /// t[..., begin:end, ...] along `dim`, a slice node even if nothing is cut.
-Tensor slice(const Tensor& t, int dim, std::int64_t begin, std::int64_t end);
+Tensor slice(const Tensor& t, int dim, Size begin, Size end);
 /// t[..., begin::step] along the last dimension.
-Tensor slice_step(const Tensor& t, std::int64_t begin, std::int64_t step);
+Tensor slice_step(const Tensor& t, Size begin, Size step);
 /// t.chunk(2, dim=-1).
 std::pair<Tensor, Tensor> halves(const Tensor& t);
 /// A literal `:` in a subscript with several parts: nothing is cut, but older releases make a slice node.

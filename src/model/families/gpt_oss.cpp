@@ -62,7 +62,7 @@ void turn(Tensor& q, Tensor& k, const Rotary& rotary) {
 // eager_attention_forward: each head's sink is one more column of the scores.
 Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& q, const Tensor& k,
                               const Tensor& v, const Tensor& mask) {
-    const std::int64_t groups = q.size(1) / k.size(1);
+    const Size groups = q.size(1) / k.size(1);
     const Tensor keys = repeat_kv(k, groups);
     const Tensor values = repeat_kv(v, groups);
     Tensor weights = matmul(q, transpose(keys, 2, 3));

@@ -16,9 +16,9 @@ namespace {
 // Phi3Attention.forward: qkv[..., :query_pos] and so on.
 Projected cut_projections(const Run& run, const Family&, const DecoderLayer& layer, const Tensor& hidden) {
     const Tensor qkv = forward(layer.qkv, hidden);
-    const std::int64_t D = run.spec.head_dim;
-    const std::int64_t queries = run.spec.num_attention_heads * D;
-    const std::int64_t keys = run.spec.num_key_value_heads * D;
+    const Size D = run.spec.head_dim;
+    const Size queries = run.spec.num_attention_heads * D;
+    const Size keys = run.spec.num_key_value_heads * D;
     Tensor q = last_places(qkv, 0, queries);
     Tensor k = last_places(qkv, queries, queries + keys);
     Tensor v = last_places(qkv, queries + keys, queries + 2 * keys);

@@ -24,7 +24,7 @@ ExpertSizes sorted(Capability capability, std::int64_t n) {
 
 std::int64_t index_scratch_bytes(Capability capability, std::int64_t n, int bits) {
     Recorded r(capability);
-    return sort_scratch(r.session, n, bits);
+    return sort_scratch(r.session, n, bits).value();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "model/load.hpp"
 #include "model/prepare.hpp"
 #include "model/quantized.hpp"
+#include "model/record.hpp"
 #include "recording.hpp"
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
@@ -26,7 +27,7 @@ struct Adapted {
         }
         plan.peft = std::move(lora);
     }
-    Run run() { return {recording.session, spec, plan, recording.stack}; }
+    Run run() { return {recording.session, spec, plan, recording.stack, sizes_of(plan)}; }
     Network adapted() {
         Network network = model::load(run());
         recording.events();

@@ -13,9 +13,9 @@ using namespace vramfit::model;
 
 namespace {
 
-std::int64_t parameters(const Linear& l) { return l.in * l.out + (l.has_bias ? l.out : 0); }
+std::int64_t parameters(const Linear& l) { return (l.in * l.out + (l.has_bias ? l.out : 0)).value(); }
 
-std::int64_t parameters(const Norm& n) { return n.has_bias ? 2 * n.width : n.width; }
+std::int64_t parameters(const Norm& n) { return (n.has_bias ? 2 * n.width : n.width).value(); }
 
 std::int64_t parameters(const BareModule& m) {
     std::int64_t sum = 0;
@@ -25,7 +25,7 @@ std::int64_t parameters(const BareModule& m) {
 }
 
 std::int64_t parameters(Network& n) {
-    std::int64_t sum = (n.embed.rows + n.positions.rows) * n.spec->hidden_size + parameters(n.norm);
+    std::int64_t sum = ((n.embed.rows + n.positions.rows) * n.spec->hidden_size).value() + parameters(n.norm);
     const auto add = [&sum](const auto& module) { sum += parameters(module); };
     for (DecoderLayer& l : n.layers) for_each_module(l, add, add, add);
     return n.tied ? sum : sum + parameters(n.head);

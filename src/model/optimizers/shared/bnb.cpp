@@ -12,8 +12,8 @@ using engine::Session;
 
 namespace {
 
-constexpr std::int64_t kSmallest8bit = 4096;     // min_8bit_size
-constexpr std::int64_t kSmallestPaged = 100000;  // get_state_buffer: p.numel() < 1e5 stays in device memory
+constexpr Size kSmallest8bit = 4096;     // min_8bit_size
+constexpr Size kSmallestPaged = 100000;  // get_state_buffer: p.numel() < 1e5 stays in device memory
 
 /// Makes the states of one parameter.
 struct StateMaker {
@@ -26,11 +26,16 @@ struct StateMaker {
 
     DType dtype() const { return in_8bit ? DType::uint8 : DType::float32; }
 
-    /// get_state_buffer: zeros like the parameter, or managed memory (functional.py get_paged).
-    void buffer(std::int64_t times = 1) {
-        if (paged && session.recorder.decide_place("state paged", p.numel() >= kSmallestPaged)) {
+    /// get_state_buffer: zeros like the parameter, or managed memory (functional.py get_paged). Where the state lives
+    /// changes no other event, so that a formula holds on both sides: one of the two places gets no bytes.
+    void buffer(Size times = 1) {
+        const Size in_device = paged ? indicator_less(p.numel(), kSmallestPaged) : Size(1);
+        if (in_device.is_symbolic()) {
+            const Size bytes = in_device * times * p.numel() * element_size(dtype());
+            state.push_back(engine::empty(session, {bytes}, DType::uint8, Op::optimizer_state));
+        } else if (paged && !session.decide("state in device memory", in_device)) {
             const auto id =
-                session.recorder.managed_alloc(size_of(times * p.numel(), dtype()).count, Op::optimizer_state);
+                session.recorder.managed_alloc(times * p.numel() * element_size(dtype()), Op::optimizer_state);
             session.recorder.label(id, Category::optimizer_states);
             state.push_back(engine::host_tensor(session, p.sizes(), dtype()));
         } else if (times > 1) {
@@ -41,8 +46,8 @@ struct StateMaker {
         }
     }
     /// One absmax for each block.
-    void absmax(std::int64_t times = 1) {
-        const std::int64_t blocks = ceil_div(p.numel(), session.stack.optimizer_block_size());
+    void absmax(Size times = 1) {
+        const Size blocks = ceil_div(p.numel(), session.stack.optimizer_block_size());
         if (in_8bit) state.push_back(engine::zeros(session, {times, blocks}, DType::float32));
     }
     /// The code books come onto the card with the first 8-bit state and are shared (fill_qmap, init_state).

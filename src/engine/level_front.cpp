@@ -1,0 +1,122 @@
+// Dominance between instants of one run.
+#include "engine/level_front.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace vramfit::engine {
+
+using symbolic::Range;
+
+void LevelFront::change(Size bytes, std::int64_t sign) {
+    if (level_.size() < symbols_.monomials().size()) level_.resize(symbols_.monomials().size());
+    if (!bytes.is_symbolic()) {
+        const std::int64_t count = sign * bytes.bits();
+        level_[0] += count;
+        corners_.here += count;
+        corners_.low += static_cast<double>(count);
+        corners_.high += static_cast<double>(count);
+        return;
+    }
+    const symbolic::Expression& e = symbols_.expressions()[symbols_.index_of(bytes)];
+    corners_.here += sign * e.value;
+    for (const symbolic::Term& t : e.polynomial) {
+        const std::int64_t count = sign * t.coefficient;
+        const symbolic::Symbols::Corners& corners = symbols_.monomial_corners()[t.monomial];
+        level_[t.monomial] += count;
+        corners_.low += static_cast<double>(count) * corners.low;
+        corners_.high += static_cast<double>(count) * corners.high;
+    }
+}
+
+void LevelFront::grow(Size bytes, const Phase& phase) {
+    // Within one window only the last of a row of allocations can be the highest moment.
+    if (rising_ && !(phase == phase_)) look();
+    change(bytes, 1);
+    phase_ = phase;
+    rising_ = true;
+}
+
+void LevelFront::shrink(Size bytes) {
+    if (rising_) look();
+    rising_ = false;
+    change(bytes, -1);
+}
+
+// A sum of the least that each term of the difference can be.
+bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) const {
+    __extension__ __int128 least = 0;
+    const std::size_t n = std::max(a.size(), b.size());
+    for (std::size_t m = 0; m < n; ++m) {
+        const std::int64_t more = (m < a.size() ? a[m] : 0) - (m < b.size() ? b[m] : 0);
+        if (more == 0) continue;
+        const Range& range = symbols_.monomial_ranges()[m];
+        const std::int64_t bound = more > 0 ? range.low : range.high;
+        if (bound <= -Range::kNone || bound >= Range::kNone) return false;
+        least += __extension__ __int128{more} * bound;
+    }
+    return least >= 0;
+}
+
+// Doubles may be off by their last digits.
+bool LevelFront::may_exceed(const Corners& a, const Corners& b) {
+    const auto at_least = [](double x, double y) { return x >= y - 1e-9 * std::abs(y) - 1.0; };
+    return a.here >= b.here && at_least(a.low, b.low) && at_least(a.high, b.high);
+}
+
+// A later instant that equals an earlier one everywhere is not kept: the first of equals names the peak.
+void LevelFront::look() {
+    ++looked_;
+    for (const Candidate& c : front_)
+        if (may_exceed(c.corners, corners_) && exceeds(c.coefficients, level_)) return;
+    std::erase_if(front_, [this](const Candidate& c) {
+        return may_exceed(corners_, c.corners) && exceeds(level_, c.coefficients);
+    });
+    drop_between();
+    const auto at = std::find_if(front_.begin(), front_.end(),
+                                 [this](const Candidate& c) { return c.corners.here < corners_.here; });
+    front_.insert(at, {level_, corners_, phase_, looked_});
+}
+
+// From layer to layer the same instant grows by the same polynomial. The middle one of three such instants is a mean of
+// the other two, and never above both.
+void LevelFront::drop_between() {
+    if (phase_.layer < 0) return;
+    const auto same_part = [this](const Candidate& c) {
+        return c.at.kind == phase_.kind && c.at.step == phase_.step && c.at.micro == phase_.micro;
+    };
+    const auto between = [&](const Candidate& c) {
+        if (!same_part(c) || std::abs(c.at.layer - phase_.layer) != 1) return false;
+        const std::int64_t direction = c.at.layer - phase_.layer;
+        return std::any_of(front_.begin(), front_.end(), [&](const Candidate& first) {
+            const std::int64_t layers = (first.at.layer - c.at.layer) * direction;
+            if (!same_part(first) || layers < 1 || first.number > c.number) return false;
+            if (c.corners.here - first.corners.here != layers * (corners_.here - c.corners.here)) return false;
+            for (std::size_t m = 0; m < level_.size(); ++m) {
+                const std::int64_t there = m < first.coefficients.size() ? first.coefficients[m] : 0;
+                const std::int64_t here = m < c.coefficients.size() ? c.coefficients[m] : 0;
+                if (here - there != layers * (level_[m] - here)) return false;
+            }
+            return true;
+        });
+    };
+    const auto middle = std::find_if(front_.begin(), front_.end(), between);
+    if (middle != front_.end()) front_.erase(middle);
+}
+
+std::vector<FormulaInstant> LevelFront::take() {
+    if (rising_) look();
+    std::sort(front_.begin(), front_.end(), [](const Candidate& a, const Candidate& b) { return a.number < b.number; });
+    std::vector<FormulaInstant> out;
+    for (const Candidate& c : front_) {
+        FormulaInstant instant{{}, c.at};
+        for (std::size_t m = 0; m < c.coefficients.size(); ++m)
+            if (c.coefficients[m] != 0)
+                instant.bytes.push_back({static_cast<symbolic::MonomialId>(m), c.coefficients[m]});
+        out.push_back(std::move(instant));
+    }
+    return out;
+}
+
+}  // namespace vramfit::engine

@@ -1,0 +1,34 @@
+// The formulas of a space: recorded where no known one holds, then good for every row of their path.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "model/record.hpp"
+#include "trace/formula.hpp"
+#include "vramfit/sweep/sweep.hpp"
+
+namespace vramfit {
+
+class SpaceFormulas {
+  public:
+    explicit SpaceFormulas(const SweepQuestion& question);
+
+    /// The number of the formula that holds for a valid row; records one if none does. Rows of one formula take the
+    /// same path. Throws what recording throws.
+    std::size_t path_of(std::size_t row);
+    /// The highest moment of the row that path_of was asked for last.
+    Highest highest() { return formulas_[current_].highest(row_); }
+    std::size_t recorded() const { return formulas_.size(); }
+
+  private:
+    const SweepQuestion& question_;
+    model::FormulaAxes axes_;
+    std::deque<Formula> formulas_;
+    std::vector<std::vector<std::size_t>> by_target_;  ///< formulas of each set of targets, the last used first
+    std::size_t current_ = 0;
+    Formula::Row row_;
+};
+
+}  // namespace vramfit

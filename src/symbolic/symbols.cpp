@@ -1,0 +1,390 @@
+// Interning of polynomials, so that equal sizes are equal numbers, and the log of conditions.
+#include "symbolic/symbols.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <stdexcept>
+
+#include "vramfit/base/checked.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::symbolic {
+
+namespace {
+
+template <class T>
+std::string key_of(const std::vector<T>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+Size symbol_at(std::size_t index) { return Size(kFirstSymbol + static_cast<std::int64_t>(index)); }
+
+/// floor(a / b) of a plain divisor and what is left: the only functions that division makes.
+std::int64_t quotient(const void*, std::span<const std::int64_t> a) { return a[0] / a[1]; }
+
+std::int64_t largest(const void*, std::span<const std::int64_t> a) { return std::max(a[0], a[1]); }
+
+std::int64_t is_less(const void*, std::span<const std::int64_t> a) { return a[0] < a[1]; }
+
+/// Ranges of quotients of numbers that are not negative.
+Range quotient_range(Range a, Range b) {
+    Range out;
+    const std::int64_t smallest = std::max<std::int64_t>(b.low, 1);
+    out.low = std::max<std::int64_t>(a.low, 0) / std::max<std::int64_t>(b.high, 1);
+    if (a.high < Range::kNone) out.high = a.high / smallest;
+    return out;
+}
+
+Range larger_range(Range a, Range b) { return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
+
+}  // namespace
+
+bool is_rising(const Symbol& symbol) {
+    return symbol.function == largest || (symbol.function == quotient && !symbol.arguments[1].is_symbolic());
+}
+
+Symbols::Symbols() : memo_(1 << 12) {
+    monomial({});
+    products_.reserve(256);
+    ids_.reserve(1024);
+}
+
+MonomialId Symbols::monomial(std::vector<std::uint32_t> symbols) {
+    const auto [at, fresh] = monomial_ids_.emplace(key_of(symbols), static_cast<MonomialId>(monomials_.size()));
+    if (!fresh) return at->second;
+    Range range{1, 1};
+    Corners corners;
+    for (const std::uint32_t s : symbols) {
+        const Symbol& symbol = symbols_[s];
+        range = range * symbol.range;
+        corners.low *= static_cast<double>(symbol.range.low > -Range::kNone ? symbol.range.low : symbol.value);
+        corners.high *= static_cast<double>(symbol.range.high < Range::kNone ? symbol.range.high : symbol.value);
+    }
+    monomial_corners_.push_back(corners);
+    monomials_.push_back(std::move(symbols));
+    monomial_ranges_.push_back(range);
+    return at->second;
+}
+
+MonomialId Symbols::product(MonomialId a, MonomialId b) {
+    if (a == 0) return b;
+    if (b == 0) return a;
+    const auto [at, fresh] = products_.emplace(std::uint64_t{std::min(a, b)} << 32 | std::max(a, b), 0);
+    if (!fresh) return at->second;
+    std::vector<std::uint32_t> symbols(monomials_[a].size() + monomials_[b].size());
+    std::merge(monomials_[a].begin(), monomials_[a].end(), monomials_[b].begin(), monomials_[b].end(), symbols.begin());
+    return at->second = monomial(std::move(symbols));
+}
+
+std::int64_t Symbols::value_of_monomial(MonomialId id) const {
+    std::int64_t out = 1;
+    for (const std::uint32_t s : monomials_[id]) out = checked_mul(out, symbols_[s].value);
+    return out;
+}
+
+bool Symbols::is_monotone(MonomialId id) const {
+    return std::all_of(monomials_[id].begin(), monomials_[id].end(), [this](std::uint32_t index) {
+        const Symbol& s = symbols_[index];
+        if (!s.function) return true;
+        return is_rising(s) && std::all_of(s.arguments.begin(), s.arguments.end(), [this](Size argument) {
+                   const Polynomial terms = polynomial_of(argument);
+                   return std::all_of(terms.begin(), terms.end(), [this](const Term& t) {
+                       return t.monomial == 0 || (t.coefficient > 0 && is_monotone(t.monomial));
+                   });
+               });
+    });
+}
+
+Range Symbols::range_of(const Polynomial& polynomial) const {
+    Range out{0, 0};
+    for (const Term& t : polynomial) out = out + monomial_ranges_[t.monomial] * Range{t.coefficient, t.coefficient};
+    return out;
+}
+
+Range Symbols::range_of(Size size) const {
+    return size.is_symbolic() ? expressions_[index_of(size)].range : Range{size.bits(), size.bits()};
+}
+
+Size Symbols::intern(Polynomial polynomial) {
+    if (polynomial.empty()) return 0;
+    if (polynomial.size() == 1 && polynomial[0].monomial == 0) return polynomial[0].coefficient;
+    // Padding inside of a term is written as zeros: terms are copied into words.
+    std::vector<std::int64_t> words;
+    words.reserve(2 * polynomial.size());
+    for (const Term& t : polynomial) {
+        words.push_back(t.monomial);
+        words.push_back(t.coefficient);
+    }
+    const auto [at, fresh] = ids_.emplace(key_of(words), static_cast<std::uint32_t>(expressions_.size()));
+    if (!fresh) return symbol_at(at->second);
+    Expression e;
+    for (const Term& t : polynomial)
+        e.value = checked_add(e.value, checked_mul(t.coefficient, value_of_monomial(t.monomial)));
+    e.range = range_of(polynomial);
+    e.polynomial = std::move(polynomial);
+    expressions_.push_back(std::move(e));
+    return symbol_at(expressions_.size() - 1);
+}
+
+Size Symbols::axis(std::int64_t value, std::int64_t low, std::int64_t high) {
+    if (low == high) return value;
+    symbols_.push_back({value, {low, high}, nullptr, nullptr, {}});
+    return intern({{monomial({static_cast<std::uint32_t>(symbols_.size() - 1)}), 1}});
+}
+
+std::int64_t Symbols::value_of(Size size) const {
+    return size.is_symbolic() ? expressions_[index_of(size)].value : size.bits();
+}
+
+Polynomial Symbols::polynomial_of(Size size) const {
+    if (size.is_symbolic()) return expressions_[index_of(size)].polynomial;
+    if (size.bits() == 0) return {};
+    return {{0, size.bits()}};
+}
+
+Symbols::MemoEntry& Symbols::memo(Memo op, Size a, Size b) {
+    const std::size_t mask = memo_.size() - 1;
+    std::uint64_t hash = static_cast<std::uint64_t>(a.bits()) * 0x9e3779b97f4a7c15ull;
+    hash = (hash ^ (hash >> 32) ^ static_cast<std::uint64_t>(b.bits())) * 0xff51afd7ed558ccdull;
+    hash += static_cast<std::uint64_t>(op) * 0x2545f4914f6cdd1dull;
+    for (std::size_t at = (hash >> 20) & mask;; at = (at + 1) & mask) {
+        MemoEntry& e = memo_[at];
+        if (!e.used || (e.op == op && e.a == a.bits() && e.b == b.bits())) return e;
+    }
+}
+
+void Symbols::remember(Memo op, Size a, Size b, std::int64_t result) {
+    if (++memo_used_ * 2 > memo_.size()) {
+        std::vector<MemoEntry> old(memo_.size() * 2);
+        old.swap(memo_);
+        for (const MemoEntry& e : old)
+            if (e.used) memo(e.op, e.a, e.b) = e;
+    }
+    memo(op, a, b) = {a.bits(), b.bits(), result, op, true};
+}
+
+Size Symbols::add(Size a, Size b, std::int64_t factor) {
+    const Memo op = factor < 0 ? Memo::subtract : Memo::add;
+    if (const MemoEntry& e = memo(op, a, b); e.used) return e.result;
+    const Size out = intern(sum(polynomial_of(a), polynomial_of(b), factor));
+    remember(op, a, b, out.bits());
+    return out;
+}
+
+Size Symbols::multiply(Size a, Size b) {
+    if (const MemoEntry& e = memo(Memo::multiply, a, b); e.used) return e.result;
+    const Polynomial left = polynomial_of(a);
+    Polynomial out;
+    for (const Term& t : polynomial_of(b)) {
+        Polynomial part;
+        part.reserve(left.size());
+        for (const Term& u : left)
+            part.push_back({product(u.monomial, t.monomial), checked_mul(u.coefficient, t.coefficient)});
+        std::sort(part.begin(), part.end(), [](const Term& x, const Term& y) { return x.monomial < y.monomial; });
+        out = sum(out, part, 1);
+    }
+    const Size result = intern(std::move(out));
+    remember(Memo::multiply, a, b, result.bits());
+    return result;
+}
+
+/// Division by a single term that divides every other one.
+bool Symbols::divide_exactly(Size a, Size b, Size& out) {
+    const Polynomial divisor = polynomial_of(b);
+    if (divisor.size() != 1) return false;
+    const std::vector<std::uint32_t> by = monomials_[divisor[0].monomial];
+    Polynomial terms;
+    for (const Term& t : polynomial_of(a)) {
+        const std::vector<std::uint32_t>& symbols = monomials_[t.monomial];
+        if (t.coefficient % divisor[0].coefficient != 0 ||
+            !std::includes(symbols.begin(), symbols.end(), by.begin(), by.end()))
+            return false;
+        std::vector<std::uint32_t> rest;
+        std::set_difference(symbols.begin(), symbols.end(), by.begin(), by.end(), std::back_inserter(rest));
+        terms.push_back({monomial(std::move(rest)), t.coefficient / divisor[0].coefficient});
+    }
+    std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.monomial < y.monomial; });
+    out = intern(std::move(terms));
+    return true;
+}
+
+Size Symbols::divide(Size a, Size b) {
+    if (const MemoEntry& e = memo(Memo::divide, a, b); e.used) return e.result;
+    Size out;
+    if (!divide_exactly(a, b, out)) {
+        const Size arguments[] = {a, b};
+        out = apply(quotient, nullptr, arguments);
+    }
+    remember(Memo::divide, a, b, out.bits());
+    return out;
+}
+
+Size Symbols::remainder(Size a, Size b) {
+    if (const MemoEntry& e = memo(Memo::remainder, a, b); e.used) return e.result;
+    const Size out = add(a, multiply(divide(a, b), b), -1);
+    remember(Memo::remainder, a, b, out.bits());
+    return out;
+}
+
+Size Symbols::apply(SizeFunction function, const void* context, std::span<const Size> arguments) {
+    std::vector<std::int64_t> words{reinterpret_cast<std::intptr_t>(function),
+                                    reinterpret_cast<std::intptr_t>(context)};
+    std::vector<std::int64_t> values;
+    for (const Size a : arguments) {
+        words.push_back(a.bits());
+        values.push_back(value_of(a));
+    }
+    const auto [at, fresh] = applied_.emplace(key_of(words), static_cast<std::uint32_t>(symbols_.size()));
+    if (fresh) {
+        Symbol s{function(context, values), {}, function, context, {arguments.begin(), arguments.end()}};
+        if (function == quotient) s.range = quotient_range(range_of(arguments[0]), range_of(arguments[1]));
+        if (function == is_less) s.range = {0, 1};
+        if (function == largest) s.range = larger_range(range_of(arguments[0]), range_of(arguments[1]));
+        symbols_.push_back(std::move(s));
+    }
+    return intern({{monomial({at->second}), 1}});
+}
+
+bool Symbols::is_multiple(Size a, Size b) {
+    if (const MemoEntry& e = memo(Memo::multiple, a, b); e.used) return e.result != 0;
+    Size factor;
+    const bool out = divide_exactly(a, b, factor) && range_of(factor).low >= 1;
+    remember(Memo::multiple, a, b, out);
+    return out;
+}
+
+Size Symbols::larger(Size a, Size b) {
+    const Range difference = range_of(add(a, b, -1));
+    if (difference.low >= 0) return a;
+    if (difference.high <= 0) return b;
+    const Size arguments[] = {a, b};
+    return apply(largest, nullptr, arguments);
+}
+
+Size Symbols::indicator_less(Size a, Size b) {
+    const Size difference = add(a, b, -1);
+    if (!difference.is_symbolic()) return difference.bits() < 0;
+    const Range& range = expressions_[index_of(difference)].range;
+    if (range.high < 0 || range.low >= 0) return range.high < 0;
+    const Size arguments[] = {a, b};
+    return apply(is_less, nullptr, arguments);
+}
+
+bool Symbols::condition(Condition::Kind kind, Size difference, bool holds) {
+    conditions_.push_back({kind, index_of(difference), holds});
+    return holds;
+}
+
+// Every symbol that is always positive is divided out, and so is the largest number: fewer conditions, and ranges that
+// settle more of them.
+Size Symbols::primitive_of(Size size) {
+    if (!size.is_symbolic()) return size;
+    if (const std::int64_t known = expressions_[index_of(size)].primitive; known != Expression::kUnknown) return known;
+    const Polynomial polynomial = polynomial_of(size);
+    std::int64_t number = 0;
+    std::vector<std::uint32_t> common = monomials_[polynomial[0].monomial];
+    std::erase_if(common, [this](std::uint32_t s) { return symbols_[s].range.low <= 0; });
+    for (const Term& t : polynomial) {
+        number = std::gcd(number, t.coefficient);
+        std::vector<std::uint32_t> shared;
+        const std::vector<std::uint32_t>& own = monomials_[t.monomial];
+        std::set_intersection(common.begin(), common.end(), own.begin(), own.end(), std::back_inserter(shared));
+        common = std::move(shared);
+    }
+    Size out;
+    divide_exactly(size, intern({{monomial(std::move(common)), number}}), out);
+    expressions_[index_of(size)].primitive = out.bits();
+    return out;
+}
+
+bool Symbols::below_zero(Size difference) {
+    difference = primitive_of(difference);
+    if (!difference.is_symbolic()) return difference.bits() < 0;
+    const Expression& e = expressions_[index_of(difference)];
+    if (e.range.high < 0) return true;
+    if (e.range.low >= 0) return false;
+    return condition(Condition::Kind::negative, difference, e.value < 0);
+}
+
+bool Symbols::is_zero(Size difference) {
+    difference = primitive_of(difference);
+    if (!difference.is_symbolic()) return difference.bits() == 0;
+    const Expression& e = expressions_[index_of(difference)];
+    if (e.range.high < 0 || e.range.low > 0) return false;
+    return condition(Condition::Kind::zero, difference, e.value == 0);
+}
+
+bool Symbols::less(Size a, Size b) {
+    if (const MemoEntry& e = memo(Memo::less, a, b); e.used) return e.result != 0;
+    const bool out = below_zero(add(a, b, -1));
+    remember(Memo::less, a, b, out);
+    return out;
+}
+
+bool Symbols::equal(Size a, Size b) {
+    if (const MemoEntry& e = memo(Memo::equal, a, b); e.used) return e.result != 0;
+    const bool out = is_zero(add(a, b, -1));
+    remember(Memo::equal, a, b, out);
+    return out;
+}
+
+namespace {
+
+thread_local Symbols* current = nullptr;
+
+}  // namespace
+
+Recording::Recording(Symbols& symbols) : outer_(current) { current = &symbols; }
+Recording::~Recording() { current = outer_; }
+
+Size add(Size a, Size b) { return current->add(a, b, 1); }
+Size subtract(Size a, Size b) { return current->add(a, b, -1); }
+Size multiply(Size a, Size b) { return current->multiply(a, b); }
+Size divide(Size a, Size b) { return current->divide(a, b); }
+Size remainder(Size a, Size b) { return current->remainder(a, b); }
+bool less(Size a, Size b) { return current->less(a, b); }
+bool equal(Size a, Size b) { return current->equal(a, b); }
+std::int64_t value_of(Size size) { return current->value_of(size); }
+
+std::int64_t settle(Size size) {
+    const std::int64_t value = value_of(size);
+    if (!(size == Size(value))) throw std::logic_error("a size differs from its own value");
+    return value;
+}
+
+void refuse_overflow(std::int64_t a, char sign, std::int64_t b) {
+    throw Error(ErrorKind::invalid, "", fmt::format("{} {} {} is too large to count", a, sign, b),
+                "use smaller sizes; the result must stay below 2^62");
+}
+
+}  // namespace vramfit::symbolic
+
+namespace vramfit {
+
+bool is_multiple(Size a, Size b) {
+    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->is_multiple(a, b);
+    return b.bits() != 0 && a.bits() % b.bits() == 0;
+}
+
+Size larger(Size a, Size b) {
+    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->larger(a, b);
+    return std::max(a.bits(), b.bits());
+}
+
+Size indicator_less(Size a, Size b) {
+    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->indicator_less(a, b);
+    return a.bits() < b.bits();
+}
+
+Size apply(SizeFunction function, const void* context, std::span<const Size> arguments) {
+    if (std::any_of(arguments.begin(), arguments.end(), [](Size a) { return a.is_symbolic(); }))
+        return symbolic::current->apply(function, context, arguments);
+    std::int64_t values[symbolic::kMostArguments] = {};
+    for (std::size_t i = 0; i < arguments.size(); ++i) values[i] = arguments[i].bits();
+    return function(context, {values, arguments.size()});
+}
+
+}  // namespace vramfit
