@@ -51,10 +51,6 @@ bool is_contiguous(const Dims& sizes, const Dims& strides) {
     return true;
 }
 
-namespace {
-
-/// Whether each dimension's stride is the product of some others' sizes, whatever they are: dense, then, for all rows,
-/// those in which sizes are 1 included.
 bool is_formally_dense(const Dims& sizes, const Dims& strides) {
     unsigned open = (1u << sizes.size()) - 1u;
     Size expected = 1;
@@ -68,10 +64,26 @@ bool is_formally_dense(const Dims& sizes, const Dims& strides) {
     return true;
 }
 
+namespace {
+
+/// Whether the places between the first and the last element are more or fewer than the elements, in all rows.
+bool never_dense(const Dims& sizes, const Dims& strides) {
+    Size reach = 1;
+    Size numel = 1;
+    bool symbolic = false;
+    for (int i = 0; i < sizes.size(); ++i) {
+        symbolic = symbolic || sizes[i].is_symbolic() || strides[i].is_symbolic();
+        reach += (sizes[i] - 1) * strides[i];
+        numel *= sizes[i];
+    }
+    return symbolic && always_differ(reach, numel);
+}
+
 }  // namespace
 
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides) {
     if (is_formally_dense(sizes, strides)) return true;
+    if (never_dense(sizes, strides)) return false;
     if (sizes.size() == 1) return sizes[0] < 2 || strides[0] == 1;
     std::array<int, Dims::kCapacity> order{};
     for (int i = 0; i < sizes.size(); ++i) order[static_cast<std::size_t>(i)] = i;
@@ -194,7 +206,8 @@ Dims expand_strides(const Dims& sizes, const Dims& strides, const Dims& target) 
         if (i < shift)
             out[i] = 0;
         else
-            out[i] = sizes[i - shift] == 1 && target[i] != 1 ? 0 : strides[i - shift];
+            out[i] = !same(sizes[i - shift], target[i]) && sizes[i - shift] == 1 && target[i] != 1 ? Size(0)
+                                                                                                   : strides[i - shift];
     }
     return out;
 }
@@ -225,19 +238,10 @@ Dims strides_in_order(const Dims& sizes, std::span<const int> perm) {
 
 }  // namespace
 
-Dims pointwise_strides(const Dims& sizes, std::span<const Layout> operands) {
-    bool same_shape = true;
-    bool all_contiguous = true;
-    for (const Layout& o : operands) {
-        same_shape = same_shape && o.sizes == sizes;
-        all_contiguous = all_contiguous && is_contiguous(o.sizes, o.strides);
-    }
-    if (same_shape && all_contiguous) return contiguous_strides(sizes);
-    if (same_shape) {
-        bool equal = is_non_overlapping_and_dense(operands[0].sizes, operands[0].strides);
-        for (const Layout& o : operands) equal = equal && o.strides == operands[0].strides;
-        if (equal) return operands[0].strides;
-    }
+namespace {
+
+/// reorder_dimensions: the order of the operands' strides, the earlier ones first.
+Dims strides_by_order(const Dims& sizes, std::span<const Layout> operands) {
     if (operands.size() > 6) operands = operands.first(6);
     std::array<Dims, 6> expanded;
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -261,6 +265,44 @@ Dims pointwise_strides(const Dims& sizes, std::span<const Layout> operands) {
         }
     }
     return strides_in_order(sizes, {perm.data(), static_cast<std::size_t>(n)});
+}
+
+/// Whether all sizes are formally the same: what differs formally may still be equal in some rows.
+bool formally_equal(const Dims& a, const Dims& b) {
+    if (a.size() != b.size()) return false;
+    for (int i = 0; i < a.size(); ++i)
+        if (!same(a[i], b[i])) return false;
+    return true;
+}
+
+}  // namespace
+
+Dims pointwise_strides(const Dims& sizes, std::span<const Layout> operands) {
+    bool same_shape = true;
+    bool all_dense = true;  // formally contiguous
+    bool symbolic = false;
+    const Dims contiguous = contiguous_strides(sizes);
+    for (const Layout& o : operands) {
+        same_shape = same_shape && o.sizes == sizes;
+        all_dense = all_dense && formally_equal(o.strides, contiguous);
+        for (const Size s : o.strides) symbolic = symbolic || s.is_symbolic();
+    }
+    if (same_shape && all_dense) return contiguous;
+    // The two short cuts give other strides than the order of strides only where sizes are 1.
+    Dims by_order;
+    if (symbolic) {
+        by_order = strides_by_order(sizes, operands);
+        if (formally_equal(by_order, contiguous)) return contiguous;
+    }
+    if (same_shape) {
+        bool all_contiguous = true;
+        for (const Layout& o : operands) all_contiguous = all_contiguous && is_contiguous(o.sizes, o.strides);
+        if (all_contiguous) return contiguous;
+        bool equal = is_non_overlapping_and_dense(operands[0].sizes, operands[0].strides);
+        for (const Layout& o : operands) equal = equal && o.strides == operands[0].strides;
+        if (equal) return operands[0].strides;
+    }
+    return symbolic ? by_order : strides_by_order(sizes, operands);
 }
 
 Dims preserved_strides(const Dims& sizes, const Dims& strides) {

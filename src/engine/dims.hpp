@@ -52,6 +52,10 @@ Dims contiguous_strides(const Dims& sizes);
 /// c10/core/TensorImpl.h compute_contiguous: dimensions of size 1 do not count.
 bool is_contiguous(const Dims& sizes, const Dims& strides);
 
+/// Whether each dimension's stride is the product of some others' sizes, whatever they are: dense, then, for all rows,
+/// those in which sizes are 1 included. False says nothing.
+bool is_formally_dense(const Dims& sizes, const Dims& strides);
+
 /// c10/core/Contiguity.h _compute_non_overlapping_and_dense: some permutation of the dimensions is contiguous.
 bool is_non_overlapping_and_dense(const Dims& sizes, const Dims& strides);
 

@@ -114,6 +114,8 @@ inline Size apply(SizeFunction function, const void* context, std::initializer_l
     return apply(function, context, std::span<const Size>(arguments.begin(), arguments.size()));
 }
 
+/// Whether the two differ in all rows. False says nothing.
+bool always_differ(Size a, Size b);
 /// Whether a is a plain number or formula times b, in all rows. False says nothing.
 bool is_multiple(Size a, Size b);
 /// The larger of two, without a condition.

@@ -248,6 +248,11 @@ Size Symbols::apply(SizeFunction function, const void* context, std::span<const 
     return intern({{monomial({at->second}), 1}});
 }
 
+bool Symbols::always_differ(Size a, Size b) {
+    const Range difference = range_of(primitive_of(add(a, b, -1)));
+    return difference.low > 0 || difference.high < 0;
+}
+
 bool Symbols::is_multiple(Size a, Size b) {
     if (const MemoEntry& e = memo(Memo::multiple, a, b); e.used) return e.result != 0;
     Size factor;
@@ -363,6 +368,11 @@ void refuse_overflow(std::int64_t a, char sign, std::int64_t b) {
 }  // namespace vramfit::symbolic
 
 namespace vramfit {
+
+bool always_differ(Size a, Size b) {
+    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->always_differ(a, b);
+    return a.bits() != b.bits();
+}
 
 bool is_multiple(Size a, Size b) {
     if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->is_multiple(a, b);

@@ -62,6 +62,7 @@ class Symbols {
     Size indicator_less(Size a, Size b);
     Size larger(Size a, Size b);
     bool is_multiple(Size a, Size b);
+    bool always_differ(Size a, Size b);
     Size apply(SizeFunction function, const void* context, std::span<const Size> arguments);
 
     std::int64_t value_of(Size size) const;

@@ -13,7 +13,7 @@ namespace vramfit::engine {
 
 namespace {
 
-bool column_major(const Dims& sizes, const Dims& strides) { return strides[0] == 1 && strides[1] == sizes[0]; }
+bool column_major(const Dims& sizes, const Dims& strides) { return strides[1] == sizes[0] && strides[0] == 1; }
 
 // FunctionsManual.cpp mm_mat1_grad, mm_mat2_grad; `b`'s gradient first.
 void mm_backward(Node& node, Grads& in, Grads& out) {
@@ -112,9 +112,10 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 Tensor readable_copy(const Tensor& t) {
     const Size rows = t.size(-2), cols = t.size(-1);
     const Size rs = t.strides()[-2], cs = t.strides()[-1];
-    const bool row_major = cs == 1 && rs >= std::max<Size>(1, cols);
-    const bool column_major = rs == 1 && cs >= std::max<Size>(1, rows);
-    const bool ok = row_major || column_major || is_non_overlapping_and_dense({rows, cols}, {rs, cs});
+    const auto row_major = [&] { return cs == 1 && rs >= larger(1, cols); };
+    const auto column_major = [&] { return rs == 1 && cs >= larger(1, rows); };
+    const bool ok = is_formally_dense({rows, cols}, {rs, cs}) || row_major() || column_major() ||
+                    is_non_overlapping_and_dense({rows, cols}, {rs, cs});
     if (t.session().decide("operand readable", ok)) return {};
     return clone_contiguous(detach(t));
 }
