@@ -1,6 +1,7 @@
 // transformers 5.17 core_model_loading.py: tensors of a checkpoint in order of their names, experts put together.
 #include <algorithm>
 #include <charconv>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@ namespace {
 
 /// One tensor of the checkpoint: part of an entry.
 struct FileTensor {
-    std::string name;
+    std::string key;  ///< sorts as the name does
     std::size_t entry = 0;
     std::size_t source = 0;  ///< which of the entry's files
 };
@@ -39,26 +40,29 @@ std::pair<std::string_view, std::int64_t> split_number(std::string_view part) {
     return {part.substr(0, end), number};
 }
 
-/// dot_natural_key: numbers before words, numbers by value.
-bool natural_less(std::string_view a, std::string_view b) {
-    while (!a.empty() && !b.empty()) {
-        const auto left = split_number(take_part(a)), right = split_number(take_part(b));
-        if (left != right) return left < right;
+/// dot_natural_key: numbers before words, numbers by value. As bytes, so that names are taken apart once.
+std::string natural_key(std::string_view name) {
+    std::string key;
+    key.reserve(name.size() + 64);
+    while (!name.empty()) {
+        const auto [text, number] = split_number(take_part(name));
+        key.append(text);
+        key.push_back('\0');
+        for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>((number + 1) >> shift));
     }
-    return a.empty() && !b.empty();
+    return key;
 }
 
 std::vector<FileTensor> file_tensors(const std::vector<Entry>& entries) {
     std::vector<FileTensor> out;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Entry& e = entries[i];
-        if (e.merged_from.empty()) out.push_back({e.name, i, 0});
+        if (e.merged_from.empty()) out.push_back({natural_key(e.name), i, 0});
         for (std::size_t source = 0; source < e.merged_from.size(); ++source)
             for (std::int64_t expert = 0; expert < e.sizes[0]; ++expert)
-                out.push_back({fmt::format("{}.{}.{}", e.name, expert, e.merged_from[source]), i, source});
+                out.push_back({natural_key(fmt::format("{}.{}.{}", e.name, expert, e.merged_from[source])), i, source});
     }
-    std::sort(out.begin(), out.end(),
-              [](const FileTensor& a, const FileTensor& b) { return natural_less(a.name, b.name); });
+    std::sort(out.begin(), out.end(), [](const FileTensor& a, const FileTensor& b) { return a.key < b.key; });
     return out;
 }
 
