@@ -1,0 +1,113 @@
+// A formula says what a recording of the row itself says: the jobs of the traces, of every family, stack and feature,
+// with random batches, lengths and ranks.
+#include <deque>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "model/record.hpp"
+#include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/job.hpp"
+
+namespace vramfit::test {
+
+namespace {
+
+constexpr model::AxisRange kBatch{1, 6}, kLength{8, 300}, kRank{1, 100};
+constexpr std::int64_t kMostLayers = 6;  // of real models there are small ones of the same features
+#ifdef VRAMFIT_SANITIZED
+constexpr int kRows = 1;
+#else
+constexpr int kRows = 6;
+#endif
+
+std::vector<std::string> jobs() {
+    std::ifstream file(VRAMFIT_TEST_DATA_DIR "/traces.jsonl");
+    std::vector<std::string> out;
+    for (std::string line; std::getline(file, line);) {
+        out.push_back(nlohmann::json::parse(line)["job"].dump());
+    }
+    return out;
+}
+
+struct Tally {
+    int rows = 0;
+    int formulas = 0;
+    int refused = 0;
+};
+
+/// The formulas of one job; each row is compared with all of them that hold for it, and with its own recording.
+class JobFormulas {
+  public:
+    explicit JobFormulas(Job job) : job_(std::move(job)) {}
+
+    void check(std::mt19937& random, Tally& tally) {
+        TrainPlan plan = job_.plan;
+        const auto pick = [&random](const model::AxisRange& range) {
+            return range.low + static_cast<std::int64_t>(random()) % (range.high - range.low + 1);
+        };
+        std::vector<std::int64_t> axes{pick(kBatch), pick(kLength)};
+        plan.training.per_device_train_batch_size = axes[0];
+        plan.batch.sequence_length = axes[1];
+        if (plan.peft) axes.push_back(plan.peft->r = pick(kRank));
+        CAPTURE(to_json_text(Job{job_.model, plan, job_.stack, job_.device, {}}));
+        try {
+            compare(plan, axes, tally);
+        } catch (const Error& e) {
+            ++tally.refused;
+            CHECK_THROWS_AS(model::formulate(job_.model, plan, job_.stack, job_.device, {kBatch, kLength, kRank}),
+                            Error);
+        }
+    }
+
+  private:
+    void compare(const TrainPlan& plan, const std::vector<std::int64_t>& axes, Tally& tally) {
+        const Summary summary = model::summarize(job_.model, plan, job_.stack, job_.device);
+        ++tally.rows;
+        bool known = false;
+        for (const Formula& formula : formulas_) known = agrees(formula, axes, summary) || known;
+        if (known) return;
+        formulas_.push_back(model::formulate(job_.model, plan, job_.stack, job_.device, {kBatch, kLength, kRank}));
+        ++tally.formulas;
+        CHECK(agrees(formulas_.back(), axes, summary));
+    }
+    /// Whether the formula holds for the row; if so, it must say the same.
+    static bool agrees(const Formula& formula, const std::vector<std::int64_t>& axes, const Summary& summary) {
+        Formula::Row row;
+        formula.begin(row, axes);
+        if (!formula.covers(row)) return false;
+        const Highest highest = formula.highest(row);
+        CHECK(highest.requested == summary.requested);
+        CHECK(highest.at == summary.at);
+        CHECK(highest.floor <= highest.requested);
+        return true;
+    }
+
+    Job job_;
+    std::deque<Formula> formulas_;
+};
+
+}  // namespace
+
+TEST_CASE("formulas: rows of all families, stacks and features as they are recorded") {
+    std::mt19937 random(12);
+    Tally tally;
+    for (const std::string& text : jobs()) {
+        std::optional<Job> job;
+        try {
+            job = read_job(text, "traces.jsonl", Environment{});
+        } catch (const Error&) {
+            continue;  // the libraries refuse some jobs, and so do we
+        }
+        if (job->model.num_hidden_layers > kMostLayers) continue;
+        JobFormulas formulas(std::move(*job));
+        for (int i = 0; i < kRows; ++i) formulas.check(random, tally);
+    }
+    CAPTURE(tally.rows, tally.formulas, tally.refused);
+    CHECK(tally.rows > 100 * kRows);
+    CHECK(tally.refused < tally.rows / 4);
+    CHECK(tally.formulas < tally.rows);
+}
+
+}  // namespace vramfit::test
