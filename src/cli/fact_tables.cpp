@@ -128,6 +128,7 @@ ReportTable stack_table() {
 Run add_table_command(CLI::App& app, ReportTable (*table)(), const char* text_help) {
     auto flags = std::make_shared<TableFlags>();
     add_value(app, "TEXT", flags->text, "", text_help);
+    flags->report.writes = [](const Format& each) { return each.table != nullptr; };
     flags->report.add(app);
     return [flags, table] { return show(*flags, table()); };
 }

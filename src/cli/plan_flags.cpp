@@ -115,16 +115,16 @@ struct PlanFlags::State {
         return found;
     }
 
-    Job base() const {
+    Job base(const std::string& network) const {
         if (!job.empty()) {
             Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
-            if (!model.empty()) read.model = load_model(model, process_environment());
+            if (!network.empty()) read.model = load_model(network, process_environment());
             return read;
         }
-        if (model.empty())
+        if (network.empty())
             throw Error(ErrorKind::invalid, "--model", "no model given",
                         "vramfit models lists the built-in ones; a folder or a config.json will do");
-        return default_job(load_model(model, process_environment()));
+        return default_job(load_model(network, process_environment()));
     }
 };
 
@@ -168,12 +168,50 @@ std::optional<std::string> PlanFlags::axis(std::string_view name) const {
     return spelling->values.front();
 }
 
+namespace {
+
+/// The values of a list; an empty one is no list but a mistake that the flag itself finds.
+std::vector<std::string> values_of(const std::string& text, const std::string& where) {
+    std::vector<std::string> out;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        std::string value = text.substr(begin, end - begin);
+        if (value.empty()) throw Error(ErrorKind::invalid, where, "a value of the list is empty", "e.g. a,b");
+        if (std::find(out.begin(), out.end(), value) != out.end())
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' is given twice", value), "keep one of the two");
+        out.push_back(std::move(value));
+        begin = end + 1;
+    }
+    return out;
+}
+
+/// Whether several values of the flag are several questions: not where a list, or a text with commas, is one value.
+bool is_choice(const Spelling& spelling) {
+    return !spelling.axis && !takes_list(*spelling.flag) && spelling.flag->value != std::string_view("CONF") &&
+           !spelling.values.empty() && spelling.values.front().find(',') != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<PlanChoice> PlanFlags::choices() const {
+    std::vector<PlanChoice> out;
+    if (state_->model.find(',') != std::string::npos) out.push_back({"model", values_of(state_->model, "--model")});
+    for (const PlanFlag* flag : plan_flags()) {
+        const Spelling* spelling = state_->find(*flag);
+        if (!spelling || !is_choice(*spelling)) continue;
+        refuse_twice(*spelling);
+        out.push_back({flag->name, values_of(spelling->values.front(), spelling->name)});
+    }
+    return out;
+}
+
 std::vector<std::string> PlanFlags::words() const {
     std::vector<std::string> words;
-    if (!state_->model.empty()) words.push_back("--model " + shell_word(state_->model));
+    if (!state_->model.empty() && state_->model.find(',') == std::string::npos)
+        words.push_back("--model " + shell_word(state_->model));
     if (!state_->job.empty()) words.push_back("--job " + shell_word(state_->job));
     for (const Spelling& spelling : state_->spellings) {
-        if (spelling.option->count() == 0 || spelling.axis) continue;
+        if (spelling.option->count() == 0 || spelling.axis || is_choice(spelling)) continue;
         std::string& word = words.emplace_back(spelling.name);
         for (const std::string& value : spelling.values)
             if (value != kAlone && !value.empty()) word += " " + shell_word(value);
@@ -186,9 +224,12 @@ bool PlanFlags::given(std::string_view name) const {
     return flag && state_->find(*flag);
 }
 
-Job PlanFlags::job() const { return applied(state_->base()); }
+Job PlanFlags::job(const Chosen& chosen) const {
+    const auto model = chosen.find("model");
+    return applied(state_->base(model == chosen.end() ? state_->model : model->second), chosen);
+}
 
-Job PlanFlags::applied(Job job) const {
+Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     std::vector<const PlanFlag*> flags = plan_flags();
     std::stable_sort(flags.begin(), flags.end(),
                      [](const PlanFlag* a, const PlanFlag* b) { return a->turn < b->turn; });
@@ -201,6 +242,7 @@ Job PlanFlags::applied(Job job) const {
         if (!takes_list(*flag)) refuse_twice(*spelling);
         std::string value = fmt::format("{}", fmt::join(spelling->values, ","));
         if (flag->alone && (value.empty() || value == kAlone)) value = flag->alone;
+        if (const auto own = chosen.find(flag->name); own != chosen.end()) value = own->second;
         flag->apply(job, value, spelling->name);
     }
     // The preparation that comes with --method qlora is then not the user's own call but the trainer's.

@@ -1,6 +1,7 @@
 // The flags of a plan, the same in every command: one table, from which help, aliases and the job come.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,6 +44,15 @@ struct PlanAxis {
     const char* help;
 };
 
+/// A flag with several values.
+struct PlanChoice {
+    std::string name;  ///< in the table; "model" too
+    std::vector<std::string> values;
+};
+
+/// One value for each of some flags, by the names of the table.
+using Chosen = std::map<std::string, std::string>;
+
 /// The plan flags of one command line.
 class PlanFlags {
   public:
@@ -54,16 +64,21 @@ class PlanFlags {
     /// What was given for an axis.
     std::optional<std::string> axis(std::string_view name) const;
 
-    /// The question that was asked: the job file or the defaults, and every flag applied. Throws Error.
-    Job job() const;
+    /// The question that was asked: the job file or the defaults, and every flag applied. Throws Error. `chosen` goes
+    /// before what was given.
+    Job job(const Chosen& chosen = {}) const;
 
     /// Applies the given flags to another job.
-    Job applied(Job job) const;
+    Job applied(Job job, const Chosen& chosen = {}) const;
+
+    /// Flags that stand for several questions: their values are lists (--optim adamw_torch,sgd). Throws Error for a
+    /// value that is given twice.
+    std::vector<PlanChoice> choices() const;
 
     /// Whether the flag (by its name in the table) or one of its aliases was given.
     bool given(std::string_view name) const;
 
-    /// What was given, without the axes: flags with their values, as a shell reads them.
+    /// What was given, without the axes and the choices: flags with their values, as a shell reads them.
     std::vector<std::string> words() const;
 
   private:

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -24,9 +25,10 @@ namespace {
 constexpr int kWidest = 120;
 constexpr int kNarrowest = 20;
 
-std::vector<const Format*> formats_in_order() {
+std::vector<const Format*> formats_in_order(bool (*writes)(const Format&)) {
     const auto all = all_formats();
-    std::vector<const Format*> sorted(all.begin(), all.end());
+    std::vector<const Format*> sorted;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(sorted), [&](const Format* each) { return writes(*each); });
     std::sort(sorted.begin(), sorted.end(), [](const Format* a, const Format* b) { return a->order < b->order; });
     return sorted;
 }
@@ -42,16 +44,16 @@ int width_from_environment() {
 
 void ReportFlags::add(CLI::App& app) {
     std::string help = "How the result is written:";
-    for (const Format* each : formats_in_order()) help += fmt::format(" {} ({}),", each->name, each->summary);
+    for (const Format* each : formats_in_order(writes)) help += fmt::format(" {} ({}),", each->name, each->summary);
     help.back() = ' ';
     add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help))->group("Output");
     add_value(app, "--output", output, "FILE", "Write the result to FILE; - is standard output [-]")->group("Output");
 }
 
 const Format& ReportFlags::chosen() const {
-    if (const Format* found = find_format(format)) return *found;
+    if (const Format* found = find_format(format); found && writes(*found)) return *found;
     std::vector<std::string_view> names;
-    for (const Format* each : formats_in_order()) names.emplace_back(each->name);
+    for (const Format* each : formats_in_order(writes)) names.emplace_back(each->name);
     throw Error(ErrorKind::invalid, "--format", fmt::format("unknown format '{}'", format),
                 did_you_mean(format, names, fmt::format("known: {}", fmt::join(names, ", "))));
 }

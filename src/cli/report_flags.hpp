@@ -15,6 +15,8 @@ namespace vramfit::cli {
 struct ReportFlags {
     std::string format = "text";
     std::string output = "-";
+    /// Which formats the command's result can be written in.
+    bool (*writes)(const Format&) = [](const Format& each) { return each.prediction != nullptr; };
 
     void add(CLI::App& app);
     /// Throws Error (invalid) for an unknown format.

@@ -15,8 +15,10 @@ std::string timeline_json(const TimelineReport& report, const Layout& layout);
 std::string timeline_text(const TimelineReport& report, const Layout& layout);
 std::string sweep_json(const SweepReport& report, const Layout& layout);
 std::string sweep_text(const SweepReport& report, const Layout& layout);
+std::string sweep_csv(const SweepReport& report, const Layout& layout);
+std::string sweep_markdown(const SweepReport& report, const Layout& layout);
 /// The command that asks for one row of a sweep alone: flags with their values.
-std::vector<std::string> command_of(const SweepReport& report, std::size_t row);
+std::vector<std::string> command_of(const SweepReport& report, const SweepRow& row);
 std::string table_json(const ReportTable& table, const Layout& layout);
 std::string table_text(const ReportTable& table, const Layout& layout);
 

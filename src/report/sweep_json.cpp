@@ -1,6 +1,8 @@
 // The document vramfit.sweep/1.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/documents.hpp"
 #include "report/json.hpp"
 
@@ -55,25 +57,51 @@ JsonValue verdict_of(const SweepRow& row) {
     return JsonValue::of(std::string_view(*row.verdict == Verdict::fits ? "fits" : "too_large"));
 }
 
+/// The values that a question has for the flags that differ.
+JsonValue choices_of(const SweepReport& report, const SweepRow& row) {
+    JsonValue out = JsonValue::object();
+    for (std::size_t i = 0; i < report.choices.size(); ++i)
+        out.put(report.choices[i], text(report.chosen[row.question][i]));
+    return out;
+}
+
+/// Every flag that differs with all of its values.
+JsonValue all_choices(const SweepReport& report) {
+    JsonValue out = JsonValue::object();
+    for (std::size_t i = 0; i < report.choices.size(); ++i) {
+        std::vector<std::string> seen;
+        std::vector<JsonValue> values;
+        for (const std::vector<std::string>& chosen : report.chosen) {
+            if (std::find(seen.begin(), seen.end(), chosen[i]) != seen.end()) continue;
+            seen.push_back(chosen[i]);
+            values.push_back(text(chosen[i]));
+        }
+        out.put(report.choices[i], JsonValue::list(std::move(values)));
+    }
+    return out;
+}
+
 JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& row) {
     JsonValue out = JsonValue::object();
     out.put("rank", number(place));
     out.put("row", number(row.number));
-    out.put("plan", plan_to_json(plan_of(report.question.space, report.question.base, row.number)));
-    out.put("peak", text(row.peak));
+    out.put("plan", plan_to_json(report.plan(row)));
+    if (!report.choices.empty()) out.put("choices", choices_of(report, row));
+    out.put("peak", text(row.peak ? row.peak->name : ""));
     out.put("requested", JsonValue::of(row.requested));
     out.put("allocated", JsonValue::of(row.allocated));
     out.put("reserved", JsonValue::of(row.reserved));
     out.put("utilization", JsonValue::of(row.utilization));
-    return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row.number), " "))));
+    return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
 }
 
 JsonValue any_row(const SweepReport& report, const SweepRow& row) {
-    const SweepSpace& space = report.question.space;
-    const Coordinates c = coordinates_of(space, row.number);
+    const SweepSpace& space = report.question_of(row).space;
+    const Coordinates c = report.coordinates(row);
     JsonValue out = JsonValue::object();
     out.put("row", number(row.number));
-    const bool adapters = report.question.base.peft.has_value();
+    if (!report.choices.empty()) out.put("choices", choices_of(report, row));
+    const bool adapters = report.question_of(row).base.peft.has_value();
     out.put("targets", adapters ? text(space.targets[c.target].name) : JsonValue{});
     out.put("rank", adapters ? JsonValue::of(space.ranks[c.rank]) : JsonValue{});
     out.put("batch", JsonValue::of(space.batches[c.batch]));
@@ -98,10 +126,12 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
         rows.push_back(ranked(report, i + 1, result.rows[result.ranking[i]]));
     JsonValue out = JsonValue::object();
     out.put("schema", JsonValue::of(std::string_view("vramfit.sweep/1")));
-    out.put("model", text(report.question.model.name));
-    out.put("stack", stack_to_json(report.question.stack));
-    out.put("device", device_to_json(report.question.device));
-    out.put("space", space_of(report.question));
+    const SweepQuestion& widest = report.widest();
+    out.put("model", text(widest.model.name));
+    out.put("stack", stack_to_json(widest.stack));
+    out.put("device", device_to_json(widest.device));
+    if (!report.choices.empty()) out.put("choices", all_choices(report));
+    out.put("space", space_of(widest));
     out.put("counts", counts_of(result.counts));
     out.put("rows", JsonValue::list(std::move(rows)));
     if (report.all_rows) {

@@ -15,38 +15,66 @@ std::string gib(std::int64_t bytes) {
     return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / static_cast<double>(kGiB));
 }
 
+/// What all questions have in common; what differs between them stands in the table.
+std::vector<Line> common_lines(const SweepReport& report) {
+    const auto lines_of = [](const SweepQuestion& q) {
+        std::vector<Line> lines = {{"model", q.model.name}};
+        for (Line& line : describe(q.base, q.stack, Axes::listed)) lines.push_back(std::move(line));
+        lines.push_back({"card", describe(q.device)});
+        return lines;
+    };
+    std::vector<Line> out = lines_of(report.questions.front());
+    for (const SweepQuestion& q : report.questions) {
+        const std::vector<Line> other = lines_of(q);
+        for (Line& line : out) {
+            const auto same = [&line](const Line& o) { return o.key == line.key && o.value == line.value; };
+            if (std::none_of(other.begin(), other.end(), same)) line.value = "as listed";
+        }
+    }
+    return out;
+}
+
 std::string head(const SweepReport& report, int width) {
-    std::vector<Line> lines = {{"model", report.question.model.name}};
-    for (Line& line : describe(report.question.base, report.question.stack, Axes::listed))
-        lines.push_back(std::move(line));
-    lines.push_back({"card", describe(report.question.device)});
     std::string out;
-    for (const Line& line : lines)
+    for (const Line& line : common_lines(report))
         out += wrapped(line.value, width, fmt::format("{:<17}", line.key), std::string(17, ' '));
     return out;
 }
 
-std::string ranking(const SweepReport& report, int width) {
-    const bool adapters = report.question.base.peft.has_value();
+TextTable columns_of(const SweepReport& report) {
     TextTable table;
     table.columns = {{"#", Align::right, 1, 0}};
-    if (adapters) table.columns.insert(table.columns.end(), {{"targets", Align::left, 0, '+'}, {"rank", Align::right}});
+    for (const std::string& choice : report.choices) table.columns.push_back({choice, Align::left});
+    if (report.widest().base.peft)
+        table.columns.insert(table.columns.end(), {{"targets", Align::left, 0, '+'}, {"rank", Align::right}});
     table.columns.insert(table.columns.end(), {{"batch", Align::right},
                                                {"seq", Align::right},
                                                {"requested", Align::right},
                                                {"reserved", Align::right, 3},
                                                {"used", Align::right, 2},
                                                {"highest peak", Align::left, 4}});
-    const SweepSpace& space = report.question.space;
+    return table;
+}
+
+std::string ranking(const SweepReport& report, int width) {
+    TextTable table = columns_of(report);
+    const bool any_adapters = report.widest().base.peft.has_value();
     for (std::size_t i = 0; i < std::min(report.top, report.result.ranking.size()); ++i) {
         const SweepRow& row = report.result.rows[report.result.ranking[i]];
-        const Coordinates c = coordinates_of(space, row.number);
+        const SweepQuestion& question = report.question_of(row);
+        const SweepSpace& space = question.space;
+        const Coordinates c = report.coordinates(row);
         std::vector<std::string>& cells = table.rows.emplace_back();
         cells = {std::to_string(i + 1)};
-        if (adapters) cells.insert(cells.end(), {space.targets[c.target].name, std::to_string(space.ranks[c.rank])});
+        if (!report.choices.empty())
+            cells.insert(cells.end(), report.chosen[row.question].begin(), report.chosen[row.question].end());
+        if (question.base.peft)
+            cells.insert(cells.end(), {space.targets[c.target].name, std::to_string(space.ranks[c.rank])});
+        else if (any_adapters)
+            cells.insert(cells.end(), {"-", "-"});
         cells.insert(cells.end(), {std::to_string(space.batches[c.batch]), std::to_string(space.lengths[c.length]),
                                    gib(row.requested), gib(row.reserved),
-                                   fmt::format("{:.1f} %", 100.0 * row.utilization), row.peak});
+                                   fmt::format("{:.1f} %", 100.0 * row.utilization), row.peak ? row.peak->name : ""});
     }
     return text_of(table, width);
 }
@@ -59,11 +87,12 @@ std::string counts(const SweepCounts& n) {
 
 }  // namespace
 
-std::vector<std::string> command_of(const SweepReport& report, std::size_t row) {
-    const SweepSpace& space = report.question.space;
-    const Coordinates c = coordinates_of(space, row);
-    std::vector<std::string> words = report.command;
-    if (report.question.base.peft) {
+std::vector<std::string> command_of(const SweepReport& report, const SweepRow& row) {
+    const SweepQuestion& question = report.question_of(row);
+    const SweepSpace& space = question.space;
+    const Coordinates c = report.coordinates(row);
+    std::vector<std::string> words = report.commands[row.question];
+    if (question.base.peft) {
         std::string targets = space.targets[c.target].name;
         std::replace(targets.begin(), targets.end(), '+', ',');
         words.push_back(fmt::format("--targets {}", targets));
@@ -83,7 +112,7 @@ std::string sweep_text(const SweepReport& report, const Layout& layout) {
         out += ranking(report, width);
         out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", width, "\n");
         out += "\nThe first row alone:\n";
-        out += wrapped(command_of(report, report.result.ranking[0]), width, "  ", "    ", " \\");
+        out += wrapped(command_of(report, report.result.rows[report.result.ranking[0]]), width, "  ", "    ", " \\");
     }
     if (!report.result.notes.empty()) out += "\n" + describe(report.result.notes, width);
     return out;

@@ -14,14 +14,6 @@ namespace vramfit {
 
 namespace {
 
-std::string peak_of(const Phase& phase, const SweepQuestion& question) {
-    const RunShape run{static_cast<std::int32_t>(question.model.num_hidden_layers),
-                       question.base.load.quantization.has_value()};
-    for (const Peak* peak : peaks_in_order())
-        if (peak->covers(phase, run)) return peak->name;
-    return name_of(phase);
-}
-
 /// Rows by targets, then by rising rank, batch and length, whatever the order in which the axes are given.
 std::vector<std::size_t> by_rising_axes(const SweepSpace& space, std::size_t rows) {
     std::vector<std::size_t> order(rows);
@@ -38,29 +30,27 @@ std::vector<std::size_t> by_rising_axes(const SweepSpace& space, std::size_t row
 
 }  // namespace
 
-Search::Search(const SweepQuestion& question, const SweepOptions& options, SweepResult& result)
-    : question_(question), options_(options), result_(result), limit_(question.device.usable.count) {
+Search::Search(const SweepQuestion& question, bool prune)
+    : question_(question), limit_(question.device.usable.count), peaks_(peaks_in_order()) {
     validate();
-    if (options_.prune) formulas_.emplace(question_);
+    if (prune) formulas_.emplace(question_);
 }
 
 /// One note of a kind is enough: that of the last row, which is the longest where lengths rise.
 void Search::note(const Notes& notes) {
     for (const Note& n : notes) {
-        const auto same = [&n](const Note& other) { return other.kind == n.kind; };
-        std::erase_if(result_.notes, same);
-        result_.notes.push_back(n);
+        std::erase_if(notes_, [&n](const Note& other) { return other.kind == n.kind; });
+        notes_.push_back(n);
     }
 }
 
 /// Rows that no run can have are marked with the reason; a space of only such rows is no question.
 void Search::validate() {
-    const std::size_t total = row_count(question_.space);
-    result_.rows.resize(total);
+    rows_.resize(row_count(question_.space));
     std::optional<Error> first;
     bool any = false;
-    for (std::size_t row = 0; row < total; ++row) {
-        SweepRow& r = result_.rows[row];
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+        SweepRow& r = rows_[row];
         r.number = row;
         try {
             note(check_plan(question_.model, plan_of(question_.space, question_.base, row), question_.stack));
@@ -76,20 +66,23 @@ void Search::validate() {
 }
 
 void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
+    const RunShape run{static_cast<std::int32_t>(question_.model.num_hidden_layers),
+                       question_.base.load.quantization.has_value()};
+    const auto peak = std::find_if(peaks_.begin(), peaks_.end(), [&](const Peak* p) { return p->covers(at, run); });
     row.status = RowStatus::simulated;
     row.requested = requested;
-    row.peak = peak_of(at, question_);
+    if (peak != peaks_.end()) row.peak = *peak;
     row.utilization = static_cast<double>(requested) / static_cast<double>(limit_);
     if (requested > limit_) row.verdict = Verdict::too_large;
 }
 
 void Search::settle(std::size_t number) {
-    SweepRow& row = result_.rows[number];
+    SweepRow& row = rows_[number];
     if (!formulas_) {
         const TrainPlan plan = plan_of(question_.space, question_.base, number);
         const Summary summary = model::summarize(question_.model, plan, question_.stack, question_.device);
         set(row, summary.requested, summary.at);
-        ++result_.counts.recorded;
+        ++recorded_;
         return;
     }
     const std::size_t path = formulas_->path_of(number);
@@ -104,23 +97,11 @@ void Search::settle(std::size_t number) {
     if (highest.floor > limit_) classes_[path].add_too_large(number);
 }
 
-void Search::settle() {
-    std::size_t settled = 0;
-    for (const std::size_t row : by_rising_axes(question_.space, result_.rows.size())) {
-        if (result_.rows[row].status != RowStatus::invalid) settle(row);
-        if (options_.progress) options_.progress({++settled, result_.rows.size()});
+void Search::settle(const std::function<void()>& settled) {
+    for (const std::size_t row : by_rising_axes(question_.space, rows_.size())) {
+        if (rows_[row].status != RowStatus::invalid) settle(row);
+        settled();
     }
-    if (formulas_) result_.counts.recorded = formulas_->recorded();
-}
-
-std::vector<std::size_t> Search::candidates() const {
-    std::vector<std::size_t> out;
-    for (const SweepRow& r : result_.rows)
-        if (r.status == RowStatus::simulated && r.requested <= limit_) out.push_back(r.number);
-    std::stable_sort(out.begin(), out.end(), [this](std::size_t a, std::size_t b) {
-        return result_.rows[a].requested > result_.rows[b].requested;
-    });
-    return out;
 }
 
 }  // namespace vramfit

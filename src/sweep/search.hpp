@@ -1,6 +1,7 @@
 // Finds what every row of a space requests: by the formula of its path, or not at all where dominance rules it out.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -10,14 +11,18 @@
 
 namespace vramfit {
 
-/// Settles all rows of a space but for their replay.
+/// Settles all rows of one question's space but for their replay. Rows are numbered from 0.
 class Search {
   public:
-    Search(const SweepQuestion& question, const SweepOptions& options, SweepResult& result);
+    /// Throws Error if no row is valid, or what makes all of them impossible.
+    Search(const SweepQuestion& question, bool prune);
 
-    void settle();
-    /// Simulated rows that need at most the limit, the largest first (ties: smaller number first).
-    std::vector<std::size_t> candidates() const;
+    /// `settled` is called after each row.
+    void settle(const std::function<void()>& settled);
+
+    std::vector<SweepRow> take_rows() { return std::move(rows_); }
+    const Notes& notes() const { return notes_; }
+    std::size_t recorded() const { return formulas_ ? formulas_->recorded() : recorded_; }
 
   private:
     void validate();
@@ -26,9 +31,11 @@ class Search {
     void set(SweepRow& row, std::int64_t requested, const Phase& at) const;
 
     const SweepQuestion& question_;
-    const SweepOptions& options_;
-    SweepResult& result_;
     std::int64_t limit_;
+    std::vector<const Peak*> peaks_;
+    std::vector<SweepRow> rows_;
+    Notes notes_;
+    std::size_t recorded_ = 0;
     std::optional<SpaceFormulas> formulas_;  ///< absent: every row is recorded by itself
     std::vector<DominanceClass> classes_;    ///< by formula
 };

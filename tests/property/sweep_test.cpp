@@ -273,4 +273,58 @@ TEST_CASE("early stopping: a larger rank may need less than a smaller one") {
     CHECK(told_apart > 0);
 }
 
+TEST_CASE("sweep: several questions keep their rows and share a ranking") {
+    Random random(21);
+    std::vector<SweepQuestion> questions;
+    for (const Plan plan : {lora_torch, full_torch, qlora_paged}) {
+        SweepQuestion& q = questions.emplace_back();
+        q.stack = stack_from("").stack;
+        q.device = device_from("1GiB");
+        q.model = tiny_model(random);
+        plan(random, q);
+        q.space = tiny_space(random, q.model, q.base.peft.has_value());
+    }
+    SweepOptions all;
+    all.top = 0;
+    const SweepResult together = sweep(questions, all);
+    std::size_t first = 0;
+    std::size_t fitting = 0;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        const SweepResult alone = sweep(questions[i], all);
+        REQUIRE(together.first_rows[i] == first);
+        for (const SweepRow& row : alone.rows) {
+            const SweepRow& same = together.rows[first + row.number];
+            CHECK(same.question == i);
+            CHECK(same.requested == row.requested);
+            CHECK(same.verdict == row.verdict);
+            CHECK(together.place_of(same) == row.number);
+        }
+        first += alone.rows.size();
+        fitting += alone.ranking.size();
+    }
+    CHECK(together.rows.size() == first);
+    CHECK(together.ranking.size() == fitting);
+    CHECK(std::is_sorted(together.ranking.begin(), together.ranking.end(), [&](std::size_t a, std::size_t b) {
+        return together.rows[a].utilization > together.rows[b].utilization;
+    }));
+}
+
+TEST_CASE("sweep: a question that no run can have is invalid beside others, and an error alone") {
+    Random random(22);
+    std::vector<SweepQuestion> questions(2);
+    for (SweepQuestion& q : questions) {
+        q.stack = stack_from("").stack;
+        q.device = device_from("1GiB");
+        q.model = tiny_model(random);
+        lora_torch(random, q);
+        q.space = tiny_space(random, q.model, true);
+    }
+    questions[0].base.training.optim = "galore_adamw";
+    const SweepResult result = sweep(questions, {});
+    CHECK(result.counts.invalid >= row_count(questions[0].space));
+    CHECK_FALSE(result.rows[0].problem.empty());
+    CHECK(result.counts.simulated > 0);
+    CHECK_THROWS_AS(sweep(questions[0], {}), Error);
+}
+
 }  // namespace vramfit::test

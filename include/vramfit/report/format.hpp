@@ -26,11 +26,28 @@ struct TimelineReport {
 
 /// A sweep's answer with its question.
 struct SweepReport {
-    SweepQuestion question;
+    std::vector<SweepQuestion> questions;
+    std::vector<std::string> choices;              ///< flags that differ from question to question: "optim"
+    std::vector<std::vector<std::string>> chosen;  ///< by question: the values of these flags
     SweepResult result;
-    std::size_t top = 10;              ///< rows of the ranking that are shown
-    bool all_rows = false;             ///< every row of the space too, where the format can
-    std::vector<std::string> command;  ///< "vramfit predict", "--model gemma-2b", ...: what all rows share
+    std::size_t top = 10;   ///< rows of the ranking that are shown
+    bool all_rows = false;  ///< every row of the space too, where the format can
+    /// By question: "vramfit predict", "--model gemma-2b", ...: what all its rows share.
+    std::vector<std::vector<std::string>> commands;
+
+    const SweepQuestion& question_of(const SweepRow& row) const { return questions[row.question]; }
+    Coordinates coordinates(const SweepRow& row) const {
+        return coordinates_of(question_of(row).space, result.place_of(row));
+    }
+    TrainPlan plan(const SweepRow& row) const {
+        return plan_of(question_of(row).space, question_of(row).base, result.place_of(row));
+    }
+    /// A question with adapters if there is one: its space has all axes.
+    const SweepQuestion& widest() const {
+        for (const SweepQuestion& q : questions)
+            if (q.base.peft) return q;
+        return questions.front();
+    }
 };
 
 /// One format. A plug-in; a function it does not have is nullptr.

@@ -1,18 +1,21 @@
-// Many configurations of one model on one card: which fit, and which fill it best.
+// Many configurations: which fit their card, and which fill it best.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "vramfit/base/note.hpp"
+#include "vramfit/peaks/peak.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/sweep/space.hpp"
 
 namespace vramfit {
 
+/// One model on one card, with all that does not vary from row to row.
 struct SweepQuestion {
     ModelSpec model;
     TrainPlan base;
@@ -36,12 +39,13 @@ enum class RowStatus : std::uint8_t { simulated, ruled_out, invalid };
 
 /// A row's answer. Bytes are those of the whole run's highest moment.
 struct SweepRow {
-    std::size_t number = 0;  ///< place in the space
+    std::size_t number = 0;    ///< place among all rows
+    std::size_t question = 0;  ///< whose row it is
     RowStatus status = RowStatus::invalid;
     std::optional<Verdict> verdict;           ///< absent: not replayed
     std::optional<std::size_t> ruled_out_by;  ///< a row that is too large, and that this one dominates
     std::string problem;                      ///< of invalid rows
-    std::string peak;                         ///< name of the highest peak
+    const Peak* peak = nullptr;               ///< the highest
     std::int64_t requested = 0;
     std::int64_t allocated = 0;  ///< 0 where the row was not replayed
     std::int64_t reserved = 0;
@@ -58,14 +62,22 @@ struct SweepCounts {
 };
 
 struct SweepResult {
-    std::vector<SweepRow> rows;        ///< all rows of the space, by number
-    std::vector<std::size_t> ranking;  ///< rows that fit, closest to the card's capacity first
+    std::vector<SweepRow> rows;           ///< all rows of all spaces, by number
+    std::vector<std::size_t> first_rows;  ///< number of the first row of each question's space
+    std::vector<std::size_t> ranking;     ///< rows that fit, closest to the card's capacity first
     SweepCounts counts;
-    Notes notes;  ///< of the card and of the plans, one of each kind
+    Notes notes;  ///< of the cards and of the plans, one of each kind
+
+    /// The row's place in the space of its question.
+    std::size_t place_of(const SweepRow& row) const { return row.number - first_rows[row.question]; }
 };
 
-/// Runs the sweep. The same answer with and without pruning: equal rankings, equal verdicts where both have one.
-/// Throws Error (invalid) for an impossible space, one without any valid row included.
-SweepResult sweep(const SweepQuestion& question, const SweepOptions& options);
+/// Runs the sweep over the spaces of all questions, which share one ranking. The same answer with and without pruning:
+/// equal rankings, equal verdicts where both have one. Throws Error (invalid) for an impossible space. A question
+/// without any valid row is an error if it is the only one, or if no other has one either; else its rows are invalid.
+SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& options);
+inline SweepResult sweep(const SweepQuestion& question, const SweepOptions& options) {
+    return sweep(std::span(&question, 1), options);
+}
 
 }  // namespace vramfit

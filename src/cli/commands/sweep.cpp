@@ -34,10 +34,10 @@ struct SweepFlags {
 };
 
 /// The paper's recipe, where no flag says otherwise.
-void take_recipe(const SweepFlags& flags, Job& job) {
+void take_recipe(const SweepFlags& flags, const Chosen& chosen, Job& job) {
     if (!flags.plan.given("method")) {
         find_plan_flag("method")->apply(job, "qlora", "--method");
-        job = flags.plan.applied(job);
+        job = flags.plan.applied(job, chosen);
     }
     if (!flags.plan.given("optim") && job.plan.load.quantization) job.plan.training.optim = "paged_adamw_32bit";
 }
@@ -46,47 +46,89 @@ SweepSpace space_from(const PlanFlags& flags, const Job& job) {
     const auto ranks = flags.axis("rank"), batches = flags.axis("batch"), lengths = flags.axis("seq"),
                targets = flags.axis("targets");
     SweepSpace space = paper_space(job.model);
-    if (ranks) space.ranks = axis_from(*ranks, "--rank");
     if (batches) space.batches = axis_from(*batches, "--batch");
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
-    if (targets) space.targets = target_sets_from(*targets, job.model, "--targets");
     if (!job.plan.peft) {
-        if (ranks || targets)
-            throw Error(ErrorKind::invalid, ranks ? "--rank" : "--targets", "full fine-tuning has no adapters",
-                        "choose --method lora or qlora");
         space.ranks = {1};
         space.targets = {{"all weights", {}}};
+        return space;
     }
+    if (ranks) space.ranks = axis_from(*ranks, "--rank");
+    if (targets) space.targets = target_sets_from(*targets, job.model, "--targets");
     return space;
 }
 
-/// The command line of a row without the axes: what was given, and the recipe.
-std::vector<std::string> shared_command(const PlanFlags& flags, const Job& job) {
+/// Axes of adapters need adapters somewhere.
+void refuse_idle_axes(const PlanFlags& flags, const std::vector<SweepQuestion>& questions) {
+    for (const SweepQuestion& q : questions)
+        if (q.base.peft) return;
+    for (const char* axis : {"rank", "targets"})
+        if (flags.axis(axis))
+            throw Error(ErrorKind::invalid, fmt::format("--{}", axis), "full fine-tuning has no adapters",
+                        "choose --method lora or qlora");
+}
+
+constexpr std::size_t kMostQuestions = 10'000;
+
+/// Every combination of the choices, the last one running fastest.
+std::vector<Chosen> combinations(const std::vector<PlanChoice>& choices) {
+    std::vector<Chosen> out = {{}};
+    for (const PlanChoice& choice : choices) {
+        if (out.size() * choice.values.size() > kMostQuestions)
+            throw Error(ErrorKind::invalid, fmt::format("--{}", choice.name),
+                        fmt::format("more than {} combinations of lists", kMostQuestions), "shorten a list");
+        std::vector<Chosen> longer;
+        for (const Chosen& chosen : out)
+            for (const std::string& value : choice.values) {
+                longer.push_back(chosen);
+                longer.back()[choice.name] = value;
+            }
+        out = std::move(longer);
+    }
+    return out;
+}
+
+/// The command line of a question's rows without the axes: what was given, what was chosen, and the recipe.
+std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& chosen, const Job& job) {
     std::vector<std::string> words = flags.words();
     words.insert(words.begin(), "vramfit predict");
+    for (const auto& [name, value] : chosen) words.push_back(fmt::format("--{} {}", name, value));
     if (!flags.given("method")) words.push_back("--method qlora");
     if (!flags.given("optim")) words.push_back(fmt::format("--optim {}", job.plan.training.optim));
     return words;
 }
 
-ExitStatus run_sweep(const SweepFlags& flags) {
-    const Format& format = flags.report.chosen();
-    if (!format.sweep)
-        throw Error(ErrorKind::invalid, "--format", fmt::format("{} does not show sweeps", format.name), "text, json");
-    Job job = flags.plan.job();
-    take_recipe(flags, job);
+/// The questions of the command line with their notes.
+SweepReport asked(const SweepFlags& flags, Notes& notes) {
     SweepReport report;
-    report.question = {job.model, job.plan, job.stack, job.device, space_from(flags.plan, job)};
+    const std::vector<PlanChoice> choices = flags.plan.choices();
+    for (const PlanChoice& choice : choices) report.choices.push_back(choice.name);
+    for (const Chosen& chosen : combinations(choices)) {
+        Job job = flags.plan.job(chosen);
+        take_recipe(flags, chosen, job);
+        report.questions.push_back({job.model, job.plan, job.stack, job.device, space_from(flags.plan, job)});
+        std::vector<std::string>& values = report.chosen.emplace_back();
+        for (const PlanChoice& choice : choices) values.push_back(chosen.at(choice.name));
+        report.commands.push_back(shared_command(flags.plan, chosen, job));
+        if (notes.empty()) notes = job.notes;
+    }
+    refuse_idle_axes(flags.plan, report.questions);
     if (!flags.top.empty()) report.top = static_cast<std::size_t>(integer_from(flags.top, "--top"));
     report.all_rows = flags.all_rows;
-    report.command = shared_command(flags.plan, job);
+    return report;
+}
+
+ExitStatus run_sweep(const SweepFlags& flags) {
+    const Format& format = flags.report.chosen();
+    Notes notes;
+    SweepReport report = asked(flags, notes);
     Progress progress("sweep");
     SweepOptions options;
     options.prune = !flags.no_prune;
     options.top = report.top;
     options.progress = [&progress](const SweepProgress& p) { progress.show(p.settled, p.total); };
-    report.result = sweep(report.question, options);
-    report.result.notes.insert(report.result.notes.begin(), job.notes.begin(), job.notes.end());
+    report.result = sweep(report.questions, options);
+    report.result.notes.insert(report.result.notes.begin(), notes.begin(), notes.end());
     flags.report.deliver(format.sweep(report, flags.report.layout()));
     return report.result.ranking.empty() ? kTooLarge : kFits;
 }
@@ -98,6 +140,7 @@ Run add_sweep(CLI::App& app) {
     app.add_flag("--no-prune", flags->no_prune, "Simulate every configuration; the answer is the same")
         ->group("Ranking");
     app.add_flag("--all-rows", flags->all_rows, "JSON: every row of the space with its status")->group("Ranking");
+    flags->report.writes = [](const Format& each) { return each.sweep != nullptr; };
     flags->report.add(app);
     app.footer(wrapped("Without plan flags: QLoRA as in the paper (nf4 with double quantization, prepared for k-bit "
                        "training, gradient checkpointing, paged_adamw_32bit).",

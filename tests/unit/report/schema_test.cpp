@@ -96,15 +96,16 @@ TEST_CASE("sweeps are as their schema says") {
     Job job = job_on(card);
     if (adapters) job.plan.peft = LoraPlan{};
     SweepReport report;
-    report.question = {job.model, job.plan, job.stack, job.device, paper_space(job.model)};
-    report.question.space.ranks = {8, 100000};
+    report.questions.push_back({job.model, job.plan, job.stack, job.device, paper_space(job.model)});
+    SweepQuestion& question = report.questions.front();
+    question.space.ranks = {8, 100000};
     if (!adapters) {
-        report.question.space.ranks = {1};
-        report.question.space.targets = {{"all weights", {}}};
+        question.space.ranks = {1};
+        question.space.targets = {{"all weights", {}}};
     }
     report.all_rows = true;
-    report.command = {"vramfit predict"};
-    report.result = sweep(report.question, {});
+    report.commands = {{"vramfit predict"}};
+    report.result = sweep(question, {});
     const json document = json::parse(json_format().sweep(report, {}));
     validate(document, schema_of("sweep"), "");
     CHECK(document["all_rows"].size() == document["counts"]["total"]);
@@ -124,12 +125,14 @@ TEST_CASE("shares and unattributed sum to the requested bytes in JSON too") {
     }
 }
 
-TEST_CASE("every format has a name, a summary, a place and all functions") {
+TEST_CASE("every format has a name, a summary and a place; text and json have all functions") {
     for (const Format* format : all_formats()) {
         CAPTURE(format->name);
         CHECK(find_format(format->name) == format);
         CHECK(format->order > 0);
         CHECK_FALSE(std::string_view(format->summary).empty());
+        CHECK((format->prediction || format->timeline || format->table || format->sweep));
+        if (std::string_view(format->name) != "json" && std::string_view(format->name) != "text") continue;
         CHECK(format->prediction);
         CHECK(format->timeline);
         CHECK(format->table);
