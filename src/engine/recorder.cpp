@@ -7,17 +7,20 @@ namespace vramfit::engine {
 
 Recorder::Recorder(Keep keep) : keep_(keep) {
     program_.windows.push_back({Phase{}, 0});
-    if (keep != Keep::program) return;
+    if (!keeps_program()) return;
     program_.events.reserve(1 << 14);
     program_.allocations.reserve(1 << 13);
 }
 
-Recorder::Recorder(const symbolic::Symbols& symbols) : Recorder(Keep::formula) { front_.emplace(symbols); }
+Recorder::Recorder(const symbolic::Symbols& symbols, Keep keep) : Recorder(keep) {
+    if (keep == Keep::formula) front_.emplace(symbols);
+}
 
-std::uint32_t Recorder::add(std::int64_t bytes, Op op, EventKind kind) {
-    if (keep_ != Keep::program) return kNoId;
+std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
+    if (!keeps_program()) return kNoId;
+    if (keep_ == Keep::symbolic_program) sizes_.push_back(bytes);
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
-    program_.allocations.push_back({bytes, fresh, static_cast<std::uint16_t>(op), layer});
+    program_.allocations.push_back({bytes.value(), fresh, static_cast<std::uint16_t>(op), layer});
     program_.events.push_back({kind, id});
     return id;
 }
@@ -27,9 +30,9 @@ std::uint32_t Recorder::alloc(Size bytes, Op op) {
         front_->grow(bytes, phase_);
         return kNoId;
     }
+    if (same(bytes, 0)) return kNoId;
+    if (keeps_program()) return add(bytes, op, EventKind::alloc);
     const std::int64_t count = bytes.bits();
-    if (count == 0) return kNoId;
-    if (keep_ == Keep::program) return add(count, op, EventKind::alloc);
     requested_ += count;
     if (requested_ > summary_.requested) summary_ = {requested_, phase_};
     return kNoId;
@@ -47,7 +50,7 @@ void Recorder::free(std::uint32_t id, Size bytes) {
 
 std::uint32_t Recorder::managed_alloc(Size bytes, Op op) {
     if (keep_ == Keep::formula) return kNoId;
-    return add(bytes.bits(), op, EventKind::managed_alloc);
+    return add(bytes, op, EventKind::managed_alloc);
 }
 
 void Recorder::managed_free(std::uint32_t id) {
@@ -55,17 +58,17 @@ void Recorder::managed_free(std::uint32_t id) {
 }
 
 void Recorder::empty_cache() {
-    if (keep_ == Keep::program) program_.events.push_back({EventKind::empty_cache, 0});
+    if (keeps_program()) program_.events.push_back({EventKind::empty_cache, 0});
 }
 
 void Recorder::begin(const Phase& phase) {
     if (phase == phase_) return;
     phase_ = phase;
-    if (keep_ == Keep::program) program_.windows.push_back({phase, program_.events.size()});
+    if (keeps_program()) program_.windows.push_back({phase, program_.events.size()});
 }
 
 void Recorder::mark(std::string name) {
-    if (keep_ == Keep::program) program_.marks.push_back({std::move(name), program_.events.size()});
+    if (keeps_program()) program_.marks.push_back({std::move(name), program_.events.size()});
 }
 
 namespace {

@@ -22,14 +22,15 @@ struct Question {
     }
 };
 
-/// What is kept of a run: its whole program, its highest moments, or these as formulas of its symbolic sizes.
-enum class Keep : std::uint8_t { program, summary, formula };
+/// What is kept of a run: its whole program, its highest moment, the latter as a formula of its symbolic sizes, or the
+/// program with the formula of each size.
+enum class Keep : std::uint8_t { program, summary, formula, symbolic_program };
 
 class Recorder {
   public:
     explicit Recorder(Keep keep = Keep::program);
-    /// Keeps a formula over these symbols, which must be the thread's (symbolic::Recording).
-    explicit Recorder(const symbolic::Symbols& symbols);
+    /// Keeps formulas over these symbols, which must be the thread's (symbolic::Recording).
+    Recorder(const symbolic::Symbols& symbols, Keep keep);
 
     static constexpr std::uint32_t kNoId = 0xffffffffu;
 
@@ -64,13 +65,17 @@ class Recorder {
     const Summary& summary() const { return summary_; }
     /// The instants of Keep::formula.
     std::vector<FormulaInstant> take_front() { return front_->take(); }
+    /// By allocation: its bytes, of Keep::symbolic_program.
+    const std::vector<Size>& sizes() const { return sizes_; }
 
   private:
-    std::uint32_t add(std::int64_t bytes, Op op, EventKind kind);
+    std::uint32_t add(Size bytes, Op op, EventKind kind);
+    bool keeps_program() const { return keep_ == Keep::program || keep_ == Keep::symbolic_program; }
 
     Keep keep_;
     Program program_;
     std::optional<LevelFront> front_;
+    std::vector<Size> sizes_;
     Summary summary_;
     std::int64_t requested_ = 0;
     Phase phase_;

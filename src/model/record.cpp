@@ -91,10 +91,10 @@ Summary summarize(const ModelSpec& spec, const TrainPlan& plan, const Stack& sta
     return session.recorder.summary();
 }
 
-Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
-                  const FormulaAxes& axes) {
-    symbolic::Symbols symbols;
-    const symbolic::Recording recording(symbols);
+namespace {
+
+/// The plan's sizes, those of an axis as symbols.
+RunSizes symbolic_sizes(symbolic::Symbols& symbols, const TrainPlan& plan, const FormulaAxes& axes) {
     const auto axis = [&symbols](std::int64_t value, const AxisRange& range) {
         return symbols.axis(value, range.low, range.high);
     };
@@ -102,9 +102,30 @@ Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& sta
     sizes.batch = axis(plan.training.per_device_train_batch_size, axes.batch);
     sizes.length = axis(plan.batch.sequence_length, axes.length);
     if (plan.peft) sizes.rank = axis(plan.peft->r, axes.rank);
-    Session session(stack, device, symbols);
+    return sizes;
+}
+
+}  // namespace
+
+Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                  const FormulaAxes& axes) {
+    symbolic::Symbols symbols;
+    const symbolic::Recording recording(symbols);
+    const RunSizes sizes = symbolic_sizes(symbols, plan, axes);
+    Session session(stack, device, symbols, Keep::formula);
     run_all({session, spec, plan, stack, sizes});
     return Formula(symbols, session.recorder.take_front());
+}
+
+ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                                const FormulaAxes& axes) {
+    symbolic::Symbols symbols;
+    const symbolic::Recording recording(symbols);
+    const RunSizes sizes = symbolic_sizes(symbols, plan, axes);
+    Session session(stack, device, symbols, Keep::symbolic_program);
+    run_all({session, spec, plan, stack, sizes});
+    const std::vector<Size> bytes = session.recorder.sizes();
+    return ProgramTemplate(symbols, session.recorder.take(), bytes);
 }
 
 }  // namespace vramfit::model

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trace/formula.hpp"
+#include "trace/program_template.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/stack.hpp"
@@ -39,5 +40,9 @@ struct FormulaAxes {
 /// this plan. `stack` and `device` must outlive the formula.
 Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                   const FormulaAxes& axes);
+
+/// The same, with the whole program: that of any row which takes the path of this plan.
+ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                                const FormulaAxes& axes);
 
 }  // namespace vramfit::model

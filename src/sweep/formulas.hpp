@@ -5,9 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "model/record.hpp"
-#include "trace/formula.hpp"
-#include "vramfit/sweep/sweep.hpp"
+#include "sweep/row_axes.hpp"
 
 namespace vramfit {
 
@@ -24,7 +22,7 @@ class SpaceFormulas {
 
   private:
     const SweepQuestion& question_;
-    model::FormulaAxes axes_;
+    RowAxes axes_;
     std::deque<Formula> formulas_;
     std::vector<std::vector<std::size_t>> by_target_;  ///< formulas of each set of targets, the last used first
     std::size_t current_ = 0;

@@ -85,7 +85,7 @@ void Search::settle(std::size_t number) {
         ++recorded_;
         return;
     }
-    const std::size_t path = formulas_->path_of(number);
+    const std::size_t path = row.path = formulas_->path_of(number);
     while (classes_.size() <= path) classes_.emplace_back(question_.space);
     row.ruled_out_by = classes_[path].proof_too_large(number);
     if (row.ruled_out_by) {

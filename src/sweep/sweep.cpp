@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sweep/row_replays.hpp"
 #include "sweep/search.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -55,7 +56,8 @@ void settle_all(std::span<const SweepQuestion> questions, const SweepOptions& op
     if (!any) throw *problem;
 }
 
-void replay_row(const SweepQuestion& question, const SweepResult& result, SweepRow& row) {
+/// What the allocator makes of a row that is shown.
+void predict_row(const SweepQuestion& question, const SweepResult& result, SweepRow& row) {
     const TrainPlan plan = plan_of(question.space, question.base, result.place_of(row));
     const Prediction p = predict(question.model, plan, question.stack, question.device);
     row.verdict = p.verdict;
@@ -110,11 +112,14 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     }
     settle_all(questions, options, result);
     const bool all = options.top == 0 || !options.prune;
+    RowReplays replays(questions);
     for (const std::size_t number : candidates(result)) {
         if (!all && result.ranking.size() >= options.top) break;
         SweepRow& row = result.rows[number];
-        replay_row(questions[row.question], result, row);
+        if (options.prune) row.verdict = replays.verdict_of(row, result.place_of(row));
         ++result.counts.replayed;
+        if (row.verdict == Verdict::too_large) continue;
+        predict_row(questions[row.question], result, row);
         if (row.verdict == Verdict::fits) result.ranking.push_back(number);
     }
     count(result);

@@ -15,7 +15,8 @@ class Evaluation {
     /// Takes over what the given polynomials (and what their functions ask for) need.
     Evaluation(const Symbols& symbols, std::span<const Polynomial* const> polynomials);
 
-    /// Places of the polynomials in the order given to the constructor.
+    std::size_t size() const { return sums_.size(); }
+
     struct Row {
         std::vector<std::int64_t> values;
         std::vector<bool> known;

@@ -1,0 +1,29 @@
+// The program of a path with its sizes as formulas: the program of any row of the path without running the engine
+// again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "symbolic/evaluation.hpp"
+#include "vramfit/trace/program.hpp"
+
+namespace vramfit {
+
+class ProgramTemplate {
+  public:
+    /// `sizes` has the bytes of each allocation of `program`.
+    ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes);
+
+    /// The program of the row with these values of the axes, which must take the path: allocations of no bytes left
+    /// out.
+    Program at(std::span<const std::int64_t> axes) const;
+
+  private:
+    Program program_;
+    std::vector<std::uint32_t> size_of_;  ///< by allocation: which of the different sizes
+    symbolic::Evaluation sizes_;
+};
+
+}  // namespace vramfit
