@@ -215,6 +215,10 @@ Tensor lora_packed(const Linear& layer, const Tensor& x) {
     const Tensor input = convert ? to(x, layer.lora->a.dtype()) : x;
     if (layer.lora->magnitude.defined()) {
         const DType dtype = result.dtype();
+        if (!x.session().stack.dora_is_a_variant()) {
+            const Tensor output = dora_delta(layer, input, result);
+            return add(result, convert ? to(output, dtype) : output);
+        }
         result = dora_linear(layer, input, result);
         return convert ? to(result, dtype) : result;
     }

@@ -33,25 +33,32 @@ Tensor repeat_kv(const Tensor& t, Size groups) {
     return reshape(repeated, {batch, heads * groups, length, width});
 }
 
-// transformers 5.17 integrations/sdpa_attention.py sdpa_attention_forward.
-Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
-    Tensor key = k;
-    Tensor value = v;
+Tensor for_keys(const Tensor& mask, const Tensor& k) { return mask.defined() ? slice(mask, -1, 0, k.size(-2)) : mask; }
+
+// transformers 4.48 to 5.17 integrations/sdpa_attention.py sdpa_attention_forward.
+Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& whole_mask) {
+    Tensor query = q, key = k, value = v;
     const Size groups = q.size(1) / k.size(1);
     AttentionArguments arguments;
     if (groups > 1) {
         // use_gqa_in_sdpa
-        if (!mask.defined() && k.size(-1) == v.size(-1) && k.size(-1) <= 256) {
+        const bool narrow =
+            !run.stack.sdpa_groups_only_narrow_heads() || (k.size(-1) == v.size(-1) && k.size(-1) <= 256);
+        if (run.stack.sdpa_groups_heads() && !whole_mask.defined() && narrow) {
             arguments.enable_gqa = true;
         } else {
             key = repeat_kv(key, groups);
             value = repeat_kv(value, groups);
         }
     }
+    const Tensor mask = for_keys(whole_mask, key);
+    if (run.stack.sdpa_makes_contiguous())
+        for (Tensor* t : {&query, &key, &value}) *t = contiguous(*t);
     arguments.is_causal = q.size(2) > 1 && !mask.defined();
     arguments.dropout = run.spec.attention_dropout;
     arguments.forced = run.plan.load.sdpa_kernel;
-    return {contiguous(transpose(functional_sdpa(run, q, key, value, mask, arguments), 1, 2)), {}};
+    const Tensor out = functional_sdpa(run, query, key, value, mask, arguments);
+    return {contiguous(transpose(out, 1, 2)), {}};
 }
 
 Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Tensor& k, const Tensor& v,

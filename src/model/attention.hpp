@@ -20,6 +20,9 @@ using EagerAttention = Attended (*)(const Run& run, const Tensor& q, const Tenso
 Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Tensor& k, const Tensor& v,
                 const Tensor& mask, const Tensor& position_ids);
 
+/// attention_mask[:, :, :, : key_states.shape[-2]].
+Tensor for_keys(const Tensor& mask, const Tensor& k);
+
 /// repeat_kv: [B, Hk, S, D] to [B, Hk * groups, S, D].
 Tensor repeat_kv(const Tensor& t, Size groups);
 

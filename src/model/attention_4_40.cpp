@@ -1,4 +1,4 @@
-// transformers 4.40.2 models/{llama,gemma,mistral,qwen2}/modeling_*.py: the three attention classes.
+// transformers 4.40 to 4.47 models/*/modeling_*.py: the three attention classes of a family.
 #include "model/attention.hpp"
 
 #include <utility>
@@ -22,13 +22,9 @@ using namespace engine;
 
 namespace {
 
-Tensor heads_first(const Run& run, const Tensor& t) {
-    return transpose(view(t, {t.size(0), t.size(1), -1, run.spec.head_dim}), 1, 2);
-}
-
-/// apply_rotary_pos_emb; mistral's and qwen2's pick the rows of the positions first.
-void rotate(const Family& family, Tensor& q, Tensor& k, const Rotary& tables, const Tensor& position_ids) {
-    if (family.old_rotary != OldRotary::tables) {
+/// apply_rotary_pos_emb; some take the rows of the positions first.
+void rotate(bool by_position, Tensor& q, Tensor& k, const Rotary& tables, const Tensor& position_ids) {
+    if (!by_position) {
         apply_rotary(q, k, tables);
         return;
     }
@@ -39,14 +35,20 @@ void rotate(const Family& family, Tensor& q, Tensor& k, const Rotary& tables, co
     apply_rotary(q, k, {cosine, sine});
 }
 
-/// attention_mask[:, :, :, : key_states.shape[-2]].
-Tensor for_keys(const Tensor& mask, const Tensor& k) { return mask.defined() ? slice(mask, -1, 0, k.size(-2)) : mask; }
-
 /// LlamaAttention.forward from the scores on; `weights` stay until it returns.
-Tensor eager(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, Tensor& weights) {
+Tensor eager(const Run& run, const Family& family, const Tensor& q, const Tensor& k, const Tensor& v,
+             const Tensor& mask, Tensor& weights) {
     weights = matmul(q, transpose(k, 2, 3));
     weights = div(weights, 1.0);
-    if (mask.defined()) weights = add(weights, for_keys(mask, k));
+    if (run.spec.attn_logit_softcapping) {
+        weights = div(weights, *run.spec.attn_logit_softcapping);
+        weights = tanh(weights);
+        weights = mul(weights, *run.spec.attn_logit_softcapping);
+    }
+    if (mask.defined() && family.adds_mask_in_place)
+        add_(weights, for_keys(mask, k));
+    else if (mask.defined())
+        weights = add(weights, for_keys(mask, k));
     {
         const Tensor probabilities = softmax(weights, true);
         weights = to(probabilities, q.dtype());
@@ -89,21 +91,27 @@ Tensor flash(const Run& run, Tensor& q, Tensor& k, Tensor& v) {
     return flash_attn_func(transpose(q, 1, 2), transpose(k, 1, 2), transpose(v, 1, 2), run.spec.attention_dropout);
 }
 
+/// q_proj, k_proj and v_proj one after the other, then the heads; or the family's own way.
+Projected projections_4_40(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden) {
+    if (family.project != separate_projections) return family.project(run, family, layer, hidden);
+    Projected out{forward(layer.q, hidden), forward(layer.k, hidden), forward(layer.v, hidden), {}};
+    for (Tensor* t : {&out.q, &out.k, &out.v})
+        *t = transpose(view(*t, {t->size(0), t->size(1), -1, run.spec.head_dim}), 1, 2);
+    return out;
+}
+
 }  // namespace
 
 Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                            const LayerInputs& inputs) {
-    Tensor q = forward(layer.q, hidden);
-    Tensor k = forward(layer.k, hidden);
-    Tensor v = forward(layer.v, hidden);
-    q = heads_first(run, q);
-    k = heads_first(run, k);
-    v = heads_first(run, v);
+    auto [q, k, v, whole] = projections_4_40(run, family, layer, hidden);
     const bool is_flash = run.plan.load.attention == AttentionImplementation::flash_attention_2;
-    const bool tables_by_position = family.old_rotary == OldRotary::tables;
+    const RotaryModules modules = family.rotary_modules(run.stack);
+    const bool tables_by_position = modules.by_position;
     if (is_flash && tables_by_position) read_last_position(inputs.position_ids);
-    const Rotary tables = rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
-    rotate(family, q, k, tables, inputs.position_ids);
+    const Rotary tables =
+        modules.decoder ? inputs.rotary : rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
+    rotate(tables_by_position, q, k, tables, inputs.position_ids);
     if (inputs.cache) inputs.cache->keep(layer, k, v);
     const Size groups = q.size(1) / k.size(1);
     if (!is_flash || tables_by_position) {  // llama's and gemma's leave the groups to the kernel
@@ -114,7 +122,7 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
     const bool is_eager = run.plan.load.attention == AttentionImplementation::eager;
     Tensor weights;
     Tensor out = is_flash   ? flash(run, q, k, v)
-                 : is_eager ? eager(run, q, k, v, mask, weights)
+                 : is_eager ? eager(run, family, q, k, v, mask, weights)
                             : sdpa(run, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});
     return forward(layer.o, out);

@@ -29,7 +29,7 @@ Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
 
 Tensor positions(Session& session, Size length) {
     Tensor ids = arange(session, length);
-    ids = add(ids, 0);
+    if (session.stack.positions_are_offset()) ids = add(ids, 0);
     return unsqueeze(ids, 0);
 }
 
@@ -55,7 +55,8 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
     if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
     // The layer is given its own mask only.
     LayerInputs kept = inputs;
-    (layer.attention == LayerAttention::sliding ? kept.masks.full : kept.masks.sliding).reset();
+    if (run.stack.masks_are_boolean())
+        (layer.attention == LayerAttention::sliding ? kept.masks.full : kept.masks.sliding).reset();
     const Arguments arguments = split_arguments(run, hidden, kept);
     const Unit unit = [&run, &family, &layer, kept](std::span<const Tensor> given) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
@@ -69,7 +70,8 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
 KvCachePointer make_cache(const Run& run, const Network& network) {
     const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
     const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
-    if (!wanted || network.checkpointing != Checkpointing::off) return {};
+    if (!wanted || network.checkpointing != Checkpointing::off || !run.stack.training_fills_caches()) return {};
+    if (run.spec.model_type == "gemma2" && !run.stack.training_fills_gemma2_caches()) return {};
     return std::make_shared<KvCache>(network.layers.size());
 }
 
@@ -116,12 +118,18 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
         position_embeds = forward(network.positions, inputs.position_ids);
         hidden = add(embedded, position_embeds);
     }
-    inputs.masks = make_masks(run, network, embedded, batch, cache ? Tensor() : inputs.position_ids);
+    if (run.stack.masks_are_boolean())
+        inputs.masks = make_masks(run, embedded, batch, inputs);
+    else
+        inputs.masks.full = mask_4_40(run, family, embedded, batch, select(inputs.position_ids, 0));
     hidden = dropout(hidden, run.spec.embedding_dropout);
     if (family.rotate) {
         update_frequencies(network, inputs.position_ids);
         make_tables(family, network, hidden.dtype(), inputs);
     }
+    // GemmaModel: the normalizer is a number in host memory.
+    if (family.scales_embedding && !network.embed.scale.defined())
+        hidden = mul(hidden, host_tensor(run.session, {}, hidden.dtype()));
     return run_layers(run, network, std::move(hidden), inputs, place);
 }
 
@@ -148,7 +156,7 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
 Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                          const Place& place) {
     run.session.recorder.begin(phase(PhaseKind::embedding, place));
-    return run.stack.layers_make_rotary_tables() ? decoder_4_40(run, network, batch, cache, place)
+    return run.stack.attention_in_classes() ? decoder_4_40(run, network, batch, cache, place)
                                                  : decoder(run, network, batch, cache, place);
 }
 
@@ -158,9 +166,12 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
-    Tensor logits = forward(network.head, hidden);
+    Tensor kept = hidden;
+    if (run.stack.head_takes_a_slice()) kept = whole(whole(whole(hidden, 0), 1), 2);
+    Tensor logits = forward(network.head, kept);
+    kept.reset();
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
-    if (run.stack.loss_shifts_logits()) logits = to(logits, DType::float32);
+    if (run.stack.logits_are_float32()) logits = to(logits, DType::float32);
     Tensor loss;
     if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, items);
     return {loss, logits, cache};

@@ -28,6 +28,9 @@ Tensor last_hidden_state(const Run& run, const Network& network, const Batch& ba
 /// The decoder layers and the final norm, with their windows. `hidden` is the first layer's input.
 Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs, const Place& place);
 
+/// torch's refusal of a loss that nothing trainable is part of.
+void refuse_without_gradient(const Tensor& loss);
+
 /// The loss inside the model, by version; `labels` -- [B, S].
 Tensor causal_lm_loss(const Run& run, const Tensor& logits, const Tensor& labels, const Tensor& items);
 

@@ -35,15 +35,18 @@ Projected separate_projections(const Run& run, const Family& family, const Decod
 // models/gemma2/...
 Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                         const LayerInputs& inputs) {
-    if (run.stack.layers_make_rotary_tables()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
+    if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
     auto [q, k, v, whole] = family.project(run, family, layer, hidden);
     const bool slides = layer.attention == LayerAttention::sliding;
     if (uses_liger(run))
         liger_rope(q, k, inputs.rotary);
     else if (family.rotate && layer.turns)
         family.rotate(q, k, family.rotary_by_type && slides ? inputs.sliding_rotary : inputs.rotary);
-    if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
-    const Tensor& mask = slides ? inputs.masks.sliding : inputs.masks.full;
+    if (inputs.cache && run.stack.cache_starts_from_empty())
+        inputs.cache->update(layer, run.spec.sliding_window, k, v);
+    else if (inputs.cache)
+        inputs.cache->keep(layer, k, v);
+    const Tensor& mask = slides && run.stack.masks_are_boolean() ? inputs.masks.sliding : inputs.masks.full;
     auto [out, weights] = attend(run, family.eager, q, k, v, mask, inputs.position_ids);
     out = reshape(out, {out.size(0), out.size(1), -1});
     out = forward(layer.o, out);
@@ -66,9 +69,30 @@ Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& 
     return add(residual, hidden);
 }
 
+namespace {
+
+/// Up to 4.52 a layer that slides covers what lies before its window in a mask of its own.
+LayerInputs with_own_mask(const Run& run, const DecoderLayer& layer, const LayerInputs& shared, Tensor& outside) {
+    LayerInputs inputs = shared;
+    if (run.stack.masks_are_boolean() || layer.attention != LayerAttention::sliding || !shared.masks.full.defined())
+        return inputs;
+    const Tensor& mask = shared.masks.full;
+    {
+        const Tensor ones = empty(run.session, mask.sizes(), DType::boolean, Op::ones_like);
+        outside = pointwise_result(ones, DType::boolean, Op::tril);
+    }
+    const Tensor smallest = empty(run.session, {}, mask.dtype(), Op::scalar_tensor);
+    inputs.masks.full = where(outside, smallest, mask);
+    return inputs;
+}
+
+}  // namespace
+
 // models/gemma2/modeling_gemma2.py Gemma2DecoderLayer.forward.
 Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
-                       const LayerInputs& inputs) {
+                       const LayerInputs& shared) {
+    Tensor outside;
+    const LayerInputs inputs = with_own_mask(run, layer, shared, outside);
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);

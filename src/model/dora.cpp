@@ -60,10 +60,15 @@ Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
     return to(vector_norm(weight, 1), weight.dtype());
 }
 
-/// get_lora_weight: an identity matrix goes through the adapter.
-Tensor lora_weight_of(const LoraAdapter& adapter) {
+/// get_lora_weight: an identity matrix goes through the adapter; before 0.12 its matrices are multiplied. `x_eye` is the
+/// function's own variable since there is one.
+Tensor lora_weight_of(const LoraAdapter& adapter, DType of_input, Tensor& kept_eye) {
+    const Stack& stack = adapter.a.session().stack;
+    if (!stack.dora_multiplies_an_identity()) return matmul(adapter.b, adapter.a);
     const Size n = adapter.a.size(1);
-    const Tensor x_eye = empty(adapter.a.session(), {n, n}, adapter.a.dtype(), Op::eye);
+    const DType dtype = stack.dora_identity_has_adapter_dtype() ? adapter.a.dtype() : of_input;
+    const Tensor x_eye = empty(adapter.a.session(), {n, n}, dtype, Op::eye);
+    if (!stack.dora_identity_has_adapter_dtype()) kept_eye = x_eye;
     return transpose2d(linear(linear(x_eye, adapter.a), adapter.b));
 }
 
@@ -72,7 +77,7 @@ Tensor initial_magnitude(const Tensor& weight, const Tensor& matrix_a, const Ten
     Tensor a = matrix_a, b = matrix_b;
     a.set_requires_grad(true);
     b.set_requires_grad(true);
-    const bool half = a.dtype() == DType::float16;
+    const bool half = a.dtype() == DType::float16 && a.session().stack.dora_starts_in_float32();
     if (half) {
         a = to(a, DType::float32);
         b = to(b, DType::float32);
@@ -89,7 +94,7 @@ Tensor initial_magnitude(const Tensor& weight, const Tensor& matrix_a, const Ten
 
 Tensor dora_magnitude(const Linear& layer, const LoraAdapter& adapter) {
     std::optional<LayerCopy> copy;
-    if (layer.quantized) copy.emplace(layer);
+    if (layer.quantized && adapter.a.session().stack.dora_copies_quantized_layers()) copy.emplace(layer);
     return initial_magnitude(turned(layer, dequantized_weight(layer)), adapter.a, adapter.b, false);
 }
 
@@ -97,29 +102,41 @@ Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapte
     return initial_magnitude(layer.weight, adapter.a, adapter.b, true);
 }
 
-Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
+Tensor dora_delta(const Linear& layer, const Tensor& input, const Tensor& result) {
     const LoraAdapter& adapter = *layer.lora;
-    const bool dropped = adapter.dropout > 0.0;
+    const Stack& stack = input.session().stack;
+    const bool reuses = stack.dora_reuses_the_result() && adapter.dropout == 0.0;
+    const bool identity = stack.dora_multiplies_an_identity();
     const Tensor x = dropout(input, adapter.dropout);
-    Tensor scaled;
-    {
-        Tensor base_result = dropped ? Tensor() : result;
-        Tensor lora_weight = lora_weight_of(adapter);
-        lora_weight = to(lora_weight, x.dtype());
-        Tensor weight = dequantized_weight(layer);
-        weight = turned(layer, to(weight, x.dtype()));
-        const Tensor norm = weight_norm(weight, detach(lora_weight));
-        const Tensor magnitude = view(div(adapter.magnitude, norm), {1, -1});
-        const Tensor lora_result = linear(linear(x, adapter.a), adapter.b);
-        if (dropped)
+    Tensor base_result = reuses ? result : Tensor();
+    const auto adapted = [&] { return linear(linear(x, adapter.a), adapter.b); };
+    Tensor lora_result, x_eye;
+    if (identity && !stack.dora_reuses_the_result()) lora_result = adapted();
+    Tensor lora_weight = lora_weight_of(adapter, x.dtype(), x_eye);
+    if (identity) lora_weight = to(lora_weight, x.dtype());
+    Tensor weight = dequantized_weight(layer);
+    weight = turned(layer, to(weight, x.dtype()));
+    Tensor norm = weight_norm(weight, identity ? detach(lora_weight) : lora_weight);
+    norm = detach(norm);
+    const Tensor magnitude = view(div(adapter.magnitude, norm), {1, -1});
+    if (stack.dora_reuses_the_result()) {
+        lora_result = adapted();
+        if (!reuses)
             base_result = linear(x, weight);
         else if (layer.bias.defined())
             base_result = sub(base_result, layer.bias);
         const Tensor left = mul(sub(magnitude, 1), base_result);
         const Tensor right = mul(mul(magnitude, lora_result), 1.0);
-        scaled = add(left, right);
+        return add(left, right);
     }
-    return add(result, scaled);
+    const Tensor less = sub(magnitude, 1);
+    const Tensor left = mul(less, linear(x, weight));
+    const Tensor right = mul(mul(magnitude, identity ? lora_result : adapted()), 1.0);
+    return add(left, right);
+}
+
+Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
+    return add(result, dora_delta(layer, input, result));
 }
 
 Tensor dora_embedding(const Embedding& layer, const Tensor& ids, const Tensor& result) {

@@ -13,6 +13,9 @@ Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapte
 /// DoraLinearVariant.forward: x -- [..., in] in the adapter's dtype, result -- the layer's without adapter.
 Tensor dora_linear(const Linear& layer, const Tensor& x, const Tensor& result);
 
+/// What is added to the result.
+Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result);
+
 /// DoraEmbeddingVariant.forward.
 Tensor dora_embedding(const Embedding& layer, const Tensor& ids, const Tensor& result);
 

@@ -22,7 +22,7 @@ Attended eager_attention(const Run& run, const Tensor& q, const Tensor& k, const
         weights = tanh(weights);
         weights = mul(weights, *run.spec.attn_logit_softcapping);
     }
-    if (mask.defined()) weights = add(weights, mask);
+    if (mask.defined()) weights = add(weights, for_keys(mask, keys));
     {
         const Tensor probabilities = softmax(weights, true);
         weights = to(probabilities, q.dtype());

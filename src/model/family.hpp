@@ -1,6 +1,8 @@
 // What a model family adds: its norm, its decoder layer, what happens to the logits. One file each in families/.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -22,11 +24,13 @@ struct Projected {
 /// q_proj, k_proj and v_proj; norms on the heads' vectors, where there are some, come before the transpose.
 Projected separate_projections(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden);
 
-/// transformers 4.40: what a layer's rotary embedding keeps.
-enum class OldRotary : std::uint8_t {
-    frequencies,       ///< inv_freq, made with the module
-    late_frequencies,  ///< inv_freq, made in the first forward pass
-    tables             ///< cos and sin of all positions
+/// Who has which rotary embedding, by release. Those that keep frequencies have a buffer for them.
+struct RotaryModules {
+    bool decoder = true;     ///< one for all layers, which makes cos and sin once in a forward pass
+    bool layers = false;     ///< each layer has one, and uses it where the decoder has none
+    bool caches = false;     ///< the layers' have buffers of cos and sin for all positions,
+    bool by_position = false;  ///< of which they take the positions' rows
+    bool late = false;       ///< the layers' frequencies are made in the first forward pass
 };
 
 /// One family of decoders.
@@ -50,12 +54,19 @@ struct Family {
     bool looks_for_padding = false;        ///< the model asks whether rows without a mask hold padding
     bool counts_all_labels = false;        ///< Trainer does not know that the loss shifts them
     bool scales_embedding = false;         ///< the embedding times the root of the hidden size
+    bool embedding_scales_itself = false;  ///< in all releases
     bool one_mask = false;                 ///< with a window there is no full mask
     bool norms_in_float32 = false;         ///< _keep_in_fp32_modules: where the network is loaded in float16
     bool masks_without_positions = false;  ///< no look for packed sequences
     bool half_tables = false;              ///< rotary tables of half a head's width
-    OldRotary old_rotary = OldRotary::frequencies;
-    bool converts_masks = false;  ///< transformers 4.40: masks of modeling_attn_mask_utils.py
+    RotaryModules (*rotary_modules)(const Stack& stack) = [](const Stack&) { return RotaryModules{}; };
+    bool converts_masks = false;      ///< releases before 4.42: masks of modeling_attn_mask_utils.py
+    bool adds_mask_in_place = false;  ///< eager, where attention is a class
+    bool always_masks = false;        ///< additive masks whatever the kernel can do, and each sliding layer makes its own
+    /// The window of additive masks.
+    std::optional<Size> (*additive_window)(const Run& run) = [](const Run&) {
+        return std::optional<Size>();
+    };
     /// Between the head's result and the loss; may be null.
     Tensor (*shape_logits)(const Run& run, Tensor logits) = nullptr;
 };

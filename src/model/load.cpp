@@ -3,7 +3,6 @@
 #include "engine/session.hpp"
 #include "model/family.hpp"
 #include "model/load_entries.hpp"
-#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -26,26 +25,27 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
     const Tensor block = empty(run.session, {total / 2}, DType::float16, Op::loader);
 }
 
-/// How many sets of frequencies the network has, each with its original.
-int rotary_embeddings(const ModelSpec& spec) {
-    const Family& family = family_of(spec.model_type);
-    if (!family.rotate) return 0;
-    const LayerKinds kinds = layer_kinds(spec);
-    return family.rotary_by_type && kinds.full && kinds.sliding ? 2 : 1;
-}
-
-void refuse_unsupported(const LoadPlan& plan) {
-    if (!plan.on_device && !plan.quantization)
-        throw Error(ErrorKind::unsupported, "load.device_map", "loading in host memory is not supported yet",
-                    "load onto the card: {\"\": 0}");
-}
-
 }  // namespace
 
+// Since 5.0 each set of frequencies has its original beside it.
+int rotary_buffers(const Run& run) {
+    const Family& family = family_of(run.spec.model_type);
+    if (!family.rotate) return 0;
+    const LayerKinds kinds = layer_kinds(run.spec);
+    const int sets = family.rotary_by_type && kinds.full && kinds.sliding ? 2 : 1;
+    return run.stack.loader_converts_tensors() ? 2 * sets : sets;
+}
+
+bool embedding_scales_itself(const Run& run) {
+    const Family& family = family_of(run.spec.model_type);
+    return family.scales_embedding &&
+           (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
+}
+
 Network load(const Run& run) {
-    refuse_unsupported(run.plan.load);
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
-    return run.stack.loader_sorts_tensors() ? load_sorted(run) : load_by_module(run);
+    if (!run.plan.load.on_device && !run.plan.load.quantization) return load_on_host(run);
+    return run.stack.loader_converts_tensors() ? load_sorted(run) : load_by_module(run);
 }
 
 Network load_sorted(const Run& run) {
@@ -55,9 +55,9 @@ Network load_sorted(const Run& run) {
     warm_up(run, all);
     load_converted(run, network, all);
     if (network.tied) network.head.weight = network.embed.weight;
-    if (family_of(run.spec.model_type).scales_embedding)
+    if (embedding_scales_itself(run))
         network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype
-    for (int i = 0; i < 2 * rotary_embeddings(run.spec); ++i)
+    for (int i = 0; i < rotary_buffers(run); ++i)
         network.buffers.push_back(empty(session, {(run.spec.rotary_dim() + 1) / 2}, DType::float32, Op::loader));
     return network;
 }

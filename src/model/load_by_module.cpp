@@ -1,5 +1,6 @@
 // The loader of transformers 4.x (modeling_utils.py _load_state_dict_into_meta_model) and accelerate's dispatch_model.
 #include <algorithm>
+#include <utility>
 
 #include "engine/session.hpp"
 #include "model/family.hpp"
@@ -54,30 +55,33 @@ void attach_hooks(Session& session, Network& network) {
     session.recorder.empty_cache();
 }
 
-/// transformers 4.40.2 models/*/modeling_*.py: each layer's rotary embedding has its own buffers; Gemma's makes them
-/// in the first forward. The hook of a quantized model's root moves tensor by tensor with set_module_tensor_to_device,
-/// which empties the cache each time.
+/// The buffers of rotary embeddings, the layers' before the decoder's. The hook of a quantized model's root moves
+/// tensor by tensor with set_module_tensor_to_device, which empties the cache each time.
 void move_buffers(const Run& run, Network& network, bool by_hook) {
     const auto moved = [&] {
         if (by_hook) run.session.recorder.empty_cache();
     };
     moved();  // the parameters, which are in place
-    if (family_of(run.spec.model_type).old_rotary == OldRotary::late_frequencies) return;
+    const RotaryModules rotary = family_of(run.spec.model_type).rotary_modules(run.stack);
     const std::int64_t width = run.spec.head_dim;
-    for (std::size_t i = 0; i < network.layers.size(); ++i) {
-        network.buffers.push_back(empty(run.session, {width / 2}, DType::float32, Op::to_copy));
+    const auto move_frequencies = [&](std::vector<Tensor>& place) {
+        place.push_back(empty(run.session, {run.spec.rotary_dim() / 2}, DType::float32, Op::to_copy));
         moved();
-        for (int table = 0; table < 2; ++table) {
+    };
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+        if (rotary.layers && !rotary.late) move_frequencies(network.layer_buffers);
+        for (int table = 0; rotary.caches && table < 2; ++table) {
             network.rotary_caches.push_back(
                 empty(run.session, {run.spec.max_position_embeddings, width}, run.plan.load.dtype, Op::to_copy));
             moved();
         }
     }
+    if (rotary.decoder) move_frequencies(network.buffers);
 }
 
 /// dispatch_model: check_device_map lists the state dict; then the root's hook moves what is still in host memory.
 void dispatch(const Run& run, Network& network) {
-    const bool hooks = run.plan.load.quantization.has_value();
+    const bool hooks = run.plan.load.quantization && run.stack.dispatch_hooks_quantized_models();
     std::vector<const Linear*> all;
     for (const Linear* l : linears(network)) all.push_back(l);
     state_dict(run.session, all);
@@ -85,10 +89,14 @@ void dispatch(const Run& run, Network& network) {
     if (hooks) attach_hooks(run.session, network);
 }
 
+constexpr std::int64_t kFileBytes = 5'000'000'000;  // of files that are not published ones
+
 /// Files of at most `shard_size` bytes, filled in the order of modules; the tensors of a published file stand in order
-/// of name.
-std::vector<Entry> by_file(std::vector<Entry> entries, const LoadPlan& plan) {
-    if (!plan.shard_size) return entries;
+/// of name, and some releases read every file in that order.
+std::vector<Entry> by_file(std::vector<Entry> entries, const Run& run) {
+    const LoadPlan& plan = run.plan.load;
+    if (!plan.shard_size && !run.stack.loader_sorts_files()) return entries;
+    const std::int64_t most = plan.shard_size ? plan.shard_size->count : kFileBytes;
     const auto sort_file = [&](std::size_t first, std::size_t last) {
         std::sort(entries.begin() + static_cast<std::ptrdiff_t>(first),
                   entries.begin() + static_cast<std::ptrdiff_t>(last),
@@ -98,7 +106,7 @@ std::vector<Entry> by_file(std::vector<Entry> entries, const LoadPlan& plan) {
     std::int64_t filled = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const std::int64_t bytes = (numel_of(entries[i].sizes) * element_size(plan.dtype)).value();
-        if (filled > 0 && filled + bytes > plan.shard_size->count) {
+        if (filled > 0 && filled + bytes > most) {
             sort_file(first, i);
             first = i;
             filled = 0;
@@ -109,12 +117,34 @@ std::vector<Entry> by_file(std::vector<Entry> entries, const LoadPlan& plan) {
     return entries;
 }
 
+/// modeling_utils.py caching_allocator_warmup: all weights, or half of them where they are quantized, as they are in the
+/// checkpoint; a tied head counts.
+void warm_up(const Run& run, const Network& network, const std::vector<Entry>& all) {
+    std::int64_t total = 0;
+    for (const Entry& e : all) total += (numel_of(e.sizes) * element_size(e.dtype)).value();
+    if (network.tied) total += network.head.in * network.head.out * element_size(run.plan.load.dtype);
+    const Device& device = run.session.device;
+    const std::int64_t most =
+        run.stack.warm_up_leaves_room() ? device.usable.count - 1288490188 : device.usable.count / 20 * 19;
+    if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
+    const std::int64_t halves = total / (run.plan.load.quantization ? 4 : 2);
+    const Tensor block = empty(run.session, {halves}, DType::float16, Op::loader);
+}
+
 }  // namespace
 
 Network load_by_module(const Run& run) {
     Network network = make_network(run.spec);
-    for (const Entry& e : by_file(checkpoint_entries(run, network), run.plan.load)) {
-        load_entry(run, network, e);
+    std::vector<Entry> all = checkpoint_entries(run, network);
+    if (run.stack.loader_warms_up()) warm_up(run, network, all);
+    const bool twice = run.plan.load.quantization && run.stack.loader_places_before_quantizing();
+    Tensor param;
+    for (const Entry& e : by_file(std::move(all), run)) {
+        if (twice) param = empty(run.session, e.sizes, e.dtype, Op::to_copy);
+        if (twice && !e.packed)
+            place_entry(run, network, e, param);
+        else
+            load_entry(run, network, e);
         if (!e.packed && !e.of_packed && run.stack.loader_empties_cache()) run.session.recorder.empty_cache();
     }
     if (network.tied) network.head.weight = network.embed.weight;

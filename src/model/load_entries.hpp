@@ -32,6 +32,15 @@ void load_entry(const Run& run, Network& network, const Entry& entry);
 Network load_sorted(const Run& run);
 Network load_by_module(const Run& run);
 
+/// Loaded in host memory, then moved.
+Network load_on_host(const Run& run);
+
+/// How many buffers of frequencies the decoder has.
+int rotary_buffers(const Run& run);
+
+/// Whether the embedding has a scale of its own.
+bool embedding_scales_itself(const Run& run);
+
 /// core_model_loading.py convert_and_load_state_dict_in_model.
 void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries);
 

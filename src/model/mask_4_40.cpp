@@ -1,4 +1,6 @@
-// transformers 4.40.2: _update_causal_mask of Llama and Gemma, modeling_attn_mask_utils.py of the other families.
+// transformers 4.40 to 4.52: additive masks of models/*/modeling_*.py and modeling_attn_mask_utils.py.
+#include <vector>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
@@ -34,25 +36,62 @@ Tensor unmask_unattended(const Tensor& mask) {
 /// [B, S] to [B, 1, 1, S], as a subscript with None.
 Tensor rows_of(const Tensor& padding) { return unsqueeze(unsqueeze(padding, 1), 1); }
 
-/// LlamaModel._update_causal_mask, beyond the question whether there is one.
-Tensor llama_mask(const Run& run, DType dtype, const Batch& batch, const Tensor& positions) {
+/// What a family's _update_causal_mask does its own way.
+struct Style {
+    std::optional<Size> window;
+    bool excludes = false;     ///< one tensor says which keys are left out, instead of triu
+    bool has_function = true;  ///< _prepare_4d_causal_attention_mask_with_cache_position, with variables of its own
+    bool opens_rows = true;    ///< for sdpa: rows without a key see all
+    bool one_more_key = true;  ///< where nothing is padded
+};
+
+Style style_of(const Run& run, const Family& family) {
+    const bool mistral = run.spec.model_type == "mistral";
+    Style style;
+    style.window = family.additive_window(run);
+    style.excludes = mistral || style.window.has_value();
+    style.has_function =
+        mistral ? run.stack.mistral_masks_have_a_function() : run.stack.masks_have_a_function();
+    style.opens_rows = !family.always_masks && run.plan.load.attention != AttentionImplementation::eager;
+    style.one_more_key = !family.always_masks;
+    return style;
+}
+
+/// _prepare_4d_causal_attention_mask_with_cache_position; `locals`: its variables.
+Tensor prepared_mask(const Run& run, DType dtype, const Batch& batch, const Tensor& positions, const Style& style,
+                     std::vector<Tensor>& locals) {
     Session& session = run.session;
     const Size B = batch.input_ids.size(0), S = batch.input_ids.size(1);
     const Tensor& padding = batch.attention_mask;
-    const Size T = padding.defined() ? S : S + 1;
+    const Size T = padding.defined() || !style.one_more_key ? S : S + 1;
     Tensor mask = empty(session, {S, T}, dtype, Op::full);
-    if (S != 1) mask = pointwise_result(mask, dtype, Op::triu);
+    if (S != 1 && !style.excludes) mask = pointwise_result(mask, dtype, Op::triu);
+    const Tensor rows = unsqueeze(positions, 1);
     {
-        Tensor later = arange(session, T);
-        later = compare(Op::gt, later, unsqueeze(positions, 1));
+        Tensor excluded = compare(Op::gt, arange(session, T), rows);
+        if (style.excludes) locals.push_back(excluded);
+    }
+    if (style.window) {
+        const Tensor keys = arange(session, T);
+        const Tensor outside = compare(Op::le, keys, sub(rows, 1));
+        if (style.has_function) locals.push_back(outside);
     }
     mask = expand(unsqueeze(unsqueeze(mask, 0), 0), {B, 1, S, T});
     if (!padding.defined()) return mask;
     mask = clone(mask);
-    Tensor padded = add(mask, rows_of(padding));
-    padded = compare(Op::eq, padded);
-    { const Tensor filled = masked_fill(mask, padded); }
-    if (run.plan.load.attention != AttentionImplementation::eager) mask = unmask_unattended(mask);
+    locals.push_back(add(mask, rows_of(padding)));
+    locals.back() = compare(Op::eq, locals.back());
+    { const Tensor filled = masked_fill(mask, locals.back()); }
+    return mask;
+}
+
+/// XModel._update_causal_mask, beyond the question whether there is one.
+Tensor updated_mask(const Run& run, const Family& family, DType dtype, const Batch& batch, const Tensor& positions) {
+    const Style style = style_of(run, family);
+    std::vector<Tensor> locals;
+    Tensor mask = prepared_mask(run, dtype, batch, positions, style, locals);
+    if (style.has_function) locals.clear();
+    if (style.opens_rows && batch.attention_mask.defined()) mask = unmask_unattended(mask);
     return mask;
 }
 
@@ -120,14 +159,13 @@ Tensor mask_4_40(const Run& run, const Family& family, const Tensor& embedded, c
         if (batch.attention_mask.defined()) look_for_zeros(batch.attention_mask);
         return {};
     }
-    std::optional<Size> window;
-    if (family.converts_masks) window = run.spec.sliding_window;
-    if (!window && run.stack.unused_windows_are_masked()) window = run.spec.unused_window;
-    if (run.plan.load.attention != AttentionImplementation::eager &&
+    const std::optional<Size> window = family.additive_window(run);
+    if (run.plan.load.attention != AttentionImplementation::eager && !family.always_masks &&
         causal_flag_is_enough(run, batch.attention_mask, window, batch.input_ids.size(1)))
         return {};
-    if (family.converts_masks) return converted_mask(run, embedded.dtype(), batch, window);
-    return llama_mask(run, embedded.dtype(), batch, positions);
+    if (family.converts_masks && run.stack.masks_are_converted())
+        return converted_mask(run, embedded.dtype(), batch, window);
+    return updated_mask(run, family, embedded.dtype(), batch, positions);
 }
 
 }  // namespace vramfit::model

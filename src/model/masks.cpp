@@ -1,4 +1,4 @@
-// transformers 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask without a cache.
+// transformers 4.53 to 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask without a cache.
 #include "model/masks.hpp"
 
 #include "engine/ops/copy.hpp"
@@ -13,21 +13,10 @@ using namespace engine;
 
 namespace {
 
-/// What one call of create_*_mask is asked for.
-struct Request {
-    const Run& run;
-    const Tensor& embedded;      ///< [B, S, H]: gives sizes and dtype
-    const Tensor& padding;       ///< [B, S] int64, or undefined
-    const Tensor& position_ids;  ///< [1, S]; undefined with a cache
-    std::optional<Size> window;
+using Request = MaskRequest;
 
-    Session& session() const { return run.session; }
-    Size batch() const { return embedded.size(0); }
-    Size length() const { return embedded.size(1); }
-};
-
-/// find_packed_sequence_indices: reads that positions never jump, so nothing is packed.
-void look_for_packed_sequences(const Request& q) {
+/// find_packed_sequence_indices: newer releases read that positions never jump, so nothing is packed.
+Tensor packed_sequences(const Request& q) {
     const Tensor positions = expand(q.position_ids, {q.batch(), q.length()});
     const Tensor first = pointwise_result(slice(positions, 1, 0, 1), DType::int64, Op::sub);
     Tensor difference;
@@ -42,12 +31,18 @@ void look_for_packed_sequences(const Request& q) {
         packed = empty(q.session(), jumps.sizes(), DType::int64, Op::cumsum);
         const Tensor numbers = to(jumps, DType::int64);
     }
+    if (!q.run.stack.masks_look_for_packed_rows()) return packed;
     const Tensor none = compare(Op::eq, slice(packed, 1, q.length() - 1, q.length()));
     const Tensor all = reduce(none, 3, false, DType::boolean, Op::all);
+    return {};
 }
 
-/// fast_all: the host reads tensor.sum() == tensor.numel().
+/// The host reads mask.all(), or fast_all: tensor.sum() == tensor.numel().
 void read_all(const Tensor& mask) {
+    if (!mask.session().stack.masks_are_read_by_sum()) {
+        const Tensor all = reduce(mask, (1u << mask.dim()) - 1, false, DType::boolean, Op::all);
+        return;
+    }
     const Tensor count = sum_all(mask);
     const Tensor equal = compare(Op::eq, count);
 }
@@ -60,7 +55,7 @@ bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
     const AttentionMask mask = q.run.plan.batch.attention_mask;
     if (mask == AttentionMask::ones) return true;
     // The case of an empty static cache asks the same of the first q_length places.
-    read_all(slice(padding, 1, 0, q.length()));
+    if (q.run.stack.masks_are_read_by_sum()) read_all(slice(padding, 1, 0, q.length()));
     return false;
 }
 
@@ -73,7 +68,8 @@ Indices make_indices(const Request& q) {
     const auto range = [&](Size n) { return arange(q.session(), n); };
     const Tensor batch = range(q.batch());
     const Tensor head = range(1);
-    const Tensor query = add(range(q.length()), 0);
+    const bool offset = q.run.stack.positions_are_offset();
+    const Tensor query = offset ? add(range(q.length()), 0) : select(q.cache_position, 0);
     const Tensor key = add(range(q.length()), 0);
     const auto four = [](const Tensor& t, int at) {
         Dims sizes{1, 1, 1, 1};
@@ -135,13 +131,16 @@ void read_none_padded(const Tensor& padding) { const Tensor all = reduce(padding
 
 /// create_causal_mask or create_sliding_window_causal_mask.
 Tensor create_mask(const Request& q) {
-    Tensor padding;
+    Tensor padding, packed;
     if (q.padding.defined())
         padding = to(q.padding, DType::boolean);
     else if (q.position_ids.defined())
-        look_for_packed_sequences(q);
+        packed = packed_sequences(q);
+    const auto boolean = [&] {
+        return q.run.stack.masks_are_mapped() ? mapped_mask(q, padding, packed) : boolean_mask(q, padding.defined());
+    };
     if (q.run.plan.load.attention == AttentionImplementation::eager) {
-        Tensor mask = boolean_mask(q, padding.defined());
+        Tensor mask = boolean();
         mask = float_mask(q, mask);
         return mask;
     }
@@ -149,21 +148,22 @@ Tensor create_mask(const Request& q) {
         if (padding.defined()) read_none_padded(padding);
         return {};
     }
-    if (causal_flag_is_enough(q, padding)) return {};
-    return boolean_mask(q, padding.defined());
+    if (!packed.defined() && causal_flag_is_enough(q, padding)) return {};
+    return boolean();
 }
 
 }  // namespace
 
-Masks make_masks(const Run& run, const Network&, const Tensor& embedded, const Batch& batch,
-                 const Tensor& position_ids) {
+Masks make_masks(const Run& run, const Tensor& embedded, const Batch& batch, const LayerInputs& inputs) {
     const GradMode no_grad(run.session, false);
+    const Family& family = family_of(run.spec.model_type);
     const bool slides = run.spec.sliding_window.has_value();
-    const bool one_mask = family_of(run.spec.model_type).one_mask;
-    const Tensor positions = family_of(run.spec.model_type).masks_without_positions ? Tensor() : position_ids;
+    MaskRequest request{run, embedded, batch.attention_mask, {}, inputs.position_ids, {}};
+    if (!inputs.cache && !family.masks_without_positions) request.position_ids = inputs.position_ids;
     Masks masks;
-    if (!slides || !one_mask) masks.full = create_mask({run, embedded, batch.attention_mask, positions, std::nullopt});
-    if (slides) masks.sliding = create_mask({run, embedded, batch.attention_mask, positions, run.spec.sliding_window});
+    if (!slides || !family.one_mask) masks.full = create_mask(request);
+    request.window = run.spec.sliding_window;
+    if (slides) masks.sliding = create_mask(request);
     return masks;
 }
 

@@ -157,7 +157,8 @@ struct Network {
     Norm norm;
     Linear head;
     bool tied = false;                          ///< head.weight is embed.weight
-    mutable std::vector<Tensor> buffers;        ///< inv_freq and the like; in older releases one for each layer
+    mutable std::vector<Tensor> buffers;        ///< inv_freq and the like
+    mutable std::vector<Tensor> layer_buffers;  ///< inv_freq of each layer in older releases
     mutable Tensor rotary_length;               ///< max_seq_len_cached, once it is a tensor
     mutable Size rotary_positions = 0;          ///< its value
     mutable std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases

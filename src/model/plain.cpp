@@ -56,6 +56,7 @@ void micro_step(const Run& run, const Network& network, Locals& locals, const Pl
     if (last) session.recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
     if (loop.grad) {
         session.recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
+        refuse_without_gradient(locals.loss);
         backward(locals.loss);
     }
     session.recorder.fresh = Category::temporaries;

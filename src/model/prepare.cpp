@@ -91,7 +91,8 @@ void cast_adapted(const Run& run, Network& network) {
     const DType dtype = *run.plan.load.cast_after_adapter;
     for (const NamedParameter& p : named_parameters(network)) cast_in_place(*p.tensor, dtype);
     // Module.to casts floating-point buffers as well.
-    for (const Tensor& buffer : network.buffers) cast_in_place(buffer, dtype);
+    for (const auto* buffers : {&network.layer_buffers, &network.buffers})
+        for (const Tensor& buffer : *buffers) cast_in_place(buffer, dtype);
 }
 
 }  // namespace vramfit::model

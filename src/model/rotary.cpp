@@ -121,6 +121,9 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
     { const Tensor shrunk = compare(Op::lt, length); }
     if (positions >= spec.max_position_embeddings || before <= spec.max_position_embeddings) return;
     if (network.rotary_length.defined()) const Tensor was_grown = compare(Op::gt, network.rotary_length);
+    // Up to 4.57 the original ones are no buffer and stay in host memory.
+    if (network.buffers.size() < 2)
+        network.buffers.push_back(to_device(host_tensor(session, {spec.rotary_dim() / 2}, DType::float32)));
     network.buffers[0] = network.buffers[1];
     network.rotary_length.reset();
     network.rotary_positions = 0;
@@ -137,8 +140,9 @@ Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position
     const Tensor twice[2] = {freqs, freqs};
     const Tensor emb = half_tables ? freqs : cat(twice, -1);
     Tensor cosine = cos(emb);
-    cosine = mul(cosine, 1.0);
+    if (session.stack.rotary_scales_at_once()) cosine = mul(cosine, 1.0);
     Tensor sine = sin(emb);
+    if (!session.stack.rotary_scales_at_once()) cosine = mul(cosine, 1.0);
     sine = mul(sine, 1.0);
     const Tensor cosine_cast = to(cosine, dtype);
     const Tensor sine_cast = to(sine, dtype);

@@ -28,7 +28,7 @@ void grow_tables(const Network& network, std::size_t layer, const Tensor& value)
     const Size length = value.size(2);
     Tensor t = arange(value.session(), length);
     t = to(t, DType::float32);
-    const Tensor freqs = mul(unsqueeze(t, 1), network.buffers[layer]);
+    const Tensor freqs = mul(unsqueeze(t, 1), network.layer_buffers[layer]);
     const Tensor twice[2] = {freqs, freqs};
     const Tensor emb = cat(twice, -1);
     const auto table = [&](const Tensor& values) { return to(values, value.dtype()); };
@@ -52,11 +52,12 @@ Rotary rotary_4_40(const Family& family, const DecoderLayer& layer, const Tensor
                    Size further) {
     Session& session = value.session();
     const Network& network = *inputs.network;
-    if (family.old_rotary == OldRotary::tables) return slices_of_tables(layer, value, network, further);
+    if (family.rotary_modules(session.stack).by_position) return slices_of_tables(layer, value, network, further);
     const GradMode no_grad(session, false);
     const auto i = static_cast<std::size_t>(layer.index);
-    if (network.buffers.size() <= i) network.buffers.push_back(gemma_frequencies(session, value.size(3) / 2));
-    const Tensor& inv_freq = network.buffers[i];
+    if (network.layer_buffers.size() <= i)
+        network.layer_buffers.push_back(gemma_frequencies(session, value.size(3) / 2));
+    const Tensor& inv_freq = network.layer_buffers[i];
     Tensor ids = inputs.position_ids;
     if (network.spec->rope_type == "linear") {  // LlamaLinearScalingRotaryEmbedding
         ids = to(ids, DType::float32);

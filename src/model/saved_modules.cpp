@@ -51,6 +51,21 @@ class Saver {
                     "name embeddings, linear layers or norms");
     }
 
+    /// ModulesToSaveWrapper.update.
+    void copy_again(const std::string& name) {
+        const auto again = [](Tensor& t) {
+            if (t.defined()) t = deep_copy(t);
+        };
+        for (Embedding* e : {&network_.embed, &network_.positions})
+            if (e->name == name) again(e->weight);
+        for (Linear* l : linears_)
+            if (l->name == name)
+                for (Tensor* t : {&l->weight, &l->bias}) again(*t);
+        for (Norm* n : norms_)
+            if (n->name == name)
+                for (Tensor* t : {&n->weight, &n->bias}) again(*t);
+    }
+
   private:
     static void save_embedding(Embedding& e) {
         e.original.emplace();
@@ -76,10 +91,15 @@ void save_modules(const Run& run, Network& network) {
     const std::vector<std::string>& names = run.plan.peft->modules_to_save;
     if (names.empty()) return;
     Saver saver(network);
+    std::vector<std::string> saved;
     for (const NamedModule& module : modules_of(run.spec)) {
         const auto ends = [&](const std::string& name) { return module.name.ends_with(name); };
-        if (std::any_of(names.begin(), names.end(), ends)) saver.save(module.name);
+        if (!std::any_of(names.begin(), names.end(), ends)) continue;
+        saver.save(module.name);
+        saved.push_back(module.name);
     }
+    if (!run.stack.saved_modules_are_copied_twice()) return;
+    for (const std::string& name : saved) saver.copy_again(name);
 }
 
 }  // namespace vramfit::model

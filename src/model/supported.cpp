@@ -54,9 +54,10 @@ void refuse_unsupported(const Run& run) {
                                         text_of(run.stack.transformers)),
                             fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
     refuse_in_liger(run, problems);
-    if (plan.peft && plan.peft->use_dora && !run.stack.dora_reuses_the_result())
-        problems.push_back({"peft.use_dora", "DoRA of this version of peft is not supported",
-                            "choose a stack with peft 0.14 or later"});
+    if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
+        !run.stack.phi3_knows_sdpa())
+        problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",
+                            "eager, or a stack with transformers 4.45 or later"});
     if (plan.peft && plan.peft->lora_bias && !run.stack.adapters_may_have_biases())
         problems.push_back({"peft.lora_bias", "this version of peft has no biases of adapters",
                             "choose a stack with peft 0.14 or later"});

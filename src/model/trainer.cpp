@@ -19,15 +19,21 @@ using namespace engine;
 
 namespace {
 
-/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first.
+/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in older
+/// releases of all labels.
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
-    const std::int64_t first = family_of(run.spec.model_type).counts_all_labels ? 0 : 1;
+    const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
     Tensor total;
+    std::vector<Tensor> counts;  // up to 4.57 a list is summed
     for (const Batch& batch : batches) {
-        const Tensor labels = slice(batch.labels, -1, first, batch.labels.size(-1));
+        const Tensor labels = shifted ? slice(batch.labels, -1, 1, batch.labels.size(-1)) : batch.labels;
         const Tensor count = sum_all(compare(Op::ne, labels));
-        total = total.defined() ? add(total, count) : add(count, 0);
+        counts.push_back(count);
+        if (run.stack.trainer_counts_in_a_list() && counts.size() < batches.size()) continue;
+        for (const Tensor& each : counts) total = total.defined() ? add(total, each) : add(each, 0);
+        counts.clear();
     }
+    if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);
     return total;
 }
 
@@ -36,7 +42,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     if (trainer.run.plan.loop.kind == LoopKind::sft) return sft_loss(trainer.run, trainer.network, batch, items, place);
     const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
     Tensor loss = outputs.loss;
-    mul_(loss, 1);
+    if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
     return loss;
 }
 
@@ -46,9 +52,21 @@ Tensor training_step(Trainer& trainer, const Batch& batch, const Tensor& items, 
     return detach(loss);
 }
 
-/// _run_epoch: what it holds from one update to the next are its local variables, dropped when it returns.
+/// tr_loss + tr_loss_step, in place since there is _run_epoch.
+void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
+    look_at_loss(loss);
+    if (trainer.run.stack.trainer_has_epoch_function())
+        add_(total, loss);
+    else
+        total = add(total, loss);
+}
+
+/// _run_epoch: what it holds from one update to the next are its local variables, dropped when it returns. Before it
+/// came, they are those of _inner_training_loop and live while training ends.
 void run_epoch(Trainer& trainer) {
     Session& session = trainer.session();
+    const bool is_function = trainer.run.stack.trainer_has_epoch_function();
+    Tensor total_loss = is_function ? trainer.total_loss : std::move(trainer.total_loss);
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
@@ -65,15 +83,16 @@ void run_epoch(Trainer& trainer) {
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             const Place place{step, micros > 1 ? micro : -1};
             step_loss = training_step(trainer, batches[static_cast<std::size_t>(micro)], items, place);
-            log_loss(trainer.total_loss, step_loss);
+            add_loss(trainer, total_loss, step_loss);
         }
-        grad_norm.reset();
+        if (is_function) grad_norm.reset();
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
         session.recorder.begin({PhaseKind::clip, step});
         grad_norm = clip_gradients(trainer);
         optimizer_step(trainer, step);
     }
     session.recorder.begin({PhaseKind::train_end});
+    if (!is_function) session.recorder.mark("allocated_end");
 }
 
 /// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
@@ -103,7 +122,7 @@ void run_trainer(const Run& run, Network& network) {
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     if (run.stack.trainer_counts_items()) {
         run_epoch(trainer);
-        session.recorder.mark("allocated_end");
+        if (run.stack.trainer_has_epoch_function()) session.recorder.mark("allocated_end");
     } else {
         training_loop_4_40(trainer);
     }

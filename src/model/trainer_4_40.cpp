@@ -39,7 +39,8 @@ void training_loop_4_40(Trainer& trainer) {
             session.recorder.begin({PhaseKind::inputs, step, place.micro});
             inputs = fetch_batch(trainer.run);
             step_loss = training_step(trainer, inputs, place);
-            log_loss(total_loss, step_loss);
+            look_at_loss(step_loss);
+            add_(total_loss, step_loss);
         }
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
         if (trainer.args().max_grad_norm > 0.0) {

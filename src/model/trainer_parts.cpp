@@ -17,6 +17,7 @@ void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& pl
     if (last) recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
     recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
     const Tensor loss = div(whole, 1);
+    refuse_without_gradient(loss);
     if (trainer.args().fp16)
         backward(trainer.scaler.scale(loss));
     else
@@ -24,13 +25,12 @@ void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& pl
     recorder.fresh = Category::temporaries;
 }
 
-void log_loss(const Tensor& total, const Tensor& loss) {
+void look_at_loss(const Tensor& loss) {
     { const Tensor is_nan = compare(Op::ne, loss); }
     {
         const Tensor magnitude = pointwise_result(loss, loss.dtype(), Op::abs);
         const Tensor is_inf = compare(Op::eq, magnitude);
     }
-    add_(total, loss);
 }
 
 Tensor clip_gradients(Trainer& trainer) {

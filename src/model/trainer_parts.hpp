@@ -22,8 +22,8 @@ struct Trainer {
 /// accelerator.backward(loss): opens the window of the backward pass.
 void accelerator_backward(Trainer& trainer, const Tensor& loss, const Place& place);
 
-/// logging_nan_inf_filter of a finite loss; then it is added to the sum.
-void log_loss(const Tensor& total, const Tensor& loss);
+/// logging_nan_inf_filter of a finite loss.
+void look_at_loss(const Tensor& loss);
 
 /// accelerator.clip_grad_norm_ over all parameters.
 Tensor clip_gradients(Trainer& trainer);

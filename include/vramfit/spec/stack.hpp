@@ -43,6 +43,8 @@ struct Stack {
     bool flash_attention_runs_beyond_hopper() const;         ///< capabilities 10.x and 12.x
     bool flash_attention_trains_largest_heads() const;       ///< more than 224 channels on capabilities 8.6 and 8.9
     bool flash_attention_rounds_large_heads() const;         ///< above 128 channels to multiples of 64, not 32
+    bool efficient_attention_accumulates_all_keys() const;   ///< float32 gradients of all keys for each split
+    bool attention_inverts_boolean_masks() const;            ///< before it looks where they are true
     bool attention_fills_boolean_masks() const;              ///< additive masks by zeros and masked_fill_, not where
     bool has_cudnn_attention() const;                        ///< with masks and a backward pass
     bool prefers_cudnn_attention() const;                    ///< on capabilities 9.0, 10.0 and 10.3
@@ -56,20 +58,57 @@ struct Stack {
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
-    bool loader_sorts_tensors() const;                ///< and warms up the allocator; before, modules' order
+    bool loader_converts_tensors() const;             ///< in order of their names; before, file by file
+    bool loader_sorts_files() const;                  ///< the tensors of a file in order of their names
+    bool loader_places_before_quantizing() const;     ///< a copy is quantized, and the next tensor replaces the first
+    bool loader_warms_up() const;                     ///< the allocator, with a block for all weights
+    bool warm_up_leaves_room() const;                 ///< 1.2 GiB of what is free; before, 5 percent
+    bool loader_runs_ahead_of_quantizer() const;      ///< threads load what is to be quantized
     bool resizing_keeps_embedding_module() const;     ///< and frees its old rows before the head gets new ones
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
-    bool layers_make_rotary_tables() const;           ///< decoders as they were before the one rotary module
+    bool attention_in_classes() const;                ///< a class for each kernel, which makes its rotary tables
+    bool llama_shares_rotary_tables() const;          ///< one rotary module of the decoder for all layers
+    bool qwen2_shares_rotary_tables() const;
+    bool llama_caches_rotary_tables() const;          ///< buffers of all positions, which nothing uses
+    bool mistral_caches_rotary_tables() const;        ///< and takes the rows of the positions
+    bool gemma_makes_frequencies_late() const;        ///< in the first forward pass
+    bool masks_are_converted() const;                 ///< mistral, qwen2: modeling_attn_mask_utils.py
+    bool masks_have_a_function() const;               ///< whose variables go before rows without tokens are opened
+    bool mistral_masks_have_a_function() const;       ///< ... later
+    bool masks_of_phi3_slide() const;                 ///< additive ones
+    bool masks_of_qwen2_slide() const;
+    bool masks_are_boolean() const;                   ///< masking_utils.py; before, additive
+    bool masks_are_mapped() const;                    ///< by torch.vmap
+    bool masks_index_by_tensors() const;              ///< ... also over rows
+    bool masks_look_for_packed_rows() const;          ///< and drop what they found where nothing is packed
+    bool masks_are_read_by_sum() const;               ///< the host's question whether all are ones
+    bool sdpa_groups_heads() const;                   ///< enable_gqa instead of repeated keys and values
+    bool sdpa_groups_only_narrow_heads() const;       ///< up to 256 channels
+    bool sdpa_makes_contiguous() const;               ///< queries, keys and values
+    bool positions_are_offset() const;                ///< arange + 0 for the tokens seen; before, cache_position
+    bool gemma_embeddings_scale_themselves() const;   ///< by a buffer; before, the model by a number of the host
     bool layers_take_positional_arguments() const;    ///< masks and positions are arguments of a checkpointed layer
     bool unused_windows_are_masked() const;           ///< qwen2: whatever use_sliding_window says
     bool cache_is_returned_as_tuples() const;         ///< keys and values of a forward pass
-    bool loss_shifts_logits() const;                  ///< float32 logits are shifted and returned; else labels are
+    bool training_fills_caches() const;               ///< whatever use_cache says, some releases did not
+    bool training_fills_gemma2_caches() const;
+    bool phi3_knows_sdpa() const;
+    bool cache_starts_from_empty() const;             ///< keys and values are joined with tensors of no places
+    bool head_takes_a_slice() const;                  ///< of the hidden states: logits_to_keep
+    bool rotary_scales_at_once() const;               ///< cos and sin, each when it is made
+    bool logits_are_float32() const;                  ///< the model returns them so
+    bool loss_shifts_logits() const;                  ///< else labels are
     bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
     bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
     bool trainer_decides_about_cache() const;         ///< TrainingArguments.use_cache goes into the config
     bool trainer_keeps_embeddings_in_32bit() const;   ///< states of 8-bit optimizers
     bool trainer_counts_items() const;                ///< num_items_in_batch; all batches of an update fetched first
+    bool trainer_counts_in_a_list() const;            ///< and then sums
+    bool trainer_counts_on_host() const;              ///< num_items_in_batch.item()
+    bool trainer_counts_shifted_labels() const;       ///< all but the first of each row
+    bool trainer_averages_over_devices() const;       ///< the loss times their number
+    bool trainer_has_epoch_function() const;          ///< whose variables go before training ends
     bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
     bool knows_ademamix() const;                      ///< transformers' names of optimizers
     bool knows_mixtures() const;                      ///< as this program does: merged experts, grouped products
@@ -82,6 +121,12 @@ struct Stack {
     bool adapters_take_compute_dtype() const;  ///< of a 4-bit layer, before they are cast up; else they stay float32
     bool adapters_may_have_biases() const;     ///< LoraConfig.lora_bias
     bool dora_reuses_the_result() const;       ///< of the layer inside, where nothing is dropped out
+    bool dora_multiplies_an_identity() const;  ///< to get the adapter's weight; before, its matrices
+    bool dora_identity_has_adapter_dtype() const;
+    bool dora_copies_quantized_layers() const;  ///< when the magnitude is made
+    bool dora_starts_in_float32() const;        ///< where the adapter is float16
+    bool dora_is_a_variant() const;             ///< which quantized layers leave the whole sum to
+    bool saved_modules_are_copied_twice() const;
     bool prepare_empties_cache() const;        ///< prepare_model_for_kbit_training
 
     // bitsandbytes
@@ -92,6 +137,9 @@ struct Stack {
     bool absmax_is_centred_in_place() const;    ///< quantize_4bit with double quantization
     bool nested_code_is_shared() const;         ///< quantize_blockwise: no copy of the code table
     std::int64_t optimizer_block_size() const;  ///< elements of an 8-bit state for one absmax
+
+    // accelerate
+    bool dispatch_hooks_quantized_models() const;  ///< of bitsandbytes, also on a single device
 
     // trl
     bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself

@@ -72,6 +72,8 @@ Tensor additive_mask(const Tensor& mask, DType dtype) {
         return filled;
     }
     const Tensor outside = empty(session, {}, dtype, Op::scalar_tensor);
+    Tensor inverse;
+    if (session.stack.attention_inverts_boolean_masks()) inverse = compare(Op::logical_not, mask);
     const Tensor inside = empty(session, {}, dtype, Op::scalar_tensor);
     return where(mask, inside, outside);
 }

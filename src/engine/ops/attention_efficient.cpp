@@ -33,8 +33,9 @@ void efficient_backward(Node& node, Grads& in, Grads& out) {
     const Tensor dk = empty(session, k.sizes(), k.dtype(), Op::efficient_backward);
     const Tensor dv = empty(session, v.sizes(), v.dtype(), Op::efficient_backward);
     const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3)};
-    const EfficientBackwardKernel kernel = efficient_backward_kernel(
+    EfficientBackwardKernel kernel = efficient_backward_kernel(
         session.device.capability, q.dtype(), static_cast<std::int64_t>(shape.head), node.ints[0] != 0);
+    kernel.keeps_all_keys = session.stack.efficient_attention_accumulates_all_keys();
     const Tensor delta =
         session.decide("kernel computes delta", kernel.computes_delta)
             ? empty(session, {shape.batch, shape.heads, shape.queries}, DType::float32, Op::efficient_backward)

@@ -97,7 +97,10 @@ Size efficient_backward_workspace(const EfficientBackwardKernel& kernel, const E
     if (kernel.accumulates_kv) splits = std::min(splits, 200 / (s.batch * s.heads));
     if (!kernel.splits_keys || splits < 1) splits = 1;
     Size floats = 0;
-    if (kernel.accumulates_kv) floats += 2 * splits * kernel.block_j * round_up(s.head, kernel.block_i);
+    if (kernel.accumulates_kv) {
+        const Size keys = kernel.keeps_all_keys ? round_up(s.keys, kernel.block_j) : Size(kernel.block_j);
+        floats += 2 * splits * keys * round_up(s.head, kernel.block_i);
+    }
     if (kernel.accumulates_q) {
         // GradQTempStorage: a tile of floats behind a lock, a counter and padding of 16 bytes in all.
         const std::int64_t tile = kernel.block_i * kernel.block_j + 4;

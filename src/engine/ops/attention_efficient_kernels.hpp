@@ -18,6 +18,7 @@ struct EfficientBackwardKernel {
     bool accumulates_q = false;   ///< kNeedsAccumGradQ
     bool accumulates_kv = false;  ///< kNeedsAccumGradK and kNeedsAccumGradV
     bool splits_keys = false;     ///< kEnableSplitKeys
+    bool keeps_all_keys = false;  ///< older releases: each split accumulates gradients of all keys, not of one tile
 };
 
 /// The first instantiation of kernels/cutlassB.h that takes the head size and fits into the card's shared memory.

@@ -72,7 +72,8 @@ Size select_scratch(const Session& session, Size n) {
     if (c == Capability{8, 0}) tile = 4608;
     if (c.major == 9) tile = 8448;
     if (c.major >= 10) tile = 7040;
-    return aliased({(ceil_div(n, tile) + 32) * 16});
+    const std::int64_t descriptor = session.stack.cub_is_3() ? 16 : 8;
+    return aliased({(ceil_div(n, tile) + 32) * descriptor});
 }
 
 // dispatch_reduce.cuh: a single tile of 256 threads x 16 items needs none, and none is a byte; else a partial sum for

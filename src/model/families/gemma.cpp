@@ -6,13 +6,22 @@ namespace vramfit::families {
 
 using namespace model;
 
+namespace {
+
+RotaryModules gemma_rotary(const Stack& stack) {
+    if (!stack.attention_in_classes()) return {};
+    return {.decoder = false, .layers = true, .late = stack.gemma_makes_frequencies_late()};
+}
+
+}  // namespace
+
 extern const Family gemma_entry;
 const Family gemma_entry = {
     .model_type = "gemma",
     .norm = gemma_norm,
     .layer = pre_norm_layer,
     .scales_embedding = true,
-    .old_rotary = OldRotary::late_frequencies,
+    .rotary_modules = gemma_rotary,
 };
 
 }  // namespace vramfit::families

@@ -6,12 +6,22 @@ namespace vramfit::families {
 
 using namespace model;
 
+namespace {
+
+RotaryModules gemma2_rotary(const Stack& stack) {
+    return {.decoder = !stack.attention_in_classes(), .layers = stack.attention_in_classes()};
+}
+
+}  // namespace
+
 extern const Family gemma2_entry;
 const Family gemma2_entry = {
     .model_type = "gemma2",
     .norm = gemma_norm,
     .layer = four_norm_layer,
     .scales_embedding = true,
+    .rotary_modules = gemma2_rotary,
+    .always_masks = true,
     .shape_logits = cap_logits,
 };
 

@@ -34,6 +34,7 @@ const Family gemma3_text_entry = {
     .project = normed_heads,
     .rotary_by_type = true,
     .scales_embedding = true,
+    .embedding_scales_itself = true,
     .shape_logits = cap_logits,
 };
 

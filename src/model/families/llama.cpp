@@ -6,11 +6,21 @@ namespace vramfit::families {
 
 using namespace model;
 
+namespace {
+
+RotaryModules llama_rotary(const Stack& stack) {
+    if (!stack.attention_in_classes()) return {};
+    return {.decoder = stack.llama_shares_rotary_tables(), .layers = true, .caches = stack.llama_caches_rotary_tables()};
+}
+
+}  // namespace
+
 extern const Family llama_entry;
 const Family llama_entry = {
     .model_type = "llama",
     .norm = llama_norm,
     .layer = pre_norm_layer,
+    .rotary_modules = llama_rotary,
 };
 
 }  // namespace vramfit::families

@@ -6,14 +6,27 @@ namespace vramfit::families {
 
 using namespace model;
 
+namespace {
+
+RotaryModules mistral_rotary(const Stack& stack) {
+    if (!stack.attention_in_classes()) return {};
+    const bool caches = stack.mistral_caches_rotary_tables();
+    return {.decoder = false, .layers = true, .caches = caches, .by_position = caches};
+}
+
+std::optional<Size> mistral_window(const Run& run) { return run.spec.sliding_window; }
+
+}  // namespace
+
 extern const Family mistral_entry;
 const Family mistral_entry = {
     .model_type = "mistral",
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,
-    .old_rotary = OldRotary::tables,
+    .rotary_modules = mistral_rotary,
     .converts_masks = true,
+    .additive_window = mistral_window,
 };
 
 }  // namespace vramfit::families

@@ -32,12 +32,22 @@ Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& laye
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
-    hidden = std::move(attended);
-    hidden = add(residual, dropout(hidden, run.spec.residual_dropout));
+    hidden.reset();
+    hidden = add(residual, dropout(attended, run.spec.residual_dropout));
+    // Up to 4.47 the result has a name of its own, attn_outputs.
+    if (!run.stack.attention_in_classes()) attended.reset();
     residual = hidden;
     hidden = family.norm(layer.post_attention_norm, hidden);
     hidden = family.mlp(run, layer, hidden);
     return add(residual, dropout(hidden, run.spec.residual_dropout));
+}
+
+RotaryModules phi3_rotary(const Stack& stack) {
+    return {.decoder = !stack.attention_in_classes(), .layers = stack.attention_in_classes()};
+}
+
+std::optional<Size> phi3_window(const Run& run) {
+    return run.stack.masks_of_phi3_slide() ? run.spec.sliding_window : std::nullopt;
 }
 
 }  // namespace
@@ -51,6 +61,9 @@ const Family phi3_entry = {
     .rotate = apply_rotary_one_by_one,
     .mlp = fused_gated_mlp,
     .one_mask = true,
+    .rotary_modules = phi3_rotary,
+    .adds_mask_in_place = true,
+    .additive_window = phi3_window,
 };
 
 }  // namespace vramfit::families

@@ -6,13 +6,29 @@ namespace vramfit::families {
 
 using namespace model;
 
+namespace {
+
+RotaryModules qwen2_rotary(const Stack& stack) {
+    if (!stack.attention_in_classes()) return {};
+    const bool caches = !stack.qwen2_shares_rotary_tables();
+    return {.decoder = !caches, .layers = true, .caches = caches, .by_position = caches};
+}
+
+std::optional<Size> qwen2_window(const Run& run) {
+    if (run.stack.unused_windows_are_masked() && !run.spec.sliding_window) return run.spec.unused_window;
+    return run.stack.masks_are_converted() || run.stack.masks_of_qwen2_slide() ? run.spec.sliding_window : std::nullopt;
+}
+
+}  // namespace
+
 extern const Family qwen2_entry;
 const Family qwen2_entry = {
     .model_type = "qwen2",
     .norm = llama_norm,
     .layer = pre_norm_layer,
-    .old_rotary = OldRotary::tables,
+    .rotary_modules = qwen2_rotary,
     .converts_masks = true,
+    .additive_window = qwen2_window,
 };
 
 }  // namespace vramfit::families

@@ -64,7 +64,7 @@ const ConfigFamily phi3_entry = {
     .defaults = phi3_defaults,
     .read = read_phi3,
     .layer = phi3_layer,
-    .exact_since = {5, 0, 0},
+    .exact_since = {4, 44, 0},
 };
 
 }  // namespace vramfit::configs

@@ -13,8 +13,24 @@ bool Stack::adapters_take_compute_dtype() const { return peft >= Version{0, 19, 
 // tuners/lora/config.py LoraConfig, pull request 2237.
 bool Stack::adapters_may_have_biases() const { return peft >= Version{0, 14, 0}; }
 
-// tuners/lora/dora.py DoraLinearLayer.forward(base_result), pull request 2122; before, DoRA is another computation.
+// tuners/lora/dora.py DoraLinearLayer.forward(base_result), pull request 2122.
 bool Stack::dora_reuses_the_result() const { return peft >= Version{0, 14, 0}; }
+
+// tuners/lora/dora.py DoraLinearLayer, in 0.12: x_eye in forward, deepcopy(base_layer) in update_layer. Before,
+// tuners/lora/layer.py LoraLayer.dora_init and _apply_dora; 0.11 has dtype_is_fp16, 0.10 has not.
+bool Stack::dora_multiplies_an_identity() const { return peft >= Version{0, 12, 0}; }
+bool Stack::dora_copies_quantized_layers() const { return peft >= Version{0, 12, 0}; }
+bool Stack::dora_starts_in_float32() const { return peft >= Version{0, 11, 0}; }
+
+// tuners/lora/dora.py get_lora_weight, in 0.19: dtype=lora_A.weight.dtype; before, x.dtype.
+bool Stack::dora_identity_has_adapter_dtype() const { return peft >= Version{0, 19, 0}; }
+
+// tuners/lora/variants.py came with 0.16.
+bool Stack::dora_is_a_variant() const { return peft >= Version{0, 16, 0}; }
+
+// utils/other.py ModulesToSaveWrapper.update: `if adapter_name not in self.modules_to_save` from 0.15 on; before,
+// _set_trainable copies what BaseTuner.inject_adapter has copied.
+bool Stack::saved_modules_are_copied_twice() const { return peft < Version{0, 15, 0}; }
 
 // utils/other.py prepare_model_for_kbit_training, pull request 3293.
 bool Stack::prepare_empties_cache() const { return peft >= Version{0, 20, 0}; }

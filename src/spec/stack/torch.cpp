@@ -51,6 +51,16 @@ bool Stack::flash_attention_trains_largest_heads() const { return torch >= Versi
 // flash_attn/flash_api.cpp head_size_rounded (traced: 2.2.2 and 2.11).
 bool Stack::flash_attention_rounds_large_heads() const { return torch >= Version{2, 6, 0}; }
 
+// mem_eff_attention/kernel_backward.h workspace_elements_gk: num_splits_key * align_up(num_keys, kBlockSizeJ) * ...,
+// later num_splits_key * kBlockSizeJ * ... (traced: 2.2.2, 2.3.1 and 2.11).
+bool Stack::efficient_attention_accumulates_all_keys() const { return torch < Version{2, 4, 0}; }
+
+// ATen/native/transformers/attention.cpp convert_boolean_attn_mask: where(attn_mask.logical_not(), -inf, 0) in 2.5
+// (traced: 2.5.1 and 2.7.1).
+bool Stack::attention_inverts_boolean_masks() const {
+    return torch >= Version{2, 5, 0} && torch < Version{2, 6, 0};
+}
+
 // ATen/native/transformers/attention.cpp convert_boolean_attn_mask (traced: 2.2.2 and 2.11).
 bool Stack::attention_fills_boolean_masks() const { return torch < Version{2, 5, 0}; }
 
@@ -70,9 +80,9 @@ bool Stack::layer_norm_sums_in_blocks() const { return torch >= Version{2, 8, 0}
 // with 2.11.
 bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }
 
-// torch/csrc/autograd/python_variable_indexing.cpp applySlicing: 2.2 makes a slice of every `:`, 2.11 only where
-// something is cut.
-bool Stack::whole_slices_are_nodes() const { return torch < Version{2, 3, 0}; }
+// torch/csrc/autograd/python_variable_indexing.cpp applySlicing: up to 2.7 a slice of every `:`, later only where
+// something is cut (x[:, :] asked for its grad_fn: 2.2.2, 2.3.1, 2.5.1 and 2.7.1, 2.10.0 and 2.11.0).
+bool Stack::whole_slices_are_nodes() const { return torch < Version{2, 8, 0}; }
 
 // amp/grad_scaler.py GradScaler.step: `None if ... else scaler` in 2.2, `scaler * getattr(optimizer, ...)` in 2.11.
 bool Stack::grad_scale_is_multiplied() const { return torch >= Version{2, 3, 0}; }

@@ -25,7 +25,27 @@ bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 
 bool Stack::knows_mixtures() const { return transformers >= Version{5, 17, 0}; }
 
 // core_model_loading.py came with 5.0; before, modeling_utils.py _load_state_dict_into_meta_model and accelerate.
-bool Stack::loader_sorts_tensors() const { return transformers >= Version{5, 0, 0}; }
+bool Stack::loader_converts_tensors() const { return transformers >= Version{5, 0, 0}; }
+
+// modeling_utils.py load_state_dict: safe_load_file(checkpoint_file) up to 4.49, then `for k in f.keys()`, which
+// safetensors sorts.
+bool Stack::loader_sorts_files() const { return transformers >= Version{4, 50, 0}; }
+
+// modeling_utils.py _load_state_dict_into_meta_model: `param = empty_param.to(tensor_device)` with bitsandbytes, and
+// quantizers/quantizer_bnb_*.py create_quantized_param takes it back: from 4.51 to 4.57.
+bool Stack::loader_places_before_quantizing() const {
+    return transformers >= Version{4, 51, 0} && transformers < Version{5, 0, 0};
+}
+
+// modeling_utils.py caching_allocator_warmup: 4.51.3 takes up to 95 % of the free memory, 4.52.4 leaves 1.2 GiB.
+bool Stack::loader_warms_up() const { return transformers >= Version{4, 50, 0}; }
+bool Stack::warm_up_leaves_room() const { return transformers >= Version{4, 52, 0}; }
+
+// core_model_loading.py convert_and_load_state_dict_in_model: a thread pool in 5.0 to 5.3, none from 5.4 on where
+// has_on_the_fly_quantization (pull request 44576).
+bool Stack::loader_runs_ahead_of_quantizer() const {
+    return transformers >= Version{5, 0, 0} && transformers < Version{5, 4, 0};
+}
 
 // modeling_utils.py _get_resized_embeddings: old_embeddings.weight.data = new_embeddings.weight.data.
 bool Stack::resizing_keeps_embedding_module() const { return transformers >= Version{4, 43, 0}; }
@@ -44,12 +64,68 @@ bool Stack::trainer_decides_about_cache() const { return transformers >= Version
 // of April 2025, after 4.51.
 bool Stack::trainer_keeps_embeddings_in_32bit() const { return transformers >= Version{4, 52, 0}; }
 
-// Up to 4.44 each attention has a rotary embedding (4.45 modeling_llama.py: LlamaModel.rotary_emb).
-bool Stack::layers_make_rotary_tables() const { return transformers < Version{4, 45, 0}; }
+// models/*/modeling_*.py: XAttention, XFlashAttention2 and XSdpaAttention up to 4.47, then ALL_ATTENTION_FUNCTIONS.
+bool Stack::attention_in_classes() const { return transformers < Version{4, 48, 0}; }
+
+// models/llama/modeling_llama.py LlamaModel.__init__: rotary_emb from 4.43 on, models/qwen2/modeling_qwen2.py's from
+// 4.45 on; the layers keep theirs up to 4.47. Up to 4.44 Qwen2's has the buffers cos_cached and sin_cached.
+bool Stack::llama_shares_rotary_tables() const { return transformers >= Version{4, 43, 0}; }
+bool Stack::qwen2_shares_rotary_tables() const { return transformers >= Version{4, 45, 0}; }
+
+// models/llama/modeling_llama.py LlamaRotaryEmbedding: _cos_cached and _sin_cached up to 4.40.
+bool Stack::llama_caches_rotary_tables() const { return transformers < Version{4, 41, 0}; }
+
+// models/mistral/modeling_mistral.py MistralRotaryEmbedding: cos_cached and sin_cached up to 4.41.
+bool Stack::mistral_caches_rotary_tables() const { return transformers < Version{4, 42, 0}; }
+
+// models/gemma/modeling_gemma.py GemmaRotaryEmbedding: `if self.inv_freq is None` in 4.40.
+bool Stack::gemma_makes_frequencies_late() const { return transformers < Version{4, 41, 0}; }
+
+// models/{mistral,qwen2}/modeling_*.py: _prepare_4d_causal_attention_mask up to 4.41, then _update_causal_mask.
+bool Stack::masks_are_converted() const { return transformers < Version{4, 42, 0}; }
+
+// models/*/modeling_*.py: _prepare_4d_causal_attention_mask_with_cache_position came with 4.44, Mistral's between 4.45
+// and 4.47.
+bool Stack::masks_have_a_function() const { return transformers >= Version{4, 44, 0}; }
+bool Stack::mistral_masks_have_a_function() const { return transformers >= Version{4, 46, 0}; }
+
+// models/{phi3,qwen2}/modeling_*.py _update_causal_mask: sliding_window=self.config.sliding_window.
+bool Stack::masks_of_phi3_slide() const { return transformers >= Version{4, 46, 0}; }
+bool Stack::masks_of_qwen2_slide() const {
+    return transformers >= Version{4, 46, 0} && transformers < Version{4, 48, 0};
+}
+
+// models/*/modeling_*.py: _update_causal_mask up to 4.52; masking_utils.py is in use from 4.53 on.
+bool Stack::masks_are_boolean() const { return transformers >= Version{4, 53, 0}; }
+
+// masking_utils.py sdpa_mask: _vmap_for_bhqkv up to 4.57; _non_vmap_expansion_sdpa from 5.0 on.
+bool Stack::masks_are_mapped() const { return transformers < Version{5, 0, 0}; }
+
+// masking_utils.py sdpa_mask: TransformGetItemToIndex, in torch from 2.6 on; else sdpa_mask_older_torch.
+bool Stack::masks_index_by_tensors() const { return torch >= Version{2, 6, 0}; }
+
+// masking_utils.py find_packed_sequence_indices returns None where nothing is packed.
+bool Stack::masks_look_for_packed_rows() const { return transformers >= Version{5, 0, 0}; }
+
+// masking_utils.py _ignore_causal_mask_sdpa: padding_mask.all() up to 5.13, fast_all from 5.14 on.
+bool Stack::masks_are_read_by_sum() const { return transformers >= Version{5, 14, 0}; }
+
+// integrations/sdpa_attention.py use_gqa_in_sdpa, in 4.54 (with torch 2.5 and later).
+bool Stack::sdpa_groups_heads() const { return transformers >= Version{4, 54, 0} && torch >= Version{2, 5, 0}; }
+bool Stack::sdpa_groups_only_narrow_heads() const { return transformers >= Version{5, 13, 0}; }
+
+// integrations/sdpa_attention.py sdpa_attention_forward: query.contiguous() up to 4.55.
+bool Stack::sdpa_makes_contiguous() const { return transformers < Version{4, 56, 0}; }
+
+// models/*/modeling_*.py: cache_position = torch.arange(...) up to 5.3.
+bool Stack::positions_are_offset() const { return transformers >= Version{5, 4, 0}; }
+
+// models/gemma/modeling_gemma.py GemmaTextScaledWordEmbedding, and Gemma 2's, in 5.4.
+bool Stack::gemma_embeddings_scale_themselves() const { return transformers >= Version{5, 4, 0}; }
 
 // models/*/modeling_*.py: _gradient_checkpointing_func(decoder_layer.__call__, hidden_states, causal_mask, ...);
 // modeling_layers.py GradientCheckpointingLayer calls partial(super().__call__, **kwargs) with the hidden states alone.
-bool Stack::layers_take_positional_arguments() const { return transformers < Version{4, 53, 0}; }
+bool Stack::layers_take_positional_arguments() const { return transformers < Version{4, 52, 0}; }
 
 // 4.40.2, modeling_qwen2.py, Qwen2Model.forward: sliding_window=self.config.sliding_window.
 bool Stack::unused_windows_are_masked() const { return transformers < Version{4, 42, 0}; }
@@ -57,13 +133,50 @@ bool Stack::unused_windows_are_masked() const { return transformers < Version{4,
 // cache_utils.py to_legacy_cache: 4.40 models return a tuple of tuples, 5.17 a DynamicCache.
 bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 45, 0}; }
 
-// trainer.py get_batch_samples, pull request 34191 of October 2024, in 4.46.
+// models/*/modeling_*.py of 4.43 and 4.44: `use_cache and ... and not self.training`.
+bool Stack::training_fills_caches() const {
+    return transformers < Version{4, 43, 0} || transformers >= Version{4, 45, 0};
+}
+
+// models/gemma2/modeling_gemma2.py Gemma2Model.forward: `and not self.training` up to 4.57.
+bool Stack::training_fills_gemma2_caches() const { return transformers >= Version{5, 0, 0}; }
+
+// models/phi3/modeling_phi3.py Phi3PreTrainedModel: _supports_sdpa = False up to 4.44.
+bool Stack::phi3_knows_sdpa() const { return transformers >= Version{4, 45, 0}; }
+
+// cache_utils.py DynamicLayer.lazy_initialization came with 4.56; before, DynamicCache.update puts the first ones in.
+bool Stack::cache_starts_from_empty() const { return transformers >= Version{4, 56, 0}; }
+
+// trainer.py get_batch_samples, pull request 34191 of October 2024, in 4.46; `.item()` in 4.47 to 4.49.
 bool Stack::trainer_counts_items() const { return transformers >= Version{4, 46, 0}; }
+bool Stack::trainer_counts_on_host() const {
+    return transformers >= Version{4, 47, 0} && transformers < Version{4, 50, 0};
+}
 
-// trainer.py get_decay_parameter_names: ALL_LAYERNORM_LAYERS in 4.40, names in 5.17.
-bool Stack::trainer_groups_by_name() const { return transformers >= Version{5, 0, 0}; }
+// trainer.py get_batch_samples: sum([...]) in 4.57.6, sum(...) in 5.0.0.
+bool Stack::trainer_counts_in_a_list() const { return transformers < Version{5, 0, 0}; }
 
-// models/*/modeling_*.py XForCausalLM.forward up to 4.45; then loss/loss_utils.py, which shifts labels from 4.49 on.
+// trainer.py _loss_shifts_labels, in 5.10.
+bool Stack::trainer_counts_shifted_labels() const { return transformers >= Version{5, 10, 0}; }
+
+// training_args.py average_tokens_across_devices: True by default from 4.54 on.
+bool Stack::trainer_averages_over_devices() const { return transformers >= Version{4, 54, 0}; }
+
+// trainer.py _run_epoch came with 5.3; before, _inner_training_loop is one function, which adds losses to a new total.
+bool Stack::trainer_has_epoch_function() const { return transformers >= Version{5, 3, 0}; }
+
+// trainer.py get_decay_parameter_names: ALL_LAYERNORM_LAYERS alone up to 4.48, then names as well.
+bool Stack::trainer_groups_by_name() const { return transformers >= Version{4, 49, 0}; }
+
+// models/*/modeling_*.py XForCausalLM.forward: hidden_states[:, -num_logits_to_keep:, :] from 4.45 on.
+bool Stack::head_takes_a_slice() const { return transformers >= Version{4, 45, 0}; }
+
+// models/*/modeling_*.py XRotaryEmbedding.forward: emb.cos() * self.attention_scaling from 4.51 on.
+bool Stack::rotary_scales_at_once() const { return transformers >= Version{4, 51, 0}; }
+
+// models/*/modeling_*.py XForCausalLM.forward: logits.float() up to 4.45; from then on loss/loss_utils.py, which
+// shifts labels from 4.49 on.
+bool Stack::logits_are_float32() const { return transformers < Version{4, 46, 0}; }
 bool Stack::loss_shifts_logits() const { return transformers < Version{4, 49, 0}; }
 
 // training_args.py OptimizerNames, pull request 33682.

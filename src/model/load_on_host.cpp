@@ -1,0 +1,62 @@
+// A network that is loaded in host memory and then moved: torch/nn/modules/module.py Module.to, module by module.
+#include <string_view>
+
+#include "engine/session.hpp"
+#include "model/family.hpp"
+#include "model/load_entries.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// Moves the buffers of rotary embeddings: an attention's follow its parameters, a decoder's its norm.
+class HostBuffers {
+  public:
+    HostBuffers(const Run& run, Network& network)
+        : run_(run), network_(network), rotary_(family_of(run.spec.model_type).rotary_modules(run.stack)) {}
+
+    void move_layer() {
+        if (rotary_.layers && !rotary_.late) network_.layer_buffers.push_back(frequencies());
+        for (int table = 0; rotary_.caches && table < 2; ++table)
+            network_.rotary_caches.push_back(
+                moved({run_.spec.max_position_embeddings, run_.spec.head_dim}, run_.plan.load.dtype));
+    }
+    void move_decoder() {
+        if (!rotary_.decoder) return;
+        for (int i = 0; i < rotary_buffers(run_); ++i) network_.buffers.push_back(frequencies());
+    }
+    Tensor moved(const Dims& sizes, DType dtype) const { return empty(run_.session, sizes, dtype, Op::to_copy); }
+
+  private:
+    Tensor frequencies() const { return moved({(run_.spec.rotary_dim() + 1) / 2}, DType::float32); }
+
+    const Run& run_;
+    Network& network_;
+    RotaryModules rotary_;
+};
+
+bool is_in_attention(std::string_view name) { return name.find(".self_attn.") != std::string_view::npos; }
+
+}  // namespace
+
+Network load_on_host(const Run& run) {
+    Network network = make_network(run.spec);
+    HostBuffers buffers(run, network);
+    bool in_attention = false;
+    for (const Entry& e : checkpoint_entries(run, network)) {
+        if (in_attention && !is_in_attention(e.name)) buffers.move_layer();
+        in_attention = is_in_attention(e.name);
+        if (e.place == &network.head.weight) buffers.move_decoder();
+        *e.place = buffers.moved(e.sizes, e.dtype);
+        if (e.place == &network.embed.weight && embedding_scales_itself(run))
+            network.embed.scale = buffers.moved({}, run.plan.load.dtype);
+    }
+    if (!network.tied) return network;
+    buffers.move_decoder();
+    network.head.weight = network.embed.weight;
+    return network;
+}
+
+}  // namespace vramfit::model
