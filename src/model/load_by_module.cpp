@@ -122,7 +122,7 @@ std::vector<Entry> by_file(std::vector<Entry> entries, const Run& run) {
 void warm_up(const Run& run, const Network& network, const std::vector<Entry>& all) {
     std::int64_t total = 0;
     for (const Entry& e : all) total += (numel_of(e.sizes) * element_size(e.dtype)).value();
-    if (network.tied) total += network.head.in * network.head.out * element_size(run.plan.load.dtype);
+    if (network.tied) total += (Size(network.head.in) * network.head.out * element_size(run.plan.load.dtype)).value();
     const Device& device = run.session.device;
     const std::int64_t most =
         run.stack.warm_up_leaves_room() ? device.usable.count - 1288490188 : device.usable.count / 20 * 19;

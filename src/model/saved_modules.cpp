@@ -54,7 +54,10 @@ class Saver {
     /// ModulesToSaveWrapper.update.
     void copy_again(const std::string& name) {
         const auto again = [](Tensor& t) {
-            if (t.defined()) t = deep_copy(t);
+            if (!t.defined()) return;
+            const bool trained = t.requires_grad();
+            t = deep_copy(t);
+            t.set_requires_grad(trained);
         };
         for (Embedding* e : {&network_.embed, &network_.positions})
             if (e->name == name) again(e->weight);
