@@ -109,8 +109,7 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
     const RotaryModules modules = family.rotary_modules(run.stack);
     const bool tables_by_position = modules.by_position;
     if (is_flash && tables_by_position) read_last_position(inputs.position_ids);
-    const Rotary tables =
-        modules.decoder ? inputs.rotary : rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
+    const Rotary tables = modules.decoder ? inputs.rotary : rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
     rotate(tables_by_position, q, k, tables, inputs.position_ids);
     if (inputs.cache) inputs.cache->keep(layer, k, v);
     const Size groups = q.size(1) / k.size(1);

@@ -157,7 +157,7 @@ Tensor last_hidden_state(const Run& run, const Network& network, const Batch& ba
                          const Place& place) {
     run.session.recorder.begin(phase(PhaseKind::embedding, place));
     return run.stack.attention_in_classes() ? decoder_4_40(run, network, batch, cache, place)
-                                                 : decoder(run, network, batch, cache, place);
+                                            : decoder(run, network, batch, cache, place);
 }
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {

@@ -60,8 +60,8 @@ Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
     return to(vector_norm(weight, 1), weight.dtype());
 }
 
-/// get_lora_weight: an identity matrix goes through the adapter; before 0.12 its matrices are multiplied. `x_eye` is the
-/// function's own variable since there is one.
+/// get_lora_weight: an identity matrix goes through the adapter; before 0.12 its matrices are multiplied. `x_eye` is
+/// the function's own variable since there is one.
 Tensor lora_weight_of(const LoraAdapter& adapter, DType of_input, Tensor& kept_eye) {
     const Stack& stack = adapter.a.session().stack;
     if (!stack.dora_multiplies_an_identity()) return matmul(adapter.b, adapter.a);

@@ -26,11 +26,11 @@ Projected separate_projections(const Run& run, const Family& family, const Decod
 
 /// Who has which rotary embedding, by release. Those that keep frequencies have a buffer for them.
 struct RotaryModules {
-    bool decoder = true;     ///< one for all layers, which makes cos and sin once in a forward pass
-    bool layers = false;     ///< each layer has one, and uses it where the decoder has none
-    bool caches = false;     ///< the layers' have buffers of cos and sin for all positions,
+    bool decoder = true;       ///< one for all layers, which makes cos and sin once in a forward pass
+    bool layers = false;       ///< each layer has one, and uses it where the decoder has none
+    bool caches = false;       ///< the layers' have buffers of cos and sin for all positions,
     bool by_position = false;  ///< of which they take the positions' rows
-    bool late = false;       ///< the layers' frequencies are made in the first forward pass
+    bool late = false;         ///< the layers' frequencies are made in the first forward pass
 };
 
 /// One family of decoders.
@@ -62,11 +62,9 @@ struct Family {
     RotaryModules (*rotary_modules)(const Stack& stack) = [](const Stack&) { return RotaryModules{}; };
     bool converts_masks = false;      ///< releases before 4.42: masks of modeling_attn_mask_utils.py
     bool adds_mask_in_place = false;  ///< eager, where attention is a class
-    bool always_masks = false;        ///< additive masks whatever the kernel can do, and each sliding layer makes its own
+    bool always_masks = false;  ///< additive masks whatever the kernel can do, and each sliding layer makes its own
     /// The window of additive masks.
-    std::optional<Size> (*additive_window)(const Run& run) = [](const Run&) {
-        return std::optional<Size>();
-    };
+    std::optional<Size> (*additive_window)(const Run& run) = [](const Run&) { return std::optional<Size>(); };
     /// Between the head's result and the loss; may be null.
     Tensor (*shape_logits)(const Run& run, Tensor logits) = nullptr;
 };

@@ -38,8 +38,7 @@ int rotary_buffers(const Run& run) {
 
 bool embedding_scales_itself(const Run& run) {
     const Family& family = family_of(run.spec.model_type);
-    return family.scales_embedding &&
-           (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
+    return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
 }
 
 Network load(const Run& run) {

@@ -117,8 +117,8 @@ std::vector<Entry> by_file(std::vector<Entry> entries, const Run& run) {
     return entries;
 }
 
-/// modeling_utils.py caching_allocator_warmup: all weights, or half of them where they are quantized, as they are in the
-/// checkpoint; a tied head counts.
+/// modeling_utils.py caching_allocator_warmup: all weights, or half of them where they are quantized, as they are in
+/// the checkpoint; a tied head counts.
 void warm_up(const Run& run, const Network& network, const std::vector<Entry>& all) {
     std::int64_t total = 0;
     for (const Entry& e : all) total += (numel_of(e.sizes) * element_size(e.dtype)).value();

@@ -30,10 +30,11 @@ Tensor shifted_loss(const Tensor& logits, const Tensor& labels, const Tensor& it
 
 void refuse_without_gradient(const Tensor& loss) {
     if (loss.requires_grad()) return;
-    throw Error(ErrorKind::invalid, "training.gradient_checkpointing",
-                "element 0 of tensors does not require grad and does not have a grad_fn (torch): the input of the first "
-                "layer needs no gradient",
-                "gradient_checkpointing_kwargs {\"use_reentrant\": false}, prepare_kbit, or loop.input_require_grads");
+    throw Error(
+        ErrorKind::invalid, "training.gradient_checkpointing",
+        "element 0 of tensors does not require grad and does not have a grad_fn (torch): the input of the first "
+        "layer needs no gradient",
+        "gradient_checkpointing_kwargs {\"use_reentrant\": false}, prepare_kbit, or loop.input_require_grads");
 }
 
 // transformers 4.46 to 5.17 loss/loss_utils.py ForCausalLMLoss, fixed_cross_entropy.

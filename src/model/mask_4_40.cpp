@@ -50,8 +50,7 @@ Style style_of(const Run& run, const Family& family) {
     Style style;
     style.window = family.additive_window(run);
     style.excludes = mistral || style.window.has_value();
-    style.has_function =
-        mistral ? run.stack.mistral_masks_have_a_function() : run.stack.masks_have_a_function();
+    style.has_function = mistral ? run.stack.mistral_masks_have_a_function() : run.stack.masks_have_a_function();
     style.opens_rows = !family.always_masks && run.plan.load.attention != AttentionImplementation::eager;
     style.one_more_key = !family.always_masks;
     return style;

@@ -22,8 +22,8 @@ struct MaskRequest {
     Size length() const { return embedded.size(1); }
 };
 
-/// The bool mask [B, 1, S, S] by torch.vmap over the positions. padding -- [B, S] bool, packed -- [B, S] int64; either may
-/// be undefined.
+/// The bool mask [B, 1, S, S] by torch.vmap over the positions. padding -- [B, S] bool, packed -- [B, S] int64; either
+/// may be undefined.
 Tensor mapped_mask(const MaskRequest& request, const Tensor& padding, const Tensor& packed);
 
 }  // namespace vramfit::model

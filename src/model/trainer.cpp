@@ -19,8 +19,8 @@ using namespace engine;
 
 namespace {
 
-/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in older
-/// releases of all labels.
+/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in
+/// older releases of all labels.
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
     Tensor total;

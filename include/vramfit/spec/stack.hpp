@@ -70,49 +70,49 @@ struct Stack {
     bool attention_in_classes() const;                ///< a class for each kernel, which makes its rotary tables
     bool llama_shares_rotary_tables() const;          ///< one rotary module of the decoder for all layers
     bool qwen2_shares_rotary_tables() const;
-    bool llama_caches_rotary_tables() const;          ///< buffers of all positions, which nothing uses
-    bool mistral_caches_rotary_tables() const;        ///< and takes the rows of the positions
-    bool gemma_makes_frequencies_late() const;        ///< in the first forward pass
-    bool masks_are_converted() const;                 ///< mistral, qwen2: modeling_attn_mask_utils.py
-    bool masks_have_a_function() const;               ///< whose variables go before rows without tokens are opened
-    bool mistral_masks_have_a_function() const;       ///< ... later
-    bool masks_of_phi3_slide() const;                 ///< additive ones
+    bool llama_caches_rotary_tables() const;     ///< buffers of all positions, which nothing uses
+    bool mistral_caches_rotary_tables() const;   ///< and takes the rows of the positions
+    bool gemma_makes_frequencies_late() const;   ///< in the first forward pass
+    bool masks_are_converted() const;            ///< mistral, qwen2: modeling_attn_mask_utils.py
+    bool masks_have_a_function() const;          ///< whose variables go before rows without tokens are opened
+    bool mistral_masks_have_a_function() const;  ///< ... later
+    bool masks_of_phi3_slide() const;            ///< additive ones
     bool masks_of_qwen2_slide() const;
-    bool masks_are_boolean() const;                   ///< masking_utils.py; before, additive
-    bool masks_are_mapped() const;                    ///< by torch.vmap
-    bool masks_index_by_tensors() const;              ///< ... also over rows
-    bool masks_look_for_packed_rows() const;          ///< and drop what they found where nothing is packed
-    bool masks_are_read_by_sum() const;               ///< the host's question whether all are ones
-    bool sdpa_groups_heads() const;                   ///< enable_gqa instead of repeated keys and values
-    bool sdpa_groups_only_narrow_heads() const;       ///< up to 256 channels
-    bool sdpa_makes_contiguous() const;               ///< queries, keys and values
-    bool positions_are_offset() const;                ///< arange + 0 for the tokens seen; before, cache_position
-    bool gemma_embeddings_scale_themselves() const;   ///< by a buffer; before, the model by a number of the host
-    bool layers_take_positional_arguments() const;    ///< masks and positions are arguments of a checkpointed layer
-    bool unused_windows_are_masked() const;           ///< qwen2: whatever use_sliding_window says
-    bool cache_is_returned_as_tuples() const;         ///< keys and values of a forward pass
-    bool training_fills_caches() const;               ///< whatever use_cache says, some releases did not
+    bool masks_are_boolean() const;                  ///< masking_utils.py; before, additive
+    bool masks_are_mapped() const;                   ///< by torch.vmap
+    bool masks_index_by_tensors() const;             ///< ... also over rows
+    bool masks_look_for_packed_rows() const;         ///< and drop what they found where nothing is packed
+    bool masks_are_read_by_sum() const;              ///< the host's question whether all are ones
+    bool sdpa_groups_heads() const;                  ///< enable_gqa instead of repeated keys and values
+    bool sdpa_groups_only_narrow_heads() const;      ///< up to 256 channels
+    bool sdpa_makes_contiguous() const;              ///< queries, keys and values
+    bool positions_are_offset() const;               ///< arange + 0 for the tokens seen; before, cache_position
+    bool gemma_embeddings_scale_themselves() const;  ///< by a buffer; before, the model by a number of the host
+    bool layers_take_positional_arguments() const;   ///< masks and positions are arguments of a checkpointed layer
+    bool unused_windows_are_masked() const;          ///< qwen2: whatever use_sliding_window says
+    bool cache_is_returned_as_tuples() const;        ///< keys and values of a forward pass
+    bool training_fills_caches() const;              ///< whatever use_cache says, some releases did not
     bool training_fills_gemma2_caches() const;
     bool phi3_knows_sdpa() const;
-    bool cache_starts_from_empty() const;             ///< keys and values are joined with tensors of no places
-    bool head_takes_a_slice() const;                  ///< of the hidden states: logits_to_keep
-    bool rotary_scales_at_once() const;               ///< cos and sin, each when it is made
-    bool logits_are_float32() const;                  ///< the model returns them so
-    bool loss_shifts_logits() const;                  ///< else labels are
-    bool config_head_dim_counts() const;              ///< llama, mistral and qwen2 use the config's head_dim
-    bool knows_newer_rotary() const;                  ///< rotary types beyond linear and dynamic
-    bool trainer_decides_about_cache() const;         ///< TrainingArguments.use_cache goes into the config
-    bool trainer_keeps_embeddings_in_32bit() const;   ///< states of 8-bit optimizers
-    bool trainer_counts_items() const;                ///< num_items_in_batch; all batches of an update fetched first
-    bool trainer_counts_in_a_list() const;            ///< and then sums
-    bool trainer_counts_on_host() const;              ///< num_items_in_batch.item()
-    bool trainer_counts_shifted_labels() const;       ///< all but the first of each row
-    bool trainer_averages_over_devices() const;       ///< the loss times their number
-    bool trainer_has_epoch_function() const;          ///< whose variables go before training ends
-    bool trainer_groups_by_name() const;              ///< weight decay; before, by the classes of modules
-    bool knows_ademamix() const;                      ///< transformers' names of optimizers
-    bool knows_mixtures() const;                      ///< as this program does: merged experts, grouped products
-    bool sgd_reads_optim_args() const;                ///< momentum from TrainingArguments.optim_args
+    bool cache_starts_from_empty() const;            ///< keys and values are joined with tensors of no places
+    bool head_takes_a_slice() const;                 ///< of the hidden states: logits_to_keep
+    bool rotary_scales_at_once() const;              ///< cos and sin, each when it is made
+    bool logits_are_float32() const;                 ///< the model returns them so
+    bool loss_shifts_logits() const;                 ///< else labels are
+    bool config_head_dim_counts() const;             ///< llama, mistral and qwen2 use the config's head_dim
+    bool knows_newer_rotary() const;                 ///< rotary types beyond linear and dynamic
+    bool trainer_decides_about_cache() const;        ///< TrainingArguments.use_cache goes into the config
+    bool trainer_keeps_embeddings_in_32bit() const;  ///< states of 8-bit optimizers
+    bool trainer_counts_items() const;               ///< num_items_in_batch; all batches of an update fetched first
+    bool trainer_counts_in_a_list() const;           ///< and then sums
+    bool trainer_counts_on_host() const;             ///< num_items_in_batch.item()
+    bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
+    bool trainer_averages_over_devices() const;      ///< the loss times their number
+    bool trainer_has_epoch_function() const;         ///< whose variables go before training ends
+    bool trainer_groups_by_name() const;             ///< weight decay; before, by the classes of modules
+    bool knows_ademamix() const;                     ///< transformers' names of optimizers
+    bool knows_mixtures() const;                     ///< as this program does: merged experts, grouped products
+    bool sgd_reads_optim_args() const;               ///< momentum from TrainingArguments.optim_args
 
     bool has_liger_of_its_time() const;  ///< Liger's kernels as of 0.8, which no stack names
 
@@ -127,7 +127,7 @@ struct Stack {
     bool dora_starts_in_float32() const;        ///< where the adapter is float16
     bool dora_is_a_variant() const;             ///< which quantized layers leave the whole sum to
     bool saved_modules_are_copied_twice() const;
-    bool prepare_empties_cache() const;        ///< prepare_model_for_kbit_training
+    bool prepare_empties_cache() const;  ///< prepare_model_for_kbit_training
 
     // bitsandbytes
     bool product_4bit_is_an_operator() const;   ///< bitsandbytes::gemm_4bit with a fused kernel

@@ -10,7 +10,8 @@ namespace {
 
 RotaryModules llama_rotary(const Stack& stack) {
     if (!stack.attention_in_classes()) return {};
-    return {.decoder = stack.llama_shares_rotary_tables(), .layers = true, .caches = stack.llama_caches_rotary_tables()};
+    return {
+        .decoder = stack.llama_shares_rotary_tables(), .layers = true, .caches = stack.llama_caches_rotary_tables()};
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ bool Stack::product_4bit_is_an_operator() const { return bitsandbytes >= Version
 // nn/modules.py Linear4bit.__init__: compute_type_is_set is False whatever was given, up to 0.46.
 bool Stack::layers_4bit_take_input_dtype() const { return bitsandbytes < Version{0, 47, 0}; }
 
-// autograd/_functions.py MatMul8bitLt: int8_vectorwise_quant and row-major weights from 0.45 on; 0.43 turns them for the
-// kernels (functional.py transform).
+// autograd/_functions.py MatMul8bitLt: int8_vectorwise_quant and row-major weights from 0.45 on; 0.43 turns them for
+// the kernels (functional.py transform).
 bool Stack::layers_8bit_are_row_major() const { return bitsandbytes >= Version{0, 45, 0}; }
 
 // autograd/_functions.py MatMul4Bit.forward: ctx.tensors = (A, B); (None, B) from 0.43.2 on.

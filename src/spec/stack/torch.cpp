@@ -57,9 +57,7 @@ bool Stack::efficient_attention_accumulates_all_keys() const { return torch < Ve
 
 // ATen/native/transformers/attention.cpp convert_boolean_attn_mask: where(attn_mask.logical_not(), -inf, 0) in 2.5
 // (traced: 2.5.1 and 2.7.1).
-bool Stack::attention_inverts_boolean_masks() const {
-    return torch >= Version{2, 5, 0} && torch < Version{2, 6, 0};
-}
+bool Stack::attention_inverts_boolean_masks() const { return torch >= Version{2, 5, 0} && torch < Version{2, 6, 0}; }
 
 // ATen/native/transformers/attention.cpp convert_boolean_attn_mask (traced: 2.2.2 and 2.11).
 bool Stack::attention_fills_boolean_masks() const { return torch < Version{2, 5, 0}; }
