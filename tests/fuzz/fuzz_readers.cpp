@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "vramfit/alloc/replay_file.hpp"
+#include "vramfit/alloc/settings.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/devices.hpp"
@@ -48,7 +50,9 @@ void read_job_twice(std::string_view text) {
 void read_all(std::string_view text) {
     read_quietly([&] { read_config_twice(text); });
     read_quietly([&] { read_job_twice(text); });
+    read_quietly([&] { (void)replay_text(text, "events.txt", {}); });
     if (text.size() > 200) return;
+    read_quietly([&] { (void)settings_from(text, {}, {}); });
     read_quietly([&] { (void)size_from(text, "size"); });
     read_quietly([&] { (void)stack_from(text, "stack"); });
     read_quietly([&] { (void)stack_from_pip_freeze(text, "freeze"); });
