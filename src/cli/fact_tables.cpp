@@ -112,7 +112,8 @@ ReportTable stack_table() {
         const auto& all = named_stacks();
         const bool used = std::any_of(all.begin(), all.end(),
                                       [&](const Stack& stack) { return version_of(stack, library) != Version{}; });
-        if (used) table.columns.push_back({std::string(library), std::string(library), 0});
+        const int drop = static_cast<int>(table.columns.size());  // the last columns go first on a narrow screen
+        if (used) table.columns.push_back({std::string(library), std::string(library), drop});
     }
     for (const Stack& stack : named_stacks()) {
         std::vector<Cell> row = {stack.name};
