@@ -9,7 +9,8 @@
 namespace vramfit::cli {
 
 void start_log(int verbosity) {
-    const bool plain = std::getenv("NO_COLOR") != nullptr;
+    const char* no_color = std::getenv("NO_COLOR");
+    const bool plain = no_color && *no_color;
     spdlog::drop("vramfit");  // of a run before, in tests
     auto log = spdlog::stderr_color_st("vramfit", plain ? spdlog::color_mode::never : spdlog::color_mode::automatic);
     log->set_pattern("%^%l%$: %v");

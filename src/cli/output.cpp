@@ -58,9 +58,9 @@ mode_t mode_of(const struct stat* old) {
     return 0666 & ~mask;
 }
 
-/// Writes a file beside `path` and gives it that name when it is complete.
-void replace(std::string_view text, const std::string& path, mode_t mode) {
-    std::string temporary = fmt::format("{}.XXXXXX", path);
+/// Writes a file beside `real`, which the user calls `path`, and gives it that name when it is complete.
+void replace(std::string_view text, const std::string& real, const std::string& path, mode_t mode) {
+    std::string temporary = fmt::format("{}.XXXXXX", real);
     const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
     if (file < 0) fail(path, kUntouched);
     bool open = true;
@@ -69,7 +69,7 @@ void replace(std::string_view text, const std::string& path, mode_t mode) {
         if (::fchmod(file, mode) != 0) fail(path, kUntouched);
         open = false;
         if (::close(file) != 0) fail(path, kUntouched);
-        if (::rename(temporary.c_str(), path.c_str()) != 0) fail(path, kUntouched);
+        if (::rename(temporary.c_str(), real.c_str()) != 0) fail(path, kUntouched);
     } catch (...) {
         if (open) ::close(file);
         ::unlink(temporary.c_str());
@@ -80,7 +80,8 @@ void replace(std::string_view text, const std::string& path, mode_t mode) {
 }  // namespace
 
 void write_result(std::string_view text, const std::string& path) {
-    if (path.empty() || path == "-") {
+    if (path.empty()) throw Error(ErrorKind::invalid, "--output", "no file named", "a file, or - for standard output");
+    if (path == "-") {
         write_all(STDOUT_FILENO, text, "standard output", kIncomplete);
         return;
     }
@@ -89,7 +90,7 @@ void write_result(std::string_view text, const std::string& path) {
     if (exists && !S_ISREG(old.st_mode)) return write_in_place(text, path);
     // A link stays a link: what it points to is replaced.
     const std::unique_ptr<char, void (*)(void*)> real(exists ? ::realpath(path.c_str(), nullptr) : nullptr, std::free);
-    replace(text, real ? real.get() : path, mode_of(exists ? &old : nullptr));
+    replace(text, real ? real.get() : path, path, mode_of(exists ? &old : nullptr));
 }
 
 }  // namespace vramfit::cli

@@ -114,7 +114,8 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen by write_result
+    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe and a file that may not grow are seen by write_result
+    std::signal(SIGXFSZ, SIG_IGN);
     try {
         return parse_and_run(argc, argv);
     } catch (const std::exception& error) {

@@ -33,11 +33,14 @@ std::vector<const Format*> formats_in_order(bool (*writes)(const Format&)) {
     return sorted;
 }
 
-int width_from_environment() {
+/// COLUMNS where it is set, else the terminal's width, else 80.
+int width_of_output() {
     const char* columns = std::getenv("COLUMNS");
     int width = 0;
     if (columns) std::from_chars(columns, columns + std::strlen(columns), width);
-    return width > 0 ? width : 80;
+    winsize size{};
+    if (width <= 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+    return std::clamp(width > 0 ? width : 80, kNarrowest, kWidest);
 }
 
 }  // namespace
@@ -60,12 +63,9 @@ const Format& ReportFlags::chosen() const {
 
 Layout ReportFlags::layout() const {
     Layout layout;
-    layout.width = width_from_environment();
-    if (output != "-" && !output.empty()) return layout;
+    layout.width = width_of_output();
+    if (output != "-") return layout;
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-    winsize size{};
-    if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) layout.width = size.ws_col;
-    layout.width = std::clamp(layout.width, kNarrowest, kWidest);
     const char* kind = std::getenv("TERM");
     const char* no_color = std::getenv("NO_COLOR");
     layout.colour = terminal && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;

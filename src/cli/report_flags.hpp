@@ -21,7 +21,7 @@ struct ReportFlags {
     void add(CLI::App& app);
     /// Throws Error (invalid) for an unknown format.
     const Format& chosen() const;
-    /// What the reader's screen can show: the terminal's width, else COLUMNS, else 80.
+    /// What the reader's screen can show: COLUMNS, else the terminal's width, else 80.
     Layout layout() const;
     /// Writes a result to where it belongs.
     void deliver(const std::string& text) const;

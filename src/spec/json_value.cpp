@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
+
 namespace vramfit {
 
 JsonValue JsonValue::make(Kind kind) {
@@ -121,11 +123,7 @@ std::string JsonValue::shown() const {
     if (kind == Kind::object) return "an object";
     std::string out;
     write(*this, 0, out);
-    constexpr std::size_t kLongest = 60;
-    if (out.size() <= kLongest) return out;
-    std::size_t cut = kLongest;
-    while (cut > 0 && (static_cast<unsigned char>(out[cut]) & 0xC0) == 0x80) --cut;  // not inside a UTF-8 character
-    return out.substr(0, cut) + "...";
+    return printable(out, 60);
 }
 
 std::string to_text(const JsonValue& value) {

@@ -2,6 +2,8 @@
 #include "vramfit/spec/models.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -33,13 +35,18 @@ void for_each_name(const BuiltInModel& model, Visit visit) {
 
 // At most one byte more than a file may have, so that a device file cannot go on for ever.
 std::string read_file(const fs::path& path) {
+    const auto fail = [&] {
+        throw Error(ErrorKind::invalid, path.string(), std::strerror(errno), "give a file that can be read");
+    };
     std::ifstream stream(path, std::ios::binary);
-    if (!stream) throw Error(ErrorKind::invalid, path.string(), "cannot be read");
+    if (!stream) fail();
     std::string text;
     char block[4096];
+    errno = 0;
     while (text.size() <= kLargestJsonFile && (stream.read(block, sizeof block) || stream.gcount() > 0)) {
         text.append(block, static_cast<std::size_t>(stream.gcount()));
     }
+    if (text.empty() && errno != 0) fail();
     return text;
 }
 
