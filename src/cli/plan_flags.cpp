@@ -75,6 +75,8 @@ Job default_job(const ModelSpec& model) {
     Job job;
     job.model = model;
     job.plan.batch.sequence_length = 1024;  // trl 1.16.0, SFTConfig.max_length
+    if (model.model_type == "gpt_oss")      // no sdpa: from_pretrained falls back on eager where nothing is asked for
+        job.plan.load.attention = AttentionImplementation::eager;
     job.plan.peft.emplace().target_modules = default_targets(model);
     job.stack = stack_from("").stack;
     job.device = unlimited_device();
@@ -217,6 +219,41 @@ std::vector<std::string> PlanFlags::words() const {
             if (value != kAlone && !value.empty()) word += " " + shell_word(value);
     }
     return words;
+}
+
+Error PlanFlags::named_by_flags(const Error& error) const {
+    static constexpr std::pair<const char*, const char*> kKeys[] = {
+        {"peft.r", "rank"},
+        {"peft.target_modules", "targets"},
+        {"peft.modules_to_save", "save-whole"},
+        {"peft.lora_dropout", "lora-dropout"},
+        {"peft.use_dora", "use_dora"},
+        {"prepare_kbit", "prepare-kbit"},
+        {"load.quantization_config", "method"},
+        {"load.attn_implementation", "attention"},
+        {"training.per_device_train_batch_size", "batch"},
+        {"training.gradient_accumulation_steps", "accumulate"},
+        {"training.fp16", "mixed-precision"},
+        {"training.optim", "optim"},
+        {"training.use_liger_kernel", "use_liger_kernel"},
+        {"batch.sequence_length", "seq"},
+        {"batch.attention_mask", "mask"},
+        {"loop.kind", "loop"},
+        {"loop.steps", "steps"},
+    };
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+        for (const auto& [key, name] : kKeys) {
+            if (problem.where != key) continue;
+            const Spelling* spelling = state_->find(*find_plan_flag(name));
+            if (spelling)
+                problem.where = spelling->name;
+            else if (state_->job.empty())
+                problem.where = fmt::format("--{}", name);
+            break;
+        }
+    }
+    return Error(error.kind(), std::move(problems));
 }
 
 bool PlanFlags::given(std::string_view name) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 
 namespace CLI {
@@ -75,6 +76,16 @@ class PlanFlags {
     /// value that is given twice.
     std::vector<PlanChoice> choices() const;
 
+    /// What `answer` returns. Its errors name flags where they would name the keys of a job that the flags stand for.
+    template <class Answer>
+    auto answered(Answer answer) const {
+        try {
+            return answer();
+        } catch (const Error& error) {
+            throw named_by_flags(error);
+        }
+    }
+
     /// Whether the flag (by its name in the table) or one of its aliases was given.
     bool given(std::string_view name) const;
 
@@ -83,6 +94,7 @@ class PlanFlags {
 
   private:
     struct State;
+    Error named_by_flags(const Error& error) const;
     std::shared_ptr<State> state_;
 };
 

@@ -55,8 +55,7 @@ Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     out.plan = plan;
     out.stack = stack;
     out.device = device;
-    out.notes = device.notes;
-    append(out.notes, check_plan(model, plan, stack));
+    out.notes = notes_of(Job{model, plan, stack, device, {}});
     const ReplayOptions allocator = allocator_of(stack, device);
     const Program program = model::record(model, plan, stack, device);
     const Timeline timeline = decide(program, allocator, out);
@@ -87,6 +86,13 @@ Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& st
 Timeline timeline(const Job& job) {
     const ReplayOptions allocator = allocator_of(job.stack, job.device);
     return replay(program_of(job), allocator);
+}
+
+Notes notes_of(const Job& job) {
+    Notes notes = job.notes;
+    append(notes, job.device.notes);
+    append(notes, check_plan(job.model, job.plan, job.stack));
+    return notes;
 }
 
 Program program_of(const Job& job) {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "report/documents.hpp"
+#include "report/json.hpp"
 #include "spec/json_value.hpp"
 
 namespace vramfit::report {
@@ -39,6 +40,12 @@ void write_out_of_memory(Out out, const Timeline& timeline) {
     fmt::format_to(
         out, "  \"out_of_memory\": {{\"window\": \"{}\", \"requested\": {}, \"rounded\": {}, \"segment\": {}}},\n",
         name_of(timeline.windows[oom.window].phase), oom.requested, oom.rounded, oom.segment);
+}
+
+void write_notes(Out out, const Notes& notes) {
+    std::string text = to_text(notes_to_json(notes));
+    text.pop_back();
+    for (const char c : text) fmt::format_to(out, "{}{}", c, c == '\n' ? "  " : "");
 }
 
 const char* name_of(EventKind kind) {
@@ -88,7 +95,8 @@ std::string timeline_json(const TimelineReport& report, const Layout&) {
     write_windows(out, report.timeline);
     fmt::format_to(out, "\n  ],\n");
     write_out_of_memory(out, report.timeline);
-    fmt::format_to(out, "  \"retries\": {}", report.timeline.retries);
+    fmt::format_to(out, "  \"retries\": {},\n  \"notes\": ", report.timeline.retries);
+    write_notes(out, report.notes);
     if (report.events) {
         fmt::format_to(out, ",\n  \"events\": [");
         write_events(out, *report.events);

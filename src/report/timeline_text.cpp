@@ -3,6 +3,7 @@
 
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
+#include "report/plan_text.hpp"
 #include "vramfit/spec/sizes.hpp"
 
 namespace vramfit::report {
@@ -62,6 +63,7 @@ std::string timeline_text(const TimelineReport& report, const Layout& layout) {
                                 size_text(oom.segment)),
                     layout.width);
     }
+    if (!report.notes.empty()) out += "\n" + describe(report.notes, layout.width);
     if (report.events) {
         out += '\n';
         out += text_of(events_of(*report.events), layout.width);

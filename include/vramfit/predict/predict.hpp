@@ -21,4 +21,7 @@ Timeline timeline(const Job& job);
 /// The program of the same run, after the plan was checked.
 Program program_of(const Job& job);
 
+/// What a user should know about an answer to the question, from its files and flags, the card and the plan.
+Notes notes_of(const Job& job);
+
 }  // namespace vramfit

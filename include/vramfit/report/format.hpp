@@ -22,6 +22,7 @@ struct TimelineReport {
     std::string model;  ///< name of the network
     Timeline timeline;
     std::optional<Program> events;
+    Notes notes;
 };
 
 /// A sweep's answer with its question.

@@ -127,7 +127,7 @@ ExitStatus run_sweep(const SweepFlags& flags) {
     options.prune = !flags.no_prune;
     options.top = report.top;
     options.progress = [&progress](const SweepProgress& p) { progress.show(p.settled, p.total); };
-    report.result = sweep(report.questions, options);
+    report.result = flags.plan.answered([&] { return sweep(report.questions, options); });
     report.result.notes.insert(report.result.notes.begin(), notes.begin(), notes.end());
     flags.report.deliver(format.sweep(report, flags.report.layout()));
     return report.result.ranking.empty() ? kTooLarge : kFits;

@@ -22,8 +22,8 @@ ExitStatus run_timeline(const TimelineFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
     const ReplayOptions allocator = allocator_of(job.stack, job.device);
-    Program program = program_of(job);
-    TimelineReport report{job.model.name, replay(program, allocator), std::nullopt};
+    Program program = flags.plan.answered([&] { return program_of(job); });
+    TimelineReport report{job.model.name, replay(program, allocator), std::nullopt, notes_of(job)};
     if (flags.events) report.events = std::move(program);
     flags.report.deliver(format.timeline(report, flags.report.layout()));
     return report.timeline.out_of_memory ? kTooLarge : kFits;
