@@ -154,7 +154,8 @@ void add_adapters(const Run& run, Network& network) {
     const LoraPlan& plan = *run.plan.peft;
     const Scoped<Category> fresh(session.recorder.fresh, Category::adapters);
     const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
-    if (targets.empty()) throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module");
+    if (targets.empty())
+        throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
     refuse_by_peft(plan, network, targets);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
@@ -172,7 +173,8 @@ void add_adapters(const Run& run, Network& network) {
             std::find_if(all.begin(), all.end(), [&](const Linear* l) { return l->name == target.module.name; });
         if (found == all.end())
             throw Error(ErrorKind::invalid, "peft.target_modules",
-                        fmt::format("'{}' is no linear layer and no embedding", target.module.name));
+                        fmt::format("'{}' is no linear layer and no embedding", target.module.name),
+                        "name linear layers");
         adapt(session, **found, rank, plan);
     }
     train_biases(network, plan.bias);

@@ -93,26 +93,37 @@ void read_rest(ObjectReader& config, ModelSpec& model) {
     read_dtype(config, model);
 }
 
+std::vector<std::int64_t> divisors_of(std::int64_t number) {
+    std::vector<std::int64_t> divisors;
+    for (std::int64_t i = 1; i <= number && divisors.size() < 20; ++i)
+        if (number % i == 0) divisors.push_back(i);
+    return divisors;
+}
+
 // Sizes that no network can have, in the order in which one would look.
 void check_heads(const ObjectReader& config, const ConfigFamily& family, ModelSpec& model, Problems& problems) {
     const std::int64_t heads = model.num_attention_heads;
     const bool divides = model.hidden_size % heads == 0;
     if (!divides && (family.heads_divide_hidden || model.head_dim == 0)) {
-        problems.invalid(
-            config.path("num_attention_heads"),
-            fmt::format("{} heads do not divide hidden_size {}", heads, model.hidden_size),
-            family.heads_divide_hidden ? "" : "give head_dim if the heads' sizes do not add up to hidden_size");
+        problems.invalid(config.path("num_attention_heads"),
+                         fmt::format("{} heads do not divide hidden_size {}", heads, model.hidden_size),
+                         family.heads_divide_hidden ? "hidden_size is a multiple of num_attention_heads"
+                                                    : "give head_dim if the heads' sizes do not add up to hidden_size");
     }
     if (model.head_dim == 0) model.head_dim = std::max<std::int64_t>(1, model.hidden_size / heads);
     if (heads % model.num_key_value_heads != 0) {
         problems.invalid(config.path("num_key_value_heads"),
-                         fmt::format("{} does not divide {} attention heads", model.num_key_value_heads, heads));
+                         fmt::format("{} does not divide {} attention heads", model.num_key_value_heads, heads),
+                         fmt::format("possible: {}", fmt::join(divisors_of(heads), ", ")));
     }
     const std::int64_t turned = model.rotary_dim();
     if (!divides || family.names.rotary.empty()) return;
     if (turned % 2 != 0)
-        problems.invalid(config.path("head_dim"), fmt::format("{} is odd; rotary embeddings turn pairs", turned));
-    if (turned == 0) problems.invalid(config.path("head_dim"), "nothing is left for rotary embeddings to turn");
+        problems.invalid(config.path("head_dim"), fmt::format("{} is odd; rotary embeddings turn pairs", turned),
+                         "give an even head_dim");
+    if (turned == 0)
+        problems.invalid(config.path("head_dim"), "nothing is left for rotary embeddings to turn",
+                         "give a larger head_dim");
 }
 
 void check_windows(const ObjectReader& config, const ModelSpec& model, Problems& problems) {
@@ -144,7 +155,8 @@ bool check_kind(const ObjectReader& config, Problems& problems) {
                              "give the unquantized model and load.quantization_config");
     }
     if (given("per_layer_config"))
-        problems.unsupported(config.path("per_layer_config"), "layers of different sizes are not supported");
+        problems.unsupported(config.path("per_layer_config"), "layers of different sizes are not supported",
+                             "networks whose layers are alike are");
     return true;
 }
 
@@ -200,13 +212,15 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
             family->read(config, model);
             check_heads(config, *family, model, own);
             check_windows(config, model, own);
+            config.refuse_misspelt();
             read = std::move(model);
         }
     }
     try {
         if (read && own.none()) size_of(total_parameters(*read), DType::float64);
     } catch (const Error&) {
-        own.invalid(path, "a network of these sizes has more bytes than 63 bits can count");
+        own.invalid(path, "a network of these sizes has more bytes than 63 bits can count",
+                    "check the sizes: published networks are smaller by a factor of a million");
     }
     if (own.none()) return read;
     try {

@@ -41,7 +41,8 @@ void read_mixture(ObjectReader& config, ModelSpec& model, std::string_view count
     mixture.intermediate_size = model.intermediate_size;
     if (mixture.num_experts_per_tok > mixture.num_experts)
         config.problems().invalid(config.path("num_experts_per_tok"),
-                                  fmt::format("{} of {} experts", mixture.num_experts_per_tok, mixture.num_experts));
+                                  fmt::format("{} of {} experts", mixture.num_experts_per_tok, mixture.num_experts),
+                                  fmt::format("at most {}", mixture.num_experts));
     read_implementation(config);
 }
 

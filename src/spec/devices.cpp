@@ -151,7 +151,8 @@ void refuse_device(std::string_view name, std::string_view where) {
                                                   "7900xtx", "rx7900xtx", "radeonrx7900xtx", "amdinstinctmi300x"};
     if (std::find(std::begin(others), std::end(others), plain(name)) != std::end(others)) {
         throw Error(ErrorKind::unsupported, std::string(where),
-                    fmt::format("'{}' is no CUDA card; other makers' cards are not supported", name));
+                    fmt::format("'{}' is no CUDA card; other makers' cards are not supported", name),
+                    "vramfit gpus lists the cards that are known");
     }
     std::vector<std::string_view> names;
     for (const KnownDevice& known : known_devices()) {
@@ -169,18 +170,21 @@ Device device_from(std::string_view text, std::string_view where) {
     const Bytes total = size_from(text, where);
     if (total <= kDefaultContext)
         throw Error(ErrorKind::invalid, std::string(where),
-                    fmt::format("'{}' is less than a CUDA context takes ({} MiB)", text, kDefaultContext.count / kMiB));
+                    fmt::format("'{}' is less than a CUDA context takes ({} MiB)", text, kDefaultContext.count / kMiB),
+                    "give a larger card");
     return unknown_device(total);
 }
 
 Device with_reserve(Device device, Bytes reserve, std::string_view where) {
-    if (reserve.count < 0) throw Error(ErrorKind::invalid, std::string(where), "an amount below zero");
+    if (reserve.count < 0)
+        throw Error(ErrorKind::invalid, std::string(where), "an amount below zero", "give 0GiB or more");
     device.reserve += reserve;
     if (!device.capacity_known) return device;
     if (device.usable <= reserve) {
         throw Error(ErrorKind::invalid, std::string(where),
                     fmt::format("nothing is left of the card: {} of {} are usable without the reserve",
-                                text_of(device.usable), text_of(device.total)));
+                                text_of(device.usable), text_of(device.total)),
+                    "keep less free");
     }
     device.usable -= reserve;
     return device;

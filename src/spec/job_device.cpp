@@ -52,7 +52,8 @@ Device device_with(const DeviceKeys& keys, const std::string& where) {
     if (device.usable.count <= 0 || device.context.count < 0) {
         throw Error(ErrorKind::invalid, where,
                     fmt::format("of {} bytes {} are free: more than the total, or nothing", device.total.count,
-                                device.usable.count));
+                                device.usable.count),
+                    "free_memory is what CUDA reports with nothing but its context there");
     }
     return device;
 }

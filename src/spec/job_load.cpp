@@ -60,7 +60,7 @@ QuantizationPlan read_quantization(ObjectReader config) {
     const bool four = config.boolean("load_in_4bit").value_or(false);
     const bool eight = config.boolean("load_in_8bit").value_or(false);
     if (four && eight)
-        problems.invalid(config.path("load_in_4bit"), "load_in_4bit and load_in_8bit exclude each other");
+        problems.invalid(config.path("load_in_4bit"), "load_in_4bit and load_in_8bit exclude each other", "choose one");
     if (!four && !eight && (!quant_method || *quant_method == "bitsandbytes")) {
         problems.invalid(config.path("load_in_4bit"), "neither load_in_4bit nor load_in_8bit is true",
                          "choose one, or write \"quantization_config\": null");
@@ -76,7 +76,8 @@ QuantizationPlan read_quantization(ObjectReader config) {
     const auto storage = config.choice<DType>("bnb_4bit_quant_storage", storages, Null::absent);
     if (storage && *storage != DType::uint8)
         problems.unsupported(config.path("bnb_4bit_quant_storage"),
-                             "packed weights in another dtype than uint8 are not supported");
+                             "packed weights in another dtype than uint8 are not supported",
+                             "write uint8, or leave it out");
     if (auto modules = config.texts("llm_int8_skip_modules", Null::absent)) {
         plan.skip_modules = std::move(*modules);
         plan.skip_modules_given = true;

@@ -9,14 +9,14 @@ namespace vramfit {
 namespace {
 
 constexpr IntegerRange kLength = {.low = 1, .high = std::int64_t{1} << 31};
-constexpr std::int64_t kMostSteps = 1000;  // every step is recorded; runs repeat themselves long before
 
 void read_before(ObjectReader& loop, LoopPlan& plan) {
     const JsonValue* list = loop.value("before");
     if (!list) return;
     if (list->kind != JsonValue::Kind::list)
         return loop.problems().invalid(loop.path("before"),
-                                       fmt::format("a list of forwards is wanted, not {}", list->shown()));
+                                       fmt::format("a list of forwards is wanted, not {}", list->shown()),
+                                       "[{\"grad\": false, \"sequence_length\": 128}]");
     for (std::size_t i = 0; i < list->items.size(); ++i) {
         ObjectReader forward(list->items[i], fmt::format("{}/{}", loop.path("before"), i), loop.problems());
         WarmForward read;

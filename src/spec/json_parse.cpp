@@ -13,6 +13,8 @@ namespace vramfit {
 
 namespace {
 
+constexpr const char* kRightFile = "configs and job files have a few KiB; is it the right file?";
+
 // "/a/b/3": keys are escaped as RFC 6901 says.
 std::string pointer(const std::vector<std::pair<const JsonValue*, std::size_t>>& steps) {
     std::string path;
@@ -88,7 +90,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
     bool open(JsonValue::Kind kind) {
         if (open_.size() >= static_cast<std::size_t>(kDeepestJson)) {
-            problems_.invalid("", fmt::format("nested deeper than {} levels", kDeepestJson));
+            problems_.invalid("", fmt::format("nested deeper than {} levels", kDeepestJson), kRightFile);
             return false;
         }
         JsonValue value;
@@ -126,7 +128,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
 JsonValue parse_json(std::string_view text, Problems& problems) {
     if (text.size() > kLargestJsonFile) {
-        problems.invalid("", fmt::format("larger than {} MiB", kLargestJsonFile >> 20));
+        problems.invalid("", fmt::format("larger than {} MiB", kLargestJsonFile >> 20), kRightFile);
         return {};
     }
     // nlohmann 3.11 takes a zero byte for the end of the text (lexer.hpp, scan).

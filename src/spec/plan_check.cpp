@@ -2,6 +2,7 @@
 #include "vramfit/spec/plan_check.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -97,6 +98,12 @@ void check_parameters(const ModelSpec& model, const LoraPlan& lora, const std::v
     refuse(lora.use_dora, "peft.use_dora", "use_dora=True.");
 }
 
+// Modules whose matrices are smaller than a rank, and the largest rank that all of them can have.
+struct TooNarrow {
+    std::string names;
+    std::int64_t most;
+};
+
 // peft 0.21.2, tuners/lora/config.py, LoraConfig.__post_init__, and tuners/lora/model.py, _create_new_module.
 void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems) {
     const bool pattern = std::holds_alternative<std::string>(lora.target_modules);
@@ -104,30 +111,37 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems
         problems.invalid("peft.layers_to_transform", "cannot be used when target_modules is one text",
                          "give target_modules as a list");
     if (!lora.layers_pattern.empty() && !lora.layers_to_transform)
-        problems.invalid("peft.layers_pattern", "is used only with layers_to_transform");
+        problems.invalid("peft.layers_pattern", "is used only with layers_to_transform",
+                         "give layers_to_transform too, or leave it out");
     const std::vector<LoraTarget> targets = lora_targets(model, lora);
     if (targets.empty()) return refuse_no_target(model, lora, problems);
     check_parameters(model, lora, targets, problems);
+    std::map<std::int64_t, TooNarrow> too_narrow;  // by rank
     std::vector<std::string> reported;
     for (const LoraTarget& target : targets) {
         const std::string last = target.module.name.substr(target.module.name.rfind('.') + 1);
         if (!target.parameter.empty() || std::find(reported.begin(), reported.end(), last) != reported.end()) continue;
+        const std::int64_t larger = std::max(target.module.in, target.module.out);
         if (!is_targetable(target.module.kind)) {
             problems.invalid(
                 "peft.target_modules",
                 fmt::format("'{}' is no linear layer and no embedding (peft: target module is not supported)",
                             target.module.name),
                 fmt::format("possible: {}", fmt::join(targetable_names(model), ", ")));
-        } else if (target.r > std::max(target.module.in, target.module.out)) {
-            problems.invalid("peft.r",
-                             fmt::format("rank {} is above both sides of {} ({} x {})", target.r, target.module.name,
-                                         target.module.in, target.module.out),
-                             "a smaller rank");
+        } else if (target.r > larger) {
+            const std::string matrix =
+                fmt::format("{} ({} x {})", target.module.name, target.module.in, target.module.out);
+            TooNarrow& modules = too_narrow.try_emplace(target.r, TooNarrow{"", larger}).first->second;
+            modules.names += (modules.names.empty() ? "" : ", ") + matrix;
+            modules.most = std::min(modules.most, larger);
         } else {
             continue;
         }
         reported.push_back(last);
     }
+    for (const auto& [r, modules] : too_narrow)
+        problems.invalid("peft.r", fmt::format("rank {} is above both sides of {}", r, modules.names),
+                         fmt::format("at most {}", modules.most));
 }
 
 bool learns_positions(const ModelSpec& model) {
@@ -188,7 +202,7 @@ void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
             problems.invalid("prepare_kbit", "trl 0.8 prepares the model itself", "leave prepare_kbit out");
     } else if (plan.batch.attention_mask != AttentionMask::ones &&
                plan.batch.attention_mask != AttentionMask::right_padded) {
-        problems.invalid("batch.attention_mask", "trl's collator makes the mask: ones or right_padded");
+        problems.invalid("batch.attention_mask", "trl's collator makes the mask itself", "ones or right_padded");
     }
     if (plan.training.max_length && *plan.training.max_length < plan.batch.sequence_length) {
         problems.invalid(
@@ -198,9 +212,22 @@ void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     }
 }
 
+void check_length_of_run(const TrainPlan& plan, Problems& problems) {
+    if (plan.loop.steps > kMostSteps)
+        problems.invalid("loop.steps", fmt::format("{} steps are more than {}", plan.loop.steps, kMostSteps),
+                         "2 are enough: the second is like all later ones");
+    else if (static_cast<std::int64_t>(plan.loop.before.size()) > kMostBatches)
+        problems.invalid("loop.before", fmt::format("more than {} forwards", kMostBatches), "give fewer");
+    else if (plan.training.gradient_accumulation_steps > kMostBatches / plan.loop.steps)
+        problems.invalid("training.gradient_accumulation_steps",
+                         fmt::format("{} batches in each of {} steps are more than {} in all",
+                                     plan.training.gradient_accumulation_steps, plan.loop.steps, kMostBatches),
+                         "accumulate fewer: the third batch of a step is like all later ones");
+}
+
 void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
     const auto positive = [&](std::string_view where, std::int64_t value) {
-        if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value));
+        if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value), "give 1 or more");
     };
     positive("training.per_device_train_batch_size", plan.training.per_device_train_batch_size);
     positive("training.gradient_accumulation_steps", plan.training.gradient_accumulation_steps);
@@ -208,6 +235,7 @@ void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     positive("loop.steps", plan.loop.steps);
     if (plan.peft) positive("peft.r", plan.peft->r);
     if (!problems.none()) return;
+    check_length_of_run(plan, problems);
     try {
         // The largest tensors: logits, attention scores, the MLP's inner values, all layers' worth of them.
         const std::int64_t tokens = checked_mul(plan.training.per_device_train_batch_size, plan.batch.sequence_length);
@@ -217,7 +245,8 @@ void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     } catch (const Error&) {
         problems.invalid("batch.sequence_length",
                          fmt::format("{} rows of {} tokens have more bytes than 63 bits can count",
-                                     plan.training.per_device_train_batch_size, plan.batch.sequence_length));
+                                     plan.training.per_device_train_batch_size, plan.batch.sequence_length),
+                         "a smaller batch or a shorter sequence");
     }
     if (model.is_text_part)
         notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",

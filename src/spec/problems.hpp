@@ -14,11 +14,11 @@ class Problems {
     explicit Problems(std::string_view file) : file_(file) {}
 
     /// The question cannot be understood. `path` is a JSON path ("/loop/steps") or empty.
-    void invalid(std::string_view path, std::string what, std::string hint = {}) {
+    void invalid(std::string_view path, std::string what, std::string hint) {
         add(ErrorKind::invalid, path, std::move(what), std::move(hint));
     }
     /// The question is understood and cannot be answered.
-    void unsupported(std::string_view path, std::string what, std::string hint = {}) {
+    void unsupported(std::string_view path, std::string what, std::string hint) {
         add(ErrorKind::unsupported, path, std::move(what), std::move(hint));
     }
     /// Takes over the problems of an error that a part of the file raised.

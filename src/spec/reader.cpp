@@ -2,6 +2,7 @@
 #include "spec/reader.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -28,6 +29,14 @@ std::string_view name_of(Kind kind) {
     return "";
 }
 
+/// What to write in place of a value of that kind.
+std::string way_out_of(Kind kind, std::string_view wanted) {
+    if (kind == Kind::null) return "leave the key out for its default";
+    const bool plain = wanted == "an integer" || wanted == "a number" || wanted == "true or false";
+    if (kind == Kind::text && plain) return fmt::format("write {} without quotes", wanted);
+    return fmt::format("write {}, or leave the key out for its default", wanted);
+}
+
 bool is_whole_number(const std::string& digits) { return digits.find_first_not_of("-0123456789") == std::string::npos; }
 
 }  // namespace
@@ -35,7 +44,7 @@ bool is_whole_number(const std::string& digits) { return digits.find_first_not_o
 ObjectReader::ObjectReader(const JsonValue& value, std::string path, Problems& problems)
     : object_(&value), path_(std::move(path)), problems_(&problems) {
     if (value.kind == Kind::object) return;
-    problems_->invalid(path_, fmt::format("an object is wanted, not {}", value.shown()));
+    problems_->invalid(path_, fmt::format("an object is wanted, not {}", value.shown()), "write {...}");
     object_ = &kEmpty;
 }
 
@@ -49,13 +58,11 @@ const JsonValue* ObjectReader::find(std::string_view key, Null null) {
 
 const JsonValue* ObjectReader::value(std::string_view key) { return find(key, Null::refused); }
 
-void ObjectReader::refuse_type(std::string_view key, const JsonValue& value, std::string_view wanted) {
-    if (value.kind == Kind::null)
-        return problems_->invalid(path(key), fmt::format("{} is wanted, not null", wanted),
-                                  "leave the key out for its default");
-    const std::string kind =
-        value.kind == Kind::list || value.kind == Kind::object ? "" : fmt::format(", which is {}", name_of(value.kind));
-    problems_->invalid(path(key), fmt::format("{} is wanted, not {}{}", wanted, value.shown(), kind));
+void ObjectReader::refuse_type(const std::string& path, const JsonValue& value, std::string_view wanted) {
+    const bool named = value.kind == Kind::list || value.kind == Kind::object || value.kind == Kind::null;
+    const std::string kind = named ? "" : fmt::format(", which is {}", name_of(value.kind));
+    problems_->invalid(path, fmt::format("{} is wanted, not {}{}", wanted, value.shown(), kind),
+                       way_out_of(value.kind, wanted));
 }
 
 void ObjectReader::refuse_word(std::string_view key, const std::string& word,
@@ -67,21 +74,20 @@ void ObjectReader::refuse_word(std::string_view key, const std::string& word,
 std::optional<std::int64_t> ObjectReader::integer_of(const JsonValue& value, const std::string& path,
                                                      IntegerRange range) {
     if (value.kind == Kind::real && is_whole_number(value.text)) {
-        problems_->invalid(path, fmt::format("{} is beyond 64 bits", value.shown()));
+        problems_->invalid(path, fmt::format("{} is beyond 64 bits", value.shown()),
+                           "write the size that the network or the run has");
         return std::nullopt;
     }
     if (value.kind != Kind::integer) {
-        const std::string kind = value.kind == Kind::list || value.kind == Kind::object || value.kind == Kind::null
-                                     ? ""
-                                     : fmt::format(", which is {}", name_of(value.kind));
-        problems_->invalid(path, fmt::format("an integer is wanted, not {}{}", value.shown(), kind));
+        refuse_type(path, value, "an integer");
         return std::nullopt;
     }
     if (value.integer < range.low || value.integer > range.high) {
         const bool open = range.high == IntegerRange{}.high;
         problems_->invalid(path,
                            open ? fmt::format("{} is below {}", value.integer, range.low)
-                                : fmt::format("{} is not between {} and {}", value.integer, range.low, range.high));
+                                : fmt::format("{} is not between {} and {}", value.integer, range.low, range.high),
+                           "correct it, or leave the key out for its default");
         return std::nullopt;
     }
     return value.integer;
@@ -96,14 +102,15 @@ std::optional<double> ObjectReader::real(std::string_view key, RealRange range, 
     const JsonValue* found = find(key, null);
     if (!found) return std::nullopt;
     if (found->kind != Kind::integer && found->kind != Kind::real) {
-        refuse_type(key, *found, "a number");
+        refuse_type(path(key), *found, "a number");
         return std::nullopt;
     }
     if (!(found->real >= range.low && found->real <= range.high)) {
         const bool open = range.high == RealRange{}.high;
         problems_->invalid(path(key),
                            open ? fmt::format("{} is below {}", found->shown(), range.low)
-                                : fmt::format("{} is not between {} and {}", found->shown(), range.low, range.high));
+                                : fmt::format("{} is not between {} and {}", found->shown(), range.low, range.high),
+                           "correct it, or leave the key out for its default");
         return std::nullopt;
     }
     return found->real;
@@ -113,7 +120,7 @@ std::optional<bool> ObjectReader::boolean(std::string_view key, Null null) {
     const JsonValue* found = find(key, null);
     if (!found) return std::nullopt;
     if (found->kind == Kind::boolean) return found->boolean;
-    refuse_type(key, *found, "true or false");
+    refuse_type(path(key), *found, "true or false");
     return std::nullopt;
 }
 
@@ -121,7 +128,7 @@ std::optional<std::string> ObjectReader::text(std::string_view key, Null null) {
     const JsonValue* found = find(key, null);
     if (!found) return std::nullopt;
     if (found->kind == Kind::text) return found->text;
-    refuse_type(key, *found, "a text");
+    refuse_type(path(key), *found, "a text");
     return std::nullopt;
 }
 
@@ -132,9 +139,9 @@ std::optional<std::vector<std::string>> ObjectReader::texts(std::string_view key
                                                                [](const JsonValue& v) { return v.kind == Kind::text; });
     if (!fits) {
         if (found->kind == Kind::list)
-            problems_->invalid(path(key), "a list of texts is wanted; something else is in it");
+            problems_->invalid(path(key), "a list of texts is wanted; something else is in it", "write [\"a\", \"b\"]");
         else
-            refuse_type(key, *found, "a list of texts");
+            refuse_type(path(key), *found, "a list of texts");
         return std::nullopt;
     }
     std::vector<std::string> texts;
@@ -146,7 +153,7 @@ std::optional<std::vector<std::int64_t>> ObjectReader::integers(std::string_view
     const JsonValue* found = find(key, null);
     if (!found) return std::nullopt;
     if (found->kind != Kind::list) {
-        refuse_type(key, *found, "a list of integers");
+        refuse_type(path(key), *found, "a list of integers");
         return std::nullopt;
     }
     std::vector<std::int64_t> integers;
@@ -161,7 +168,7 @@ std::optional<ObjectReader> ObjectReader::object(std::string_view key, Null null
     const JsonValue* found = find(key, null);
     if (!found) return std::nullopt;
     if (found->kind == Kind::object) return ObjectReader(*found, path(key), *problems_);
-    refuse_type(key, *found, "an object");
+    refuse_type(path(key), *found, "an object");
     return std::nullopt;
 }
 
@@ -169,7 +176,22 @@ void ObjectReader::refuse_unknown() {
     for (const std::string& key : object_->keys) {
         if (problems_->full()) return;
         if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
-        problems_->invalid(path(key), fmt::format("unknown key '{}'", key), did_you_mean(key, asked_));
+        problems_->invalid(path(key), fmt::format("unknown key '{}'", key),
+                           did_you_mean(key, asked_, fmt::format("known here: {}", fmt::join(asked_, ", "))));
+    }
+}
+
+void ObjectReader::refuse_misspelt() {
+    std::vector<std::string_view> absent;
+    std::copy_if(asked_.begin(), asked_.end(), std::back_inserter(absent), [&](auto key) { return !has(key); });
+    for (const std::string& key : object_->keys) {
+        if (problems_->full()) return;
+        if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
+        const auto meant =
+            std::find_if(absent.begin(), absent.end(), [&](auto known) { return is_misspelt(key, known); });
+        if (meant != absent.end())
+            problems_->invalid(path(key), fmt::format("unknown key '{}'", key),
+                               fmt::format("did you mean '{}'?", *meant));
     }
 }
 

@@ -69,6 +69,8 @@ class ObjectReader {
 
     /// Reports every key that no call asked for, with the nearest of those that were.
     void refuse_unknown();
+    /// Reports only those keys that are an absent key with a wrong letter: for files that hold many keys of others.
+    void refuse_misspelt();
     /// The key will not be reported as unknown.
     void skip(std::string_view key) { asked_.push_back(key); }
 
@@ -78,7 +80,7 @@ class ObjectReader {
 
   private:
     const JsonValue* find(std::string_view key, Null null);
-    void refuse_type(std::string_view key, const JsonValue& value, std::string_view wanted);
+    void refuse_type(const std::string& path, const JsonValue& value, std::string_view wanted);
     void refuse_word(std::string_view key, const std::string& word, const std::vector<std::string_view>& names);
     std::optional<std::int64_t> integer_of(const JsonValue& value, const std::string& path, IntegerRange range);
 

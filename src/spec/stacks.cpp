@@ -200,7 +200,9 @@ std::span<const std::string_view> stack_libraries() { return kLibraryNames; }
 
 const Version& version_of(const Stack& stack, std::string_view library) {
     const Library* known = library_named(library);
-    if (!known) throw Error(ErrorKind::invalid, "", fmt::format("unknown library '{}' in a stack", library));
+    if (!known)
+        throw Error(ErrorKind::invalid, "", fmt::format("unknown library '{}' in a stack", library),
+                    fmt::format("known: {}", fmt::join(kLibraryNames, ", ")));
     return stack.*known->version;
 }
 

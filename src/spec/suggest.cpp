@@ -56,6 +56,12 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
     return std::string(found);
 }
 
+bool is_misspelt(std::string_view word, std::string_view known) {
+    const std::size_t longer = std::max(word.size(), known.size()), shorter = std::min(word.size(), known.size());
+    const std::size_t most = shorter < 8 ? 1 : 2;
+    return longer - shorter <= most && longer <= kLongestWord && edit_distance(word, known) <= most;
+}
+
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known, std::string_view otherwise) {
     const std::string found = nearest(word, known);
     return found.empty() ? std::string(otherwise) : fmt::format("did you mean '{}'?", found);

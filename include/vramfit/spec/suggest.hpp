@@ -14,6 +14,9 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known,
                          std::string_view otherwise = {});
 
+/// Whether `word` can hardly be anything but `known` with one or two wrong letters.
+bool is_misspelt(std::string_view word, std::string_view known);
+
 /// ASCII lower case.
 std::string lower_case(std::string_view text);
 

@@ -133,6 +133,10 @@ struct PeakWindow {
     friend bool operator==(const PeakWindow&, const PeakWindow&) = default;
 };
 
+// Every batch is recorded, and runs repeat themselves long before.
+inline constexpr std::int64_t kMostSteps = 1000;
+inline constexpr std::int64_t kMostBatches = 4000;  ///< of all steps, and forwards before them
+
 struct LoopPlan {
     LoopKind kind = LoopKind::trainer;
     std::int64_t steps = 2;

@@ -34,7 +34,8 @@ void add_range(std::string_view text, const std::string& where, std::vector<std:
     for (std::int64_t v = first; v <= last; v = times ? v * by : v + by) {
         out.push_back(v);
         if (static_cast<std::int64_t>(out.size()) > kLongest)
-            throw Error(ErrorKind::invalid, where, fmt::format("'{}' has too many values", text));
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' has too many values", text),
+                        fmt::format("at most {}", kLongest));
         if (times && v > last / by) break;
     }
 }

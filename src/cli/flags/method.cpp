@@ -87,7 +87,8 @@ constexpr PlanFlag kMethodFlags[] = {
     {"lora-dropout", "", "X", nullptr, kMethod, "Dropout before the adapters [0]",
      [](Job& job, std::string_view value, const std::string& where) {
          const double dropout = number_from(value, where);
-         if (dropout > 1) throw Error(ErrorKind::invalid, where, fmt::format("{} is above 1", value));
+         if (dropout > 1)
+             throw Error(ErrorKind::invalid, where, fmt::format("{} is above 1", value), "a share: 0 to 1");
          adapters(job, where).lora_dropout = dropout;
      }},
     {"targets", "lora_target_modules target_modules", "NAME,...", nullptr, kMethod,

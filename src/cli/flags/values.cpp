@@ -15,10 +15,15 @@ constexpr std::int64_t kLargest = std::int64_t{1} << 31;
 std::int64_t integer_from(std::string_view value, const std::string& where, std::int64_t low) {
     std::int64_t number = 0;
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (problem != std::errc{} || end != value.data() + value.size())
+    const bool whole = end == value.data() + value.size();
+    if (whole && problem == std::errc::result_out_of_range)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} is beyond 64 bits", value),
+                    fmt::format("at most {}", kLargest));
+    if (problem != std::errc{} || !whole)
         throw Error(ErrorKind::invalid, where, fmt::format("'{}' is not a whole number", value), "write digits only");
     if (number < low || number > kLargest)
-        throw Error(ErrorKind::invalid, where, fmt::format("{} is not between {} and {}", number, low, kLargest));
+        throw Error(ErrorKind::invalid, where, fmt::format("{} is not between {} and {}", number, low, kLargest),
+                    fmt::format("give {} or more", low));
     return number;
 }
 
@@ -26,7 +31,8 @@ double number_from(std::string_view value, const std::string& where) {
     double number = 0;
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (problem != std::errc{} || end != value.data() + value.size() || !std::isfinite(number) || number < 0)
-        throw Error(ErrorKind::invalid, where, fmt::format("'{}' is not a number of at least 0", value));
+        throw Error(ErrorKind::invalid, where, fmt::format("'{}' is not a number of at least 0", value),
+                    "write it like 16 or 0.05");
     return number;
 }
 
@@ -34,7 +40,7 @@ bool boolean_from(std::string_view value, const std::string& where) {
     const std::string word = lower_case(value);
     if (word == "true" || word == "yes" || word == "on" || word == "1") return true;
     if (word == "false" || word == "no" || word == "off" || word == "0") return false;
-    throw Error(ErrorKind::invalid, where, fmt::format("'{}' is neither true nor false", value));
+    throw Error(ErrorKind::invalid, where, fmt::format("'{}' is neither true nor false", value), "write true or false");
 }
 
 std::vector<std::string> words_from(std::string_view value, const std::string& where) {

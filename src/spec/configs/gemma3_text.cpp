@@ -58,12 +58,13 @@ void read_gemma3_text(ObjectReader& config, ModelSpec& model) {
     model.attn_logit_softcapping.reset();  // Gemma3Attention keeps it and hands it to no function
     if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
     if (!model.sliding_window)
-        config.problems().invalid(config.path("sliding_window"), "Gemma3TextModel makes a mask with a window always");
+        config.problems().invalid(config.path("sliding_window"), "Gemma3TextModel makes a mask with a window always",
+                                  "give the window's tokens");
     read_layers(config, model);
     read_rope_types(config, model);
     if (config.boolean("use_bidirectional_attention", Null::absent).value_or(false))
         config.problems().unsupported(config.path("use_bidirectional_attention"),
-                                      "attention in both directions is not supported");
+                                      "attention in both directions is not supported", "leave the key out");
 }
 
 // modeling_gemma3.py, Gemma3Attention and Gemma3DecoderLayer.

@@ -32,7 +32,8 @@ void read_phi3(ObjectReader& config, ModelSpec& model) {
     if (model.rope_type == "su" || model.rope_type == "yarn") model.rope_type = "longrope";
     if (model.rope_type != "default" && model.rope_type != "longrope")
         config.problems().invalid(config.path("rope_scaling"),
-                                  "Phi3Config.validate_rope takes the types default and longrope only");
+                                  "Phi3Config.validate_rope takes the types default and longrope only",
+                                  "write longrope, or leave the key out");
 }
 
 // modeling_phi3.py, Phi3Attention, Phi3MLP and Phi3DecoderLayer.

@@ -163,6 +163,13 @@ TEST_CASE("keys that say nothing about memory are not looked at") {
           Activation::gelu);
 }
 
+TEST_CASE("a key with a wrong letter is reported, if the right one is absent") {
+    CHECK(says(refused(R"("num_atention_heads": 8)"), "config.json /num_atention_heads",
+               "did you mean 'num_attention_heads'?"));
+    CHECK(says(refused(R"("head_dims": 16)"), "config.json /head_dims", "did you mean 'head_dim'?"));
+    CHECK_FALSE(refused(R"("head_dims": 16, "head_dim": 16, "num_attention_heads": 4, "num_key_value_heads": 4)"));
+}
+
 TEST_CASE("nothing is converted silently") {
     const char* const wrong[] = {"4096.7", "true", "\"4096\"", "1e300", "4096.0",     "null",
                                  "[4096]", "{}",   "0",        "-1",    "4294967296", "9223372036854775808",

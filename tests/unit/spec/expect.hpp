@@ -6,16 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit {
 
-/// The Error that `call` throws, or nothing.
+/// The Error that `call` throws, or nothing. Every problem has a way out.
 template <class Call>
 std::optional<Error> error_of(Call call) {
     try {
         call();
     } catch (const Error& error) {
+        for (const Problem& problem : error.problems()) {
+            INFO(problem.where << ": " << problem.what);
+            CHECK_FALSE(problem.hint.empty());
+        }
         return error;
     }
     return std::nullopt;
