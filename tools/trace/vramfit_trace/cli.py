@@ -10,6 +10,7 @@ from . import data
 from .cards import CARDS
 from .compare import compare, first_event
 from .families import FAMILIES
+from .forks import Forks
 from .job import Job, JobError, read_job
 from .prediction import PredictionError, timeline
 from .tracing import TraceError, Tracer
@@ -62,7 +63,11 @@ def walk(flags: argparse.Namespace) -> int:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config)
-    rows = Walk(flags.folder, tracer_of(flags), flags.vramfit, flags.supported, flags.stored).run(jobs)
+    forks = Forks(tracer_of(flags))
+    try:
+        rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
+    finally:
+        forks.close()
     print(summary(rows))
     return 0 if all(row["exact"] for row in rows) else 1
 

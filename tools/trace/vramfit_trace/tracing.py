@@ -20,6 +20,15 @@ class TraceError(Exception):
     """The worker ended without a trace."""
 
 
+def result(status: int, out: Path, said: str) -> dict[str, Any]:
+    """The trace that a worker wrote, or why there is none."""
+    if status == 2 and not out.exists():
+        raise JobError(said.strip().splitlines()[-1])
+    if status or not out.exists():
+        raise TraceError(f"the worker ended with status {status}: {said[-2000:]}")
+    return json.loads(out.read_text())
+
+
 @dataclass(frozen=True)
 class Tracer:
     """How jobs are traced: `python` has the libraries; on a `real` device nothing is pretended."""
@@ -55,8 +64,4 @@ class Tracer:
                 raise TraceError(f"not done after {self.time_limit:g} s") from None
             if log:
                 log.write_text(done.stdout + done.stderr)
-            if done.returncode == 2 and not out.exists():
-                raise JobError(done.stderr.strip().splitlines()[-1])
-            if done.returncode or not out.exists():
-                raise TraceError(f"the worker ended with status {done.returncode}: {done.stderr[-2000:]}")
-            return json.loads(out.read_text())
+            return result(done.returncode, out, done.stderr)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from .compare import LEVELS, compare
+from .forks import Forks
 from .job import JobError, complete
 from .prediction import UNSUPPORTED, PredictionError, timeline
 from .space import draw
-from .tracing import TraceError, Tracer
+from .tracing import TraceError
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Walk:
     """Files in `folder`: NAME.job.json, NAME.trace.json or NAME.failed.txt, NAME.log."""
 
     folder: Path
-    tracer: Tracer
+    tracer: Forks
     program: str
     only_supported: bool = False  # leave out jobs of which vramfit says that it does not support them
     only_stored: bool = False  # trace nothing

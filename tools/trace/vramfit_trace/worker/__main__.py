@@ -90,8 +90,8 @@ def trace(job: Job, with_events: bool) -> dict[str, Any]:
     return {**head, "versions": versions(), "seconds": round(time.time() - began, 1), **body}
 
 
-def main() -> int:
-    job, out, *options = sys.argv[1:]
+def main(arguments: list[str]) -> int:
+    job, out, *options = arguments
     try:
         document = trace(read_job(Path(job).read_text()), "--events" in options)
     except JobError as error:
@@ -102,4 +102,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""Traces many jobs: for each card one process imports the libraries, and each job runs in a forked copy of it."""
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .job import Job
+from .tracing import TraceError, Tracer, result
+
+
+def needs_process(job: Job) -> bool:
+    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then."""
+    return bool(job["environment"]) or job["load"]["attn_implementation"] == "flash_attention_2"
+
+
+@dataclass
+class Forks:
+    """Traces like a Tracer, in a fifth of the time."""
+
+    tracer: Tracer
+    servers: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+
+    def server(self, job: Job) -> subprocess.Popen[str]:
+        """The process for the job's card."""
+        card = job["card"]
+        running = self.servers.get(card)
+        if running is None or running.poll() is not None:
+            command = [self.tracer.python, "-m", "vramfit_trace.worker.forks"]
+            running = subprocess.Popen(command, env=self.tracer.environment(job), text=True, stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+            self.servers[card] = running
+        return running
+
+    def status(self, job: Job, request: dict[str, str]) -> int:
+        """What the worker ended with."""
+        server = self.server(job)
+        assert server.stdin and server.stdout
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        if not select.select([server.stdout], [], [], self.tracer.time_limit)[0]:
+            self.end(server)
+            raise TraceError(f"not done after {self.tracer.time_limit:g} s")
+        answer = server.stdout.readline()
+        if not answer:
+            raise TraceError("the process with the libraries ended")
+        return int(answer)
+
+    def trace(self, job: Job, log: Path | None = None) -> dict[str, Any]:
+        """The trace of a job; `log` takes what the libraries print."""
+        if self.tracer.real or needs_process(job):
+            return self.tracer.trace(job, log=log)
+        with tempfile.TemporaryDirectory() as folder:
+            job_file, out, said = (Path(folder) / name for name in ("job.json", "trace.json", "log"))
+            job_file.write_text(json.dumps(job))
+            status = self.status(job, {"job": str(job_file), "out": str(out), "log": str(said)})
+            text = said.read_text()
+            if log:
+                log.write_text(text)
+            return result(status, out, text)
+
+    def end(self, server: subprocess.Popen[str]) -> None:
+        """Ends a process and the job that it runs."""
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
+
+    def close(self) -> None:
+        for server in self.servers.values():
+            self.end(server)
