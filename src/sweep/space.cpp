@@ -22,8 +22,9 @@ void check_axis(const std::vector<std::int64_t>& axis, const char* name) {
     if (axis.empty()) throw Error(ErrorKind::invalid, name, "no value given", "give a number or a list like 8,16,32");
     std::set<std::int64_t> seen;
     for (const std::int64_t v : axis) {
-        if (v < 1) throw Error(ErrorKind::invalid, name, fmt::format("{} is below 1", v));
-        if (!seen.insert(v).second) throw Error(ErrorKind::invalid, name, fmt::format("{} is given twice", v));
+        if (v < 1) throw Error(ErrorKind::invalid, name, fmt::format("{} is below 1", v), "give 1 or more");
+        if (!seen.insert(v).second)
+            throw Error(ErrorKind::invalid, name, fmt::format("{} is given twice", v), "keep one of the two");
     }
 }
 
@@ -71,10 +72,13 @@ std::size_t row_count(const SweepSpace& space) {
     check_axis(space.ranks, "--rank");
     check_axis(space.batches, "--batch");
     check_axis(space.lengths, "--seq");
-    if (space.targets.empty()) throw Error(ErrorKind::invalid, "--targets", "no set of target modules given");
+    if (space.targets.empty())
+        throw Error(ErrorKind::invalid, "--targets", "no set of target modules given",
+                    "attention+mlp, or module names: q_proj+v_proj");
     for (auto set = space.targets.begin(); set != space.targets.end(); ++set)
         if (std::any_of(space.targets.begin(), set, [&](const TargetSet& other) { return same_modules(other, *set); }))
-            throw Error(ErrorKind::invalid, "--targets", fmt::format("'{}' is given twice", set->name));
+            throw Error(ErrorKind::invalid, "--targets", fmt::format("'{}' is given twice", set->name),
+                        "keep one of the two");
     const std::array<std::int64_t, 4> sizes{
         static_cast<std::int64_t>(space.targets.size()), static_cast<std::int64_t>(space.ranks.size()),
         static_cast<std::int64_t>(space.batches.size()), static_cast<std::int64_t>(space.lengths.size())};
@@ -130,7 +134,7 @@ TargetSet target_set(const ModelSpec& model, const std::string& name, const std:
         if (group ? group_names(model, part).empty() : !is_module(model, part)) refuse_target(model, part, where);
         for (const std::string& module : group ? group_names(model, part) : std::vector{part}) {
             if (std::find(set.modules.begin(), set.modules.end(), module) != set.modules.end())
-                throw Error(ErrorKind::invalid, where, fmt::format("'{}' has {} twice", name, module));
+                throw Error(ErrorKind::invalid, where, fmt::format("'{}' has {} twice", name, module), "name it once");
             set.modules.push_back(module);
         }
     }
