@@ -53,10 +53,11 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
                  const LayerInputs& inputs) {
     const Family& family = family_of(run.spec.model_type);
     if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
-    // The layer is given its own mask only.
+    // The layer is given its own mask and its own tables only (Gemma3TextModel.forward).
     LayerInputs kept = inputs;
-    if (run.stack.masks_are_boolean())
-        (layer.attention == LayerAttention::sliding ? kept.masks.full : kept.masks.sliding).reset();
+    const bool slides = layer.attention == LayerAttention::sliding;
+    if (run.stack.masks_are_boolean()) (slides ? kept.masks.full : kept.masks.sliding).reset();
+    if (family.rotary_by_type) (slides ? kept.rotary : kept.sliding_rotary) = {};
     const Arguments arguments = split_arguments(run, hidden, kept);
     const Unit unit = [&run, &family, &layer, kept](std::span<const Tensor> given) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);

@@ -81,7 +81,7 @@ TEST_CASE("predictions are as their schema says") {
 TEST_CASE("timelines are as their schema says") {
     const auto* card = GENERATE("", "tiny,8,0,108,1000000000,400000000");
     const Job job = job_on(card);
-    TimelineReport report{"small", timeline(job), std::nullopt};
+    TimelineReport report{"small", timeline(job), std::nullopt, notes_of(job)};
     validate(json::parse(json_format().timeline(report, {})), schema_of("timeline"), "");
     report.events = program_of(job);
     const json document = json::parse(json_format().timeline(report, {}));
