@@ -64,8 +64,8 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     const auto add_linear = [&](Linear& l) {
         const engine::Dims sizes = l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in};
         const bool packs = choice.converts(l);
-        out.push_back({l.name + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}});
-        if (l.has_bias) out.push_back({l.name + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}});
+        out.push_back({l.published + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}});
+        if (l.has_bias) out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}});
     };
     const auto add_norm = [&](Norm& norm) {
         out.push_back({norm.name + ".weight", {norm.width}, &norm.weight, nullptr, false, of_norms, {}});

@@ -10,6 +10,7 @@ namespace {
 Linear make_linear(const NamedModule& module) {
     Linear l;
     l.name = module.name;
+    l.published = module.published.empty() ? module.name : module.published;
     l.in = module.in;
     l.out = module.out;
     l.has_bias = module.bias;

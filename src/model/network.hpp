@@ -61,7 +61,8 @@ struct State8bit {
 
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
 struct Linear {
-    std::string name;  ///< "model.layers.0.self_attn.q_proj"
+    std::string name;       ///< "model.layers.0.self_attn.q_proj"
+    std::string published;  ///< its name in checkpoints
     Size in = 0;
     Size out = 0;
     bool has_bias = false;

@@ -19,6 +19,7 @@ struct ModuleNames {
     std::string_view norm = "norm";
     std::string_view rotary = "rotary_emb";
     std::string_view head = "lm_head";
+    std::string_view published_head = "";  ///< its name in checkpoints, where it differs
     bool norm_bias = false;  ///< of the norm behind the layers
 };
 

@@ -163,6 +163,7 @@ std::vector<NamedModule> modules_of(const ModelSpec& model) {
     other(names.rotary);
     modules.push_back(
         {std::string(names.head), ModuleKind::linear, -1, model.hidden_size, model.vocab_size, ModulePart::head});
+    modules.back().published = names.published_head;
     return modules;
 }
 

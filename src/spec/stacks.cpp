@@ -161,7 +161,7 @@ Known read_versions(std::span<const LibraryVersion> versions, std::string_view w
             continue;
         }
         if (!known.emplace(library->name, *version).second)
-            problems.push_back({std::string(where), fmt::format("{} is given twice", name), ""});
+            problems.push_back({std::string(where), fmt::format("{} is given twice", name), "keep one of the two"});
     }
     return known;
 }

@@ -67,6 +67,7 @@ const ConfigFamily gpt_neox_entry = {
               .embedding = "embed_in",
               .dropout = "emb_dropout",
               .norm = "final_layer_norm",
+              .published_head = "embed_out",  // conversion_mapping.py
               .norm_bias = true},
     .exact_since = {5, 0, 0},
 };
