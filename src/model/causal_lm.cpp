@@ -37,7 +37,9 @@ Tensor positions(Session& session, Size length) {
 /// backward and drops them with the layer's node. GradientCheckpointingLayer.__call__, or in older releases
 /// _gradient_checkpointing_func(decoder_layer.__call__, hidden_states, attention_mask, position_ids, ...).
 Arguments split_arguments(const Run& run, const Tensor& hidden, LayerInputs& kept) {
-    if (!run.stack.layers_take_positional_arguments()) return {hidden};
+    const bool all = run.stack.layers_take_positional_arguments();
+    if (!all && family_of(run.spec.model_type).mask_is_positional) return {hidden, std::exchange(kept.masks.full, {})};
+    if (!all) return {hidden};
     return {hidden, std::exchange(kept.masks.full, {}), std::exchange(kept.position_ids, {})};
 }
 
@@ -45,7 +47,7 @@ LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
     LayerInputs inputs = kept;
     if (arguments.size() == 1) return inputs;
     inputs.masks.full = arguments[1];
-    inputs.position_ids = arguments[2];
+    if (arguments.size() > 2) inputs.position_ids = arguments[2];
     return inputs;
 }
 

@@ -53,6 +53,7 @@ struct Family {
     bool float32_rotary = false;           ///< cos and sin are not cast to the hidden states' dtype
     bool looks_for_padding = false;        ///< the model asks whether rows without a mask hold padding
     bool counts_all_labels = false;        ///< Trainer does not know that the loss shifts them
+    bool mask_is_positional = false;       ///< layers are called with the mask as a positional argument
     bool scales_embedding = false;         ///< the embedding times the root of the hidden size
     bool embedding_scales_itself = false;  ///< in all releases
     bool one_mask = false;                 ///< with a window there is no full mask

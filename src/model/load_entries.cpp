@@ -104,6 +104,9 @@ void place_entry(const Run& run, Network& network, const Entry& entry, Tensor va
     }
     label(value, Category::temporaries);
     const QuantizationPlan& plan = *run.plan.load.quantization;
+    // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize and Bnb8bitQuantize.convert: Conv1D's weight is
+    // turned first.
+    if (entry.packed->is_conv1d) value = transpose2d(value);
     if (plan.method == QuantMethod::int8) {
         entry.packed->in_8bit = quantize_8bit(value, plan.int8_threshold);
         // Values are unknown; a search for outlier columns is told what a search in the mask is.
@@ -111,8 +114,6 @@ void place_entry(const Run& run, Network& network, const Entry& entry, Tensor va
                                               run.plan.batch.attention_mask == AttentionMask::absent;
         return;
     }
-    // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize.convert: Conv1D's weight is turned first.
-    if (entry.packed->is_conv1d) value = transpose2d(value);
     entry.packed->quantized = quantize_4bit(value, plan, network.dynamic_code);
 }
 

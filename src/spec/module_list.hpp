@@ -20,7 +20,7 @@ struct ModuleNames {
     std::string_view rotary = "rotary_emb";
     std::string_view head = "lm_head";
     std::string_view published_head = "";  ///< its name in checkpoints, where it differs
-    bool norm_bias = false;  ///< of the norm behind the layers
+    bool norm_bias = false;                ///< of the norm behind the layers
 };
 
 /// Collects the modules of one decoder layer.
