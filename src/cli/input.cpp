@@ -16,8 +16,6 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr std::size_t kLargestInput = std::size_t{256} << 20;
-
 /// A file descriptor that is closed at the end of a scope, if it is ours.
 struct File {
     explicit File(const std::string& path) : own(path != "-") {
@@ -42,8 +40,8 @@ std::string variable(const char* name) {
 
 std::string name_of_input(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-std::string read_input(const std::string& path, const std::string& where) {
-    const auto fail = [&](const char* what) {
+std::string read_input(const std::string& path, const std::string& where, std::size_t most) {
+    const auto fail = [&](const std::string& what) {
         throw Error(ErrorKind::invalid, where, fmt::format("{}: {}", name_of_input(path), what),
                     "give a file that can be read, or - for standard input");
     };
@@ -57,7 +55,7 @@ std::string read_input(const std::string& path, const std::string& where) {
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) fail(std::strerror(errno));
         text.append(buffer, static_cast<std::size_t>(got));
-        if (text.size() > kLargestInput) fail("more than 256 MiB");
+        if (text.size() > most) fail(fmt::format("more than {} MiB", most >> 20));
     }
 }
 

@@ -19,6 +19,10 @@ std::string sweep_csv(const SweepReport& report, const Layout& layout);
 std::string sweep_markdown(const SweepReport& report, const Layout& layout);
 /// The command that asks for one row of a sweep alone: flags with their values.
 std::vector<std::string> command_of(const SweepReport& report, const SweepRow& row);
+std::string check_json(const CheckReport& report, const Layout& layout);
+std::string check_text(const CheckReport& report, const Layout& layout);
+std::string check_github(const CheckReport& report, const Layout& layout);
+std::string check_junit(const CheckReport& report, const Layout& layout);
 std::string table_json(const ReportTable& table, const Layout& layout);
 std::string table_text(const ReportTable& table, const Layout& layout);
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "vramfit/check/check.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
 #include "vramfit/sweep/sweep.hpp"
@@ -51,6 +52,12 @@ struct SweepReport {
     }
 };
 
+/// The answer about a trainer's files.
+struct CheckReport {
+    CheckResult result;
+    bool explain_inputs = false;  ///< text: every value with where it comes from
+};
+
 /// One format. A plug-in; a function it does not have is nullptr.
 struct Format {
     const char* name;     ///< "text", "json": the word after --format
@@ -60,6 +67,7 @@ struct Format {
     std::string (*timeline)(const TimelineReport&, const Layout&) = nullptr;
     std::string (*table)(const ReportTable&, const Layout&) = nullptr;
     std::string (*sweep)(const SweepReport&, const Layout&) = nullptr;
+    std::string (*check)(const CheckReport&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

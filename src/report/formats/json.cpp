@@ -12,6 +12,7 @@ const Format json_entry = {
     .timeline = report::timeline_json,
     .table = report::table_json,
     .sweep = report::sweep_json,
+    .check = report::check_json,
 };
 
 }  // namespace vramfit::formats

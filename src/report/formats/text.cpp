@@ -12,6 +12,7 @@ const Format text_entry = {
     .timeline = report::timeline_text,
     .table = report::table_text,
     .sweep = report::sweep_text,
+    .check = report::check_text,
 };
 
 }  // namespace vramfit::formats

@@ -6,9 +6,11 @@
 
 #include "support/catch.hpp"
 #include "support/llama.hpp"
+#include "vramfit/check/check.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/report/format.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 using namespace vramfit;
 using nlohmann::json;
@@ -116,6 +118,19 @@ TEST_CASE("sweeps are as their schema says") {
     }
 }
 
+TEST_CASE("answers about trainers' files are as their schema says") {
+    const auto* card = GENERATE("", "24GiB", "4GiB");
+    const auto* more = GENERATE("", "rl: dpo\n", "unheard_of: 1\n");
+    CheckQuestion question;
+    question.trainer.files = {{"a.yaml", std::string("base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\n"
+                                                     "micro_batch_size: 8\nadapter: lora\nlora_r: 8\nbf16: true\n") +
+                                             more}};
+    question.trainer.stack = stack_from("").stack;
+    question.devices = {*card ? device_from(card) : unlimited_device()};
+    const CheckReport report{check(question), false};
+    validate(json::parse(json_format().check(report, {})), schema_of("check"), "");
+}
+
 TEST_CASE("shares and unattributed sum to the requested bytes in JSON too") {
     const json document = json::parse(json_format().prediction(predict(job_on("24GiB")), {}));
     for (const json& peak : document["peaks"]) {
@@ -131,8 +146,9 @@ TEST_CASE("every format has a name, a summary and a place; text and json have al
         CHECK(find_format(format->name) == format);
         CHECK(format->order > 0);
         CHECK_FALSE(std::string_view(format->summary).empty());
-        CHECK((format->prediction || format->timeline || format->table || format->sweep));
+        CHECK((format->prediction || format->timeline || format->table || format->sweep || format->check));
         if (std::string_view(format->name) != "json" && std::string_view(format->name) != "text") continue;
+        CHECK(format->check);
         CHECK(format->prediction);
         CHECK(format->timeline);
         CHECK(format->table);

@@ -1,0 +1,116 @@
+// Reads, predicts on each card, and prices changes by predicting again.
+#include "vramfit/check/check.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "check/changes.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/predict/predict.hpp"
+
+namespace vramfit {
+
+namespace {
+
+// torch.cuda.is_bf16_supported: in hardware from capability 8.0.
+bool computes_bf16(const Device& device) { return device.capability >= Capability{8, 0}; }
+
+/// What the plan's checks and the recording refuse stands in terms of the plan; the reader of a file wants its key.
+void refuse_in_file(Reading& reading, const Error& error) {
+    for (const Problem& problem : error.problems()) {
+        const Input* input = reading.input(problem.where);
+        if (input)
+            reading.refusals.push_back({input->key, input->place, problem.what, problem.hint});
+        else
+            reading.refusals.push_back({problem.where, {reading.trainer_file, {}}, problem.what, problem.hint});
+    }
+}
+
+/// The same for what the libraries themselves would refuse.
+[[noreturn]] void throw_in_file(const Reading& reading, const Error& error) {
+    std::vector<Problem> problems;
+    for (const Problem& problem : error.problems()) {
+        const Input* input = reading.input(problem.where);
+        std::string where = input ? input->key : problem.where;
+        if (input && !input->place.file.empty()) where = text_of(input->place) + " " + where;
+        problems.push_back({std::move(where), problem.what, problem.hint});
+    }
+    throw Error(ErrorKind::invalid, std::move(problems));
+}
+
+std::string second_highest(const Prediction& p) {
+    const PeakResult* second = nullptr;
+    for (const PeakResult& peak : p.peaks)
+        if (peak.name != p.highest && (!second || peak.requested > second->requested)) second = &peak;
+    return second ? second->name : std::string();
+}
+
+/// The longest row that fits, of those that were given.
+void find_wall(const Reading& reading, const CheckQuestion& question, CheckAnswer& answer) {
+    const auto& given = question.trainer.lengths;
+    if (given.empty() || reading.rows.fixed) return;
+    std::vector<std::int64_t> lengths;
+    {
+        std::set<std::int64_t> all;
+        for (const std::int64_t length : given)
+            all.insert(reading.rows.limit > 0 ? std::min(length, reading.rows.limit) : length);
+        lengths.assign(all.begin(), all.end());
+    }
+    Job job = reading.job;
+    job.device = answer.prediction.device;
+    const auto too_long = std::partition_point(lengths.begin(), lengths.end(), [&](std::int64_t length) {
+        const std::int64_t multiple = reading.rows.multiple;
+        job.plan.batch.sequence_length = (length + multiple - 1) / multiple * multiple;
+        return predict(job).verdict == Verdict::fits;
+    });
+    answer.wall = too_long == lengths.begin() ? 0 : *(too_long - 1);
+    answer.rows_beyond_wall = std::count_if(given.begin(), given.end(), [&](std::int64_t length) {
+        return (reading.rows.limit > 0 ? std::min(length, reading.rows.limit) : length) > *answer.wall;
+    });
+}
+
+}  // namespace
+
+CheckAnswer answer_on(const Reading& reading, const Device& device) {
+    Job job = reading.job;
+    job.device = device;
+    CheckAnswer answer;
+    answer.prediction = predict(job);
+    answer.runner_up = second_highest(answer.prediction);
+    if (device.capacity_known) answer.spare = device.usable.count - answer.prediction.peak.reserved;
+    return answer;
+}
+
+CheckResult check(const CheckQuestion& question) {
+    CheckResult result;
+    for (const Device& device : question.devices) {
+        CheckQuestion here = question;
+        here.trainer.bf16_card = computes_bf16(device);
+        Reading reading = read_trainer_files(here.trainer);
+        if (reading.refusals.empty()) {
+            try {
+                CheckAnswer answer = answer_on(reading, device);
+                if (answer.prediction.verdict == Verdict::too_large) {
+                    result.verdict = Verdict::too_large;
+                    find_wall(reading, here, answer);
+                    if (question.price_changes) answer.changes = price_changes(here, reading, device);
+                } else if (result.verdict == Verdict::not_asked) {
+                    result.verdict = answer.prediction.verdict;
+                }
+                result.answers.push_back(std::move(answer));
+            } catch (const Error& error) {
+                if (error.kind() == ErrorKind::invalid) throw_in_file(reading, error);
+                refuse_in_file(reading, error);
+            }
+        }
+        const bool refused = !reading.refusals.empty();
+        if (refused || result.reading.files.empty()) result.reading = std::move(reading);
+        if (refused) {
+            result.answers.clear();
+            break;
+        }
+    }
+    return result;
+}
+
+}  // namespace vramfit

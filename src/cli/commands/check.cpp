@@ -1,0 +1,219 @@
+// vramfit check: the run that a trainer's files describe.
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <CLI/CLI.hpp>
+
+#include "base/text_table.hpp"
+#include "cli/commands.hpp"
+#include "cli/flags/values.hpp"
+#include "cli/help.hpp"
+#include "cli/input.hpp"
+#include "cli/output.hpp"
+#include "cli/report_flags.hpp"
+#include "vramfit/check/check.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/sizes.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr std::size_t kLargestConfig = std::size_t{4} << 20;
+constexpr const char* kQuestion = "Question";
+constexpr const char* kCard = "Libraries and card";
+
+struct CheckFlags {
+    std::vector<std::string> files;
+    std::vector<std::string> gpus;
+    std::vector<std::string> assume_off;
+    std::vector<std::string> set;
+    std::string format_of, model, model_config, seq, lengths, cards, stack, reserve, alloc_conf;
+    bool explain_inputs = false;
+    bool quiet = false;
+    bool no_changes = false;
+    ReportFlags report;
+};
+
+/// A length a line: a number, or an object of JSON with the key "length" or "input_ids".
+std::int64_t length_of(std::string_view line, const std::string& where) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    const std::size_t key = line.find("\"length\"");
+    std::string_view digits = line.substr(begin);
+    if (digits.starts_with('{')) {
+        if (key == line.npos)
+            throw Error(ErrorKind::invalid, where, "the object has no key \"length\"", "{\"length\": 512}");
+        digits = line.substr(line.find_first_of("0123456789", key));
+    }
+    std::int64_t number = 0;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const bool clean = digits.substr(static_cast<std::size_t>(end - digits.data())).find_first_not_of(" \t\r,}") ==
+                           std::string_view::npos ||
+                       line.find('{') != line.npos;
+    if (problem != std::errc{} || number < 1 || number > (std::int64_t{1} << 31) || !clean)
+        throw Error(ErrorKind::invalid, where, "no number of tokens", "one number a line, or {\"length\": N}");
+    return number;
+}
+
+std::vector<std::int64_t> lengths_from(const std::string& path) {
+    std::vector<std::int64_t> lengths;
+    const std::string text = read_input(path, "--lengths");
+    std::string_view rest = text;
+    for (std::int64_t line = 1; !rest.empty(); ++line) {
+        const std::string_view one = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        if (one.find_first_not_of(" \t\r") == one.npos) continue;
+        lengths.push_back(length_of(one, fmt::format("{}:{}", name_of_input(path), line)));
+    }
+    if (lengths.empty()) throw Error(ErrorKind::invalid, "--lengths", "the file has no length", "one number a line");
+    return lengths;
+}
+
+std::optional<std::string> file_if_there(const std::string& path) {
+    try {
+        return read_input(path, "FILE", kLargestConfig);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::vector<Device> devices_of(const CheckFlags& flags) {
+    std::vector<Device> devices;
+    for (const std::string& list : flags.gpus) {
+        // Commas separate cards, unless the text is one card written out.
+        const bool written_out = std::count(list.begin(), list.end(), ',') == 5;
+        std::string_view rest = list;
+        while (!rest.empty()) {
+            const std::string_view one = written_out ? rest : rest.substr(0, rest.find(','));
+            devices.push_back(device_from(one, "--gpu"));
+            rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+        }
+    }
+    if (devices.empty()) devices.push_back(unlimited_device());
+    for (Device& device : devices) {
+        device.alloc_conf = flags.alloc_conf;
+        if (!flags.reserve.empty())
+            device = with_reserve(std::move(device), size_from(flags.reserve, "--reserve"), "--reserve");
+    }
+    return devices;
+}
+
+CheckQuestion question_of(const CheckFlags& flags, Notes& notes) {
+    CheckQuestion question;
+    TrainerQuestion& trainer = question.trainer;
+    for (const std::string& file : flags.files)
+        trainer.files.push_back({name_of_input(file), read_input(file, "FILE", kLargestConfig)});
+    trainer.format_of = flags.format_of;
+    trainer.assume_off = flags.assume_off;
+    if (!flags.seq.empty()) trainer.seq = integer_from(flags.seq, "--seq");
+    if (!flags.lengths.empty()) trainer.lengths = lengths_from(flags.lengths);
+    trainer.model = flags.model;
+    trainer.model_config = flags.model_config;
+    if (!flags.cards.empty()) trainer.gpus = integer_from(flags.cards, "--gpus");
+    const bool freeze = flags.stack.find('/') != flags.stack.npos || flags.stack.ends_with(".txt");
+    StackChoice stack = freeze ? stack_from_pip_freeze(read_input(flags.stack, "--stack"), flags.stack)
+                               : stack_from(flags.stack, "--stack");
+    trainer.stack = std::move(stack.stack);
+    notes = std::move(stack.notes);
+    trainer.environment = process_environment();
+    trainer.open = file_if_there;
+    for (const std::string& edit : flags.set) {
+        const std::size_t equals = edit.find('=');
+        if (equals == edit.npos || equals == 0)
+            throw Error(ErrorKind::invalid, "--set", fmt::format("'{}' is no KEY=VALUE", edit), "--set lora_r=16");
+        trainer.edits.push_back({edit.substr(0, equals), edit.substr(equals + 1)});
+    }
+    question.devices = devices_of(flags);
+    question.price_changes = !flags.no_changes && !flags.quiet;
+    return question;
+}
+
+ExitStatus run_check(const CheckFlags& flags) {
+    const Format& format = flags.report.chosen();
+    if (flags.files.empty())
+        throw Error(ErrorKind::invalid, "FILE", "no file given", "vramfit check FILE, or - for standard input");
+    CheckReport report;
+    report.explain_inputs = flags.explain_inputs;
+    Notes notes;
+    const CheckQuestion question = question_of(flags, notes);
+    report.result = check(question);
+    for (CheckAnswer& answer : report.result.answers)
+        answer.prediction.notes.insert(answer.prediction.notes.begin(), notes.begin(), notes.end());
+    const bool refused = report.result.refused();
+    const bool text = std::string_view(format.name) == "text";
+    if (!flags.quiet && !(refused && text)) flags.report.deliver(format.check(report, flags.report.layout()));
+    if (refused) throw_refusals(report.result.reading);
+    return report.result.verdict == Verdict::too_large ? kTooLarge : kFits;
+}
+
+std::string format_names() {
+    std::string names;
+    for (const KnownTrainer& known : known_trainers())
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+    return names;
+}
+
+void add_question(CLI::App& app, CheckFlags& flags) {
+    app.add_option("FILE", flags.files, help_text("Files of a trainer; several are read together; - is standard input"))
+        ->type_name("");
+    app.add_option("--gpu", flags.gpus,
+                   help_text("A card's name (vramfit gpus), a size (24GiB), several with commas between [none: nothing "
+                             "is too large]"))
+        ->type_name("CARD,...")
+        ->group(kCard);
+    add_value(app, "--gpus", flags.cards, "N", "How many cards the run has [what the files say, else 1]")->group(kCard);
+    add_value(app, "--reserve", flags.reserve, "SIZE", "Memory of the card that is kept free [0GiB]")->group(kCard);
+    add_value(app, "--alloc-conf", flags.alloc_conf, "CONF",
+              "Settings of PyTorch's allocator, as PYTORCH_CUDA_ALLOC_CONF has them [none]")
+        ->group(kCard);
+    add_value(app, "--stack", flags.stack, "STACK",
+              "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or a file of pip freeze [hf-2026-11]")
+        ->group(kCard);
+    add_value(app, "--seq", flags.seq, "N",
+              "Tokens of the longest row, where the data decides [the most that the file allows]")
+        ->group(kQuestion);
+    add_value(app, "--lengths", flags.lengths, "FILE", "Tokens of each row: a number or {\"length\": N} a line")
+        ->group(kQuestion);
+    add_value(app, "--model", flags.model, "MODEL", "Goes before the model that the file names")->group(kQuestion);
+    add_value(app, "--model-config", flags.model_config, "FILE", "The config.json of the model that the file names")
+        ->group(kQuestion);
+    app.add_option("--assume-off", flags.assume_off,
+                   help_text("Read the file as if it did not have this key; again for more"))
+        ->type_name("KEY")
+        ->group(kQuestion);
+    app.add_option("--set", flags.set, help_text("Read the file as if it had this value; again for more"))
+        ->type_name("KEY=VALUE")
+        ->group(kQuestion);
+    add_value(app, "--format-of", flags.format_of, "FORMAT",
+              fmt::format("Whose file the first one is: {} [by its content]", format_names()))
+        ->group(kQuestion);
+}
+
+Run add_check(CLI::App& app) {
+    auto flags = std::make_shared<CheckFlags>();
+    flags->report.writes = [](const Format& each) { return each.check != nullptr; };
+    add_question(app, *flags);
+    app.add_flag("--explain-inputs", flags->explain_inputs, help_text("Show every value and where it comes from"))
+        ->group("Output");
+    app.add_flag("--quiet", flags->quiet, help_text("Print nothing but errors: the exit status answers"))
+        ->group("Output");
+    app.add_flag("--no-changes", flags->no_changes, help_text("Do not look for changes with which it fits"))
+        ->group("Output");
+    flags->report.add(app);
+    app.footer(
+        wrapped("Exit status: 0 it fits on every card, or no card was given; 1 it does not fit on one of them; 2 "
+                "the files could not be understood; 3 they ask for something that is not supported.",
+                80) +
+        "\n  vramfit check config.yaml --gpu \"RTX 4090\" && accelerate launch ...");
+    return [flags] { return run_check(*flags); };
+}
+
+}  // namespace
+
+extern const Command check_command;
+const Command check_command = {"check", "Whether the run that a trainer's config file describes fits", add_check};
+
+}  // namespace vramfit::cli

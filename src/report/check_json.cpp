@@ -1,0 +1,126 @@
+// The document vramfit.check/1.
+#include "report/documents.hpp"
+#include "report/json.hpp"
+#include "spec/config_read.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+JsonValue text_value(const std::string& text) { return JsonValue::of(std::string_view(text)); }
+
+/// "file", "line", "column"; null where there is none.
+void put_place(JsonValue& out, const FilePlace& place) {
+    out.put("file", place.file.empty() ? JsonValue{} : text_value(place.file));
+    out.put("line", place.at.line == 0 ? JsonValue{} : JsonValue::of(std::int64_t{place.at.line}));
+    out.put("column", place.at.line == 0 ? JsonValue{} : JsonValue::of(std::int64_t{place.at.column}));
+}
+
+JsonValue files_value(const Reading& reading) {
+    std::vector<JsonValue> items;
+    for (const ReadFile& file : reading.files) {
+        JsonValue item = JsonValue::object();
+        item.put("name", text_value(file.name));
+        item.put("format", text_value(file.format));
+        items.push_back(item.put("title", text_value(file.title)));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue inputs_value(const Reading& reading) {
+    std::vector<JsonValue> items;
+    for (const Input& input : reading.inputs) {
+        JsonValue item = JsonValue::object();
+        item.put("field", text_value(input.field));
+        item.put("value", text_value(input.value));
+        item.put("source", JsonValue::of(vramfit::name_of(input.source)));
+        item.put("key", text_value(input.key));
+        put_place(item, input.place);
+        items.push_back(std::move(item));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue refusals_value(const Reading& reading) {
+    std::vector<JsonValue> items;
+    for (const Refusal& refusal : reading.refusals) {
+        JsonValue item = JsonValue::object();
+        item.put("key", text_value(refusal.key));
+        put_place(item, refusal.place);
+        item.put("what", text_value(refusal.what));
+        items.push_back(item.put("hint", text_value(refusal.hint)));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue reading_notes(const Reading& reading) {
+    std::vector<JsonValue> items;
+    for (const ReadingNote& note : reading.notes) {
+        JsonValue item = JsonValue::object();
+        item.put("kind", JsonValue::of(vramfit::name_of(note.kind)));
+        item.put("text", text_value(note.text));
+        items.push_back(item.put("hint", text_value(note.hint)));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue change_value(const PricedChange& change) {
+    JsonValue out = JsonValue::object();
+    std::vector<JsonValue> titles;
+    for (const std::string& title : change.titles) titles.push_back(text_value(title));
+    out.put("titles", JsonValue::list(std::move(titles)));
+    std::vector<JsonValue> edits;
+    for (std::size_t i = 0; i < change.edits.size(); ++i) {
+        JsonValue edit = JsonValue::object();
+        edit.put("key", text_value(change.edits[i].key));
+        edit.put("from", change.before[i].empty() ? JsonValue{} : text_value(change.before[i]));
+        edits.push_back(
+            edit.put("to", change.edits[i].value.empty() ? JsonValue{} : text_value(change.edits[i].value)));
+    }
+    out.put("edits", JsonValue::list(std::move(edits)));
+    out.put("reserved", JsonValue::of(change.reserved));
+    return out.put("spare", JsonValue::of(change.spare));
+}
+
+JsonValue answer_value(const CheckAnswer& answer) {
+    const Prediction& p = answer.prediction;
+    JsonValue out = JsonValue::object();
+    out.put("device", device_to_json(p.device));
+    out.put("verdict", JsonValue::of(vramfit::name_of(p.verdict)));
+    out.put("highest", text_value(p.highest));
+    out.put("runner_up", text_value(answer.runner_up));
+    out.put("requested", JsonValue::of(p.peak.requested));
+    out.put("allocated", JsonValue::of(p.peak.allocated));
+    out.put("reserved", JsonValue::of(p.peak.reserved));
+    out.put("spare", p.device.capacity_known ? JsonValue::of(answer.spare) : JsonValue{});
+    out.put("out_of_memory", p.out_of_memory ? text_value(p.out_of_memory_window) : JsonValue{});
+    std::vector<JsonValue> changes;
+    for (const PricedChange& change : answer.changes) changes.push_back(change_value(change));
+    out.put("changes", JsonValue::list(std::move(changes)));
+    out.put("wall", answer.wall ? JsonValue::of(*answer.wall) : JsonValue{});
+    out.put("rows_beyond_wall", JsonValue::of(answer.rows_beyond_wall));
+    return out.put("notes", notes_to_json(p.notes));
+}
+
+}  // namespace
+
+std::string check_json(const CheckReport& report, const Layout&) {
+    const CheckResult& result = report.result;
+    const Job& job = result.reading.job;
+    JsonValue out = JsonValue::object();
+    out.put("schema", JsonValue::of("vramfit.check/1"));
+    out.put("verdict", JsonValue::of(result.refused() ? "unsupported" : vramfit::name_of(result.verdict)));
+    out.put("files", files_value(result.reading));
+    out.put("model", result.refused() ? JsonValue{} : text_value(job.model.name));
+    out.put("plan", result.refused() ? JsonValue{} : plan_to_json(job.plan));
+    out.put("stack", stack_to_json(job.stack));
+    out.put("inputs", inputs_value(result.reading));
+    out.put("refusals", refusals_value(result.reading));
+    std::vector<JsonValue> answers;
+    for (const CheckAnswer& answer : result.answers) answers.push_back(answer_value(answer));
+    out.put("answers", JsonValue::list(std::move(answers)));
+    out.put("notes", reading_notes(result.reading));
+    return to_text(out);
+}
+
+}  // namespace vramfit::report

@@ -1,0 +1,269 @@
+// Reads the files of trainers together: recognises, finds the model, reads each with its format, settles rows and
+// cards.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "trainers/settle.hpp"
+#include "trainers/trainer_format.hpp"
+#include "vramfit/spec/models.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit {
+
+using namespace trainers;
+
+namespace {
+
+struct Recognised {
+    Document document;
+    const TrainerFormat* format = nullptr;
+};
+
+std::vector<const TrainerFormat*> in_order() {
+    const auto all = all_trainer_formats();
+    std::vector<const TrainerFormat*> sorted(all.begin(), all.end());
+    std::sort(sorted.begin(), sorted.end(),
+              [](const TrainerFormat* a, const TrainerFormat* b) { return a->order < b->order; });
+    return sorted;
+}
+
+const TrainerFormat& format_by_name(std::string_view name) {
+    if (const TrainerFormat* found = find_trainer_format(name)) return *found;
+    std::vector<std::string_view> names;
+    for (const TrainerFormat* each : all_trainer_formats()) names.emplace_back(each->name);
+    throw Error(ErrorKind::invalid, "--format-of", fmt::format("unknown format '{}'", name),
+                did_you_mean(name, names, fmt::format("known: {}", fmt::join(names, ", "))));
+}
+
+const TrainerFormat& recognise(const Document& document) {
+    for (const TrainerFormat* format : in_order())
+        if (format->recognises && format->recognises(document)) return *format;
+    std::string seen;
+    for (const std::string& key : document.root.keys) {
+        if (seen.size() > 60) break;
+        seen += (seen.empty() ? "" : ", ") + key;
+    }
+    throw Error(ErrorKind::invalid, document.file,
+                document.root.kind == Value::Kind::map && !seen.empty()
+                    ? fmt::format("no trainer's file has these keys: {}", seen)
+                    : "this is no file of a trainer",
+                "say which it is with --format-of; vramfit check --help lists the formats");
+}
+
+std::vector<Document> documents_of(const TrainerFile& file) {
+    switch (syntax_of(file.text, file.name)) {
+        case Syntax::yaml: return {read_yaml(file.text, file.name)};
+        case Syntax::json: return {read_json(file.text, file.name)};
+        case Syntax::python: return {read_python(file.text, file.name)};
+        case Syntax::shell: break;
+    }
+    return read_shell(file.text, file.name);
+}
+
+/// A file named on a command line: what stands there beside its name goes before its content.
+void follow_named_files(const TrainerQuestion& question, std::vector<Document>& documents) {
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+        const Value* named = documents[i].root.find("<config>");
+        if (documents[i].syntax != Syntax::shell || !named) continue;
+        const std::string path = named->text;
+        const auto text = question.open ? question.open(path) : std::nullopt;
+        if (!text)
+            throw Error(ErrorKind::invalid, text_of(documents[i].place(named->place)),
+                        fmt::format("the file {} cannot be read", path),
+                        "give it as a further FILE, or its right path");
+        documents[i].root.erase("<config>");
+        Document inner = documents_of({path, *text}).front();
+        for (std::size_t k = 0; k < documents[i].root.keys.size(); ++k)
+            inner.root.put(documents[i].root.keys[k], documents[i].root.items[k]);
+        documents[i] = std::move(inner);
+    }
+}
+
+std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
+    std::vector<Recognised> out;
+    bool first = true;
+    for (const TrainerFile& file : question.files) {
+        std::vector<Document> documents = documents_of(file);
+        follow_named_files(question, documents);
+        for (Document& document : documents) {
+            const bool named = first && !question.format_of.empty();
+            const TrainerFormat& format = named ? format_by_name(question.format_of) : recognise(document);
+            if (document.root.kind != Value::Kind::map)
+                throw Error(ErrorKind::invalid, document.file, "this is no file of a trainer",
+                            "a map of keys is wanted");
+            out.push_back({std::move(document), &format});
+            first = false;
+        }
+    }
+    const auto role = [](const Recognised& r) { return static_cast<int>(r.format->part); };
+    std::stable_sort(out.begin(), out.end(),
+                     [&](const Recognised& a, const Recognised& b) { return role(a) < role(b); });
+    if (out.size() > 1 && out[1].format->part == TrainerPart::training)
+        throw Error(ErrorKind::invalid, out[1].document.file,
+                    fmt::format("{} is a training of its own beside {}", out[1].document.file, out[0].document.file),
+                    "check one training at a time");
+    return out;
+}
+
+Value edited(const std::string& text) {
+    const bool structured = text.starts_with('[') || text.starts_with('{');
+    if (!structured) return plain_scalar(text, {});
+    return read_yaml(text, "--set").root;
+}
+
+/// "${batch_size}": the value of another key of the file (OmegaConf); others stay as they are.
+void interpolate(const Value& root, Value& value, int depth) {
+    for (Value& item : value.items) interpolate(root, item, depth);
+    if (value.kind != Value::Kind::text || !value.text.starts_with("${") || !value.text.ends_with("}")) return;
+    const Value* found = root.at(std::string_view(value.text).substr(2, value.text.size() - 3));
+    if (!found || !found->is_scalar() || depth > 4) return;
+    const Place place = value.place;
+    value = *found;
+    value.place = place;
+    interpolate(root, value, depth + 1);
+}
+
+/// --assume-off and edits, before anything is read.
+void prepare(const TrainerQuestion& question, std::vector<Recognised>& all, Reading& reading) {
+    for (const std::string& key : question.assume_off) {
+        bool found = false;
+        for (Recognised& each : all) found = each.document.root.erase(key) || found;
+        reading.notes.push_back({RemarkKind::assumed_off,
+                                 found ? fmt::format("{} is left out: the answer is about a run without it", key)
+                                       : fmt::format("{} is assumed to be off", key),
+                                 "without --assume-off it is refused"});
+    }
+    for (Recognised& each : all) {
+        const Value root = each.document.root;
+        if (each.document.syntax == Syntax::yaml) interpolate(root, each.document.root, 0);
+    }
+    for (const TrainerEdit& edit : question.edits) {
+        Value& root = all.front().document.root;
+        if (edit.value.empty())
+            root.erase(edit.key);
+        else
+            root.put(edit.key, edited(edit.value));
+    }
+}
+
+struct ModelMention {
+    std::string name;
+    std::string key;
+    FilePlace place;
+};
+
+ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>& all, Reading& scratch,
+                        Problems& problems) {
+    if (!question.model.empty()) return {question.model, "--model", {}};
+    for (Recognised& each : all) {
+        if (!each.format->model) continue;
+        Reader reader(each.document, each.format->keys, question, scratch, problems);
+        std::string name = each.format->model(reader);
+        if (name.empty()) continue;
+        std::string key;
+        for (const std::string& asked : reader.asked())
+            if (reader.has(asked)) key = asked;
+        return {std::move(name), key, reader.place(key)};
+    }
+    return {};
+}
+
+/// Loads the network; what is unsupported about it is a refusal of the key that names it.
+void find_model(const TrainerQuestion& question, const ModelMention& named, Draft& draft, Reading& reading,
+                Problems& problems) {
+    const std::string where =
+        named.place.file.empty() ? named.key : fmt::format("{} {}", text_of(named.place), named.key);
+    try {
+        const std::string& text = question.model_config.empty() ? named.name : question.model_config;
+        draft.job.model = load_model(text, question.environment, where);
+        if (!named.name.empty()) draft.job.model.name = named.name;
+        draft.has_model = true;
+        const bool flag = named.place.file.empty();
+        reading.inputs.push_back(
+            {"model", draft.job.model.name, flag ? InputSource::flag : InputSource::file, named.key, named.place});
+    } catch (const Error& error) {
+        for (Problem problem : error.problems()) {
+            if (error.kind() == ErrorKind::unsupported) {
+                reading.refusals.push_back({named.key, named.place, problem.where + ": " + problem.what, problem.hint});
+            } else {
+                if (problem.where == where)
+                    problem.hint +=
+                        fmt::format("{}to fetch it: hf download {} config.json; or give --model-config FILE",
+                                    problem.hint.empty() ? "" : "; ", named.name);
+                problems.invalid(problem.where, problem.what, problem.hint);
+            }
+        }
+    }
+}
+
+void refuse_nameless(const std::vector<Recognised>& all, Problems& problems) {
+    problems.invalid(all.front().document.file, "no file names a model",
+                     "give the trainer's own file too, or --model NAME");
+}
+
+void note_remarks(const Recognised& each, Reading& reading) {
+    for (const Remark& remark : each.document.remarks)
+        reading.notes.push_back(
+            {RemarkKind::odd_value,
+             fmt::format("{} {}: {}", text_of(each.document.place(remark.place)), remark.key, remark.text),
+             "remove one of them"});
+}
+
+}  // namespace
+
+Reading read_trainer_files(const TrainerQuestion& question) {
+    if (question.files.empty())
+        throw Error(ErrorKind::invalid, "FILE", "no file given", "vramfit check FILE, or - for standard input");
+    Reading reading;
+    Problems problems("");
+    std::vector<Recognised> all = recognise_all(question);
+    prepare(question, all, reading);
+    reading.trainer_file = all.front().document.file;
+    Draft draft;
+    draft.job.stack = question.stack;
+    for (const Recognised& each : all) {
+        reading.files.push_back({each.document.file, each.format->name, each.format->title});
+        note_remarks(each, reading);
+        Reader(each.document, each.format->keys, question, reading, problems).judge_keys();
+    }
+    Reading scratch;
+    const ModelMention named = model_name(question, all, scratch, problems);
+    if (!named.name.empty() || !question.model_config.empty()) find_model(question, named, draft, reading, problems);
+    const bool nameless = named.name.empty() && question.model_config.empty();
+    if (!draft.has_model) {
+        if (!reading.refusals.empty()) return reading;
+        // What the file says without a network is still read: a refusal there tells more than the missing name.
+        Problems ignored("");
+        Reading trial = reading;
+        for (const Recognised& each : all) {
+            Reader reader(each.document, each.format->keys, question, trial, ignored);
+            if (each.format->read) each.format->read(reader, draft);
+        }
+        if (!trial.refusals.empty()) return trial;
+        if (nameless) refuse_nameless(all, problems);
+        problems.throw_if_any();
+    }
+    for (const Recognised& each : all) {
+        Reader reader(each.document, each.format->keys, question, reading, problems);
+        if (each.format->read) each.format->read(reader, draft);
+    }
+    problems.throw_if_any();
+    settle(question, draft, reading, problems);
+    if (reading.refusals.empty()) problems.throw_if_any();
+    reading.job = std::move(draft.job);
+    if (all.front().format->part == TrainerPart::training)
+        reading.proposals = propose(all.front().format->knobs, reading);
+    return reading;
+}
+
+void throw_refusals(const Reading& reading) {
+    if (reading.refusals.empty()) return;
+    std::vector<Problem> problems;
+    for (const Refusal& each : reading.refusals)
+        problems.push_back({fmt::format("{}{}{}", text_of(each.place), each.place.file.empty() ? "" : " ", each.key),
+                            each.what, each.hint});
+    throw Error(ErrorKind::unsupported, std::move(problems));
+}
+
+}  // namespace vramfit

@@ -1,0 +1,124 @@
+// Reading one trainer's file: typed values by key, each noted with where it came from.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/problems.hpp"
+#include "trainers/read_text.hpp"
+#include "vramfit/spec/named.hpp"
+#include "vramfit/trainers/reading.hpp"
+
+namespace vramfit::trainers {
+
+/// A key of a format. `key` is a path; "a.*" stands for everything below "a".
+struct KeyRow {
+    std::string_view key;
+    KeyUse use = KeyUse::harmless;
+    std::string_view says = {};  ///< used: the field it sets; unsupported: what it is
+    std::string_view other =
+        {};  ///< used: two values that differ, "4|8"; unsupported: values that do nothing, "auto|1"
+};
+
+/// The question while it is put together.
+struct Draft {
+    Job job;
+    bool has_model = false;
+    std::int64_t length_limit = 0;  ///< 0: the trainer does not cut
+    std::string length_key;
+    FilePlace length_place;
+    bool packed = false;              ///< rows are filled up to the limit
+    bool padded_to_limit = false;     ///< short rows are padded up to the limit
+    std::int64_t packed_rows = 1;     ///< so many limits in the one row of a batch
+    bool packing_needs_mask = false;  ///< packed rows come with a mask that keeps their parts apart
+    std::int64_t pad_multiple = 1;    ///< rows of a batch are padded up to a multiple of this
+    bool no_padding_mask = false;     ///< rows of a batch are never told apart by a mask
+    std::optional<std::int64_t> gpus;
+    FilePlace gpus_place;
+    std::string gpus_key;
+    bool training_read = false;
+};
+
+struct Range {
+    std::int64_t low = 0;
+    std::int64_t high = std::int64_t{1} << 31;
+};
+
+/// The file, its table and what was found so far. Every `get` of a key that is absent gives nothing; of a wrong type it
+/// reports a problem and gives nothing.
+class Reader {
+  public:
+    Reader(const Document& document, std::span<const std::span<const KeyRow>> keys, const TrainerQuestion& question,
+           Reading& reading, Problems& problems);
+
+    const Document& document() const { return *document_; }
+    const TrainerQuestion& question() const { return *question_; }
+    Reading& reading() { return *reading_; }
+    const Stack& stack() const { return question_->stack; }
+
+    /// The value at a key; null and absent are the same.
+    const Value* value(std::string_view key);
+    bool has(std::string_view key) { return value(key) != nullptr; }
+
+    std::optional<std::int64_t> integer(std::string_view key, Range range = {});
+    std::optional<double> real(std::string_view key, double low = 0);
+    std::optional<bool> boolean(std::string_view key);
+    std::optional<std::string> text(std::string_view key);
+    /// A list of names, or one text with names between commas.
+    std::optional<std::vector<std::string>> texts(std::string_view key);
+
+    /// The same with the trainer's own default, which is noted.
+    std::int64_t integer_or(std::string_view key, std::int64_t otherwise, Range range = {});
+    double real_or(std::string_view key, double otherwise);
+    bool boolean_or(std::string_view key, bool otherwise);
+    std::string text_or(std::string_view key, std::string_view otherwise);
+
+    /// Notes a value that follows from others.
+    void derive(std::string_view field, std::string value, std::string why);
+    /// Notes a default for a key that the file does not have.
+    void assume(std::string_view key, std::string value);
+
+    /// The value of that key cannot be predicted; nothing if --assume-off names it.
+    void refuse(std::string_view key, std::string what, std::string hint = {});
+    void invalid(std::string_view key, std::string what, std::string hint = {});
+    void note(RemarkKind kind, std::string text, std::string hint = {});
+    bool assumed_off(std::string_view key) const;
+
+    FilePlace place(std::string_view key) const;
+    /// Keys that no row of the table names, and those whose effect is not predicted.
+    void judge_keys();
+    /// The keys that were asked for, for tests.
+    const std::set<std::string, std::less<>>& asked() const { return asked_; }
+
+  private:
+    const KeyRow* row_of(std::string_view key) const;
+    void judge(const std::string& path, const Value& value);
+    void wrong_type(std::string_view key, const Value& value, std::string_view wanted);
+    void took(std::string_view key, const Value& value);
+
+    const Document* document_;
+    std::span<const std::span<const KeyRow>> keys_;
+    const TrainerQuestion* question_;
+    Reading* reading_;
+    Problems* problems_;
+    std::set<std::string, std::less<>> asked_;
+};
+
+/// One of a list of words; reports others.
+template <class E>
+std::optional<E> choice(Reader& reader, std::string_view key, std::span<const Named<E>> names) {
+    const auto word = reader.text(key);
+    if (!word) return std::nullopt;
+    for (const auto& each : names)
+        if (each.name == *word) return each.value;
+    std::string known;
+    for (const auto& each : names) known += (known.empty() ? "" : ", ") + std::string(each.name);
+    reader.refuse(key, "'" + *word + "' is not supported", "supported: " + known);
+    return std::nullopt;
+}
+
+}  // namespace vramfit::trainers

@@ -1,0 +1,119 @@
+// What follows from all files together: the length of rows, their mask, the number of cards.
+#include "trainers/settle.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+void add_input(Reading& reading, const char* field, std::string value, InputSource source, std::string key,
+               FilePlace place = {}) {
+    reading.inputs.push_back({field, std::move(value), source, std::move(key), std::move(place)});
+}
+
+/// Rows that are filled up to the limit: the data decides nothing.
+void settle_fixed_rows(const TrainerQuestion& question, const Draft& draft, Reading& reading) {
+    RowLengths& rows = reading.rows;
+    rows.fixed = true;
+    rows.taken = rows.limit * draft.packed_rows;
+    add_input(reading, "batch.sequence_length", std::to_string(rows.taken), InputSource::derived,
+              draft.packed ? fmt::format("packed to {}{}", rows.limit_key,
+                                         draft.packed_rows > 1 ? fmt::format(" x {}", draft.packed_rows) : "")
+                           : fmt::format("padded to {}", rows.limit_key),
+              rows.limit_place);
+    if (question.seq || !question.lengths.empty())
+        reading.notes.push_back(
+            {RemarkKind::odd_value,
+             fmt::format("rows are filled up to {}: lengths that were given change nothing", rows.limit_key),
+             "leave --seq and --lengths out"});
+}
+
+/// Rows as long as the longest of the data, at most the limit.
+void settle_data_rows(const TrainerQuestion& question, const Draft& draft, Reading& reading, Problems& problems) {
+    RowLengths& rows = reading.rows;
+    std::int64_t longest = question.seq.value_or(0);
+    const char* flag = "--seq";
+    if (!question.lengths.empty()) {
+        flag = "--lengths";
+        longest = *std::max_element(question.lengths.begin(), question.lengths.end());
+        if (rows.limit > 0)
+            rows.rows_cut = std::count_if(question.lengths.begin(), question.lengths.end(),
+                                          [&](std::int64_t length) { return length > rows.limit; });
+    }
+    rows.longest = longest;
+    if (longest == 0 && rows.limit == 0) {
+        problems.invalid(
+            rows.limit_key.empty() ? "--seq" : fmt::format("{} {}", text_of(rows.limit_place), rows.limit_key),
+            "no file says how long rows are: the data decides",
+            "give the tokens of the longest row with --seq N, or all of them with --lengths FILE");
+        return;
+    }
+    const bool cut = rows.limit > 0 && (longest == 0 || longest > rows.limit);
+    rows.taken = cut ? rows.limit : longest;
+    rows.taken = (rows.taken + draft.pad_multiple - 1) / draft.pad_multiple * draft.pad_multiple;
+    if (!cut) return add_input(reading, "batch.sequence_length", std::to_string(rows.taken), InputSource::flag, flag);
+    add_input(reading, "batch.sequence_length", std::to_string(rows.taken), InputSource::derived,
+              fmt::format("{}, the longest that rows can be", rows.limit_key), rows.limit_place);
+    if (longest == 0)
+        reading.notes.push_back({RemarkKind::assumed_length,
+                                 fmt::format("the data decides how long rows are: {} tokens, the most that {} allows, "
+                                             "are taken",
+                                             rows.taken, rows.limit_key),
+                                 "give --seq N or --lengths FILE"});
+}
+
+/// Rows of different lengths are padded to the right; the mask that says so stands beside them.
+void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
+    const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
+    const bool several = plan.training.per_device_train_batch_size > 1;
+    const bool padded = draft.packed ? draft.packing_needs_mask : several || draft.padded_to_limit;
+    const bool alone = plan.loop.kind == LoopKind::sft && !several;  // trl's collator cuts a row that stands alone
+    const bool mask = padded && !flash && !alone && !draft.no_padding_mask;
+    plan.batch.attention_mask = mask ? AttentionMask::right_padded : AttentionMask::ones;
+    const char* why = mask           ? (draft.packed ? "parts of packed rows are kept apart" : "rows differ in length")
+                      : flash        ? "flash attention, rows of full length"
+                      : draft.packed ? "packed rows"
+                                     : "one row";
+    add_input(reading, "batch.attention_mask", std::string(name_of(plan.batch.attention_mask)), InputSource::derived,
+              why);
+}
+
+void settle_gpus(const TrainerQuestion& question, const Draft& draft, Reading& reading) {
+    const std::int64_t gpus = question.gpus.value_or(draft.gpus.value_or(1));
+    const bool flag = question.gpus.has_value();
+    const InputSource source = flag ? InputSource::flag : draft.gpus ? InputSource::file : InputSource::trainer_default;
+    const std::string key = flag ? "--gpus" : draft.gpus_key;
+    add_input(reading, "gpus", std::to_string(gpus), source, key, flag ? FilePlace{} : draft.gpus_place);
+    if (gpus > 1)
+        reading.refusals.push_back({key, flag ? FilePlace{} : draft.gpus_place,
+                                    fmt::format("runs on {} cards are not predicted yet", gpus),
+                                    "--gpus 1 asks about one card alone"});
+    if (!flag && !draft.gpus)
+        reading.notes.push_back({RemarkKind::assumed_gpus, "no file says how many cards the run has: one is taken",
+                                 "give --gpus N, or the file of accelerate config as well"});
+}
+
+}  // namespace
+
+void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
+    RowLengths& rows = reading.rows;
+    rows.limit = draft.length_limit;
+    rows.limit_key = draft.length_key;
+    rows.limit_place = draft.length_place;
+    rows.multiple = draft.pad_multiple;
+    TrainPlan& plan = draft.job.plan;
+    if (rows.limit > 0 && (draft.packed || draft.padded_to_limit))
+        settle_fixed_rows(question, draft, reading);
+    else
+        settle_data_rows(question, draft, reading, problems);
+    plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
+    settle_mask(draft, plan, reading);
+    settle_gpus(question, draft, reading);
+}
+
+}  // namespace vramfit::trainers

@@ -1,0 +1,141 @@
+// accelerate: the YAML of `accelerate config`, and the arguments of launchers.
+#include <fmt/format.h>
+
+#include "trainers/common.hpp"
+#include "trainers/trainer_format.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr KeyRow kAccelerateKeys[] = {
+    {"distributed_type", KeyUse::used, "distributed", "NO|FSDP"},
+    {"num_processes", KeyUse::used, "gpus", "1|2"},
+    {"nproc_per_node", KeyUse::used, "gpus", "1|2"},
+    {"num_gpus", KeyUse::used, "gpus", "1|2"},
+    {"NPROC_PER_NODE", KeyUse::used, "gpus", "1|2"},
+    {"num_machines", KeyUse::used, "gpus", "1|2"},
+    {"nnodes", KeyUse::used, "gpus", "1|2"},
+    {"num_nodes", KeyUse::used, "gpus", "1|2"},
+    {"NNODES", KeyUse::used, "gpus", "1|2"},
+    {"mixed_precision", KeyUse::used, "training.bf16", "bf16|no"},
+    {"gradient_accumulation_steps", KeyUse::used, "training.gradient_accumulation_steps", "2|3"},
+    {"use_cpu", KeyUse::unsupported, "training on the CPU needs no card"},
+    {"cpu", KeyUse::unsupported, "training on the CPU needs no card"},
+    {"use_deepspeed", KeyUse::unsupported, "DeepSpeed is not predicted yet"},
+    {"deepspeed_config", KeyUse::unsupported, "DeepSpeed is not predicted yet"},
+    {"deepspeed_config_file", KeyUse::unsupported, "DeepSpeed is not predicted yet"},
+    {"use_fsdp", KeyUse::unsupported, "fully sharded training is not predicted yet"},
+    {"fsdp_config", KeyUse::unsupported, "fully sharded training is not predicted yet"},
+    {"fp8_config", KeyUse::unsupported, "fp8 is not predicted"},
+    {"megatron_lm_config", KeyUse::unsupported, "Megatron is not predicted"},
+    {"dynamo_config", KeyUse::unsupported, "compiled models are not predicted"},
+    {"parallelism_config", KeyUse::unsupported, "runs on several cards are not predicted yet"},
+    {"tpu_name", KeyUse::unsupported, "TPUs are not predicted"},
+    {"tpu_use_cluster", KeyUse::unsupported, "TPUs are not predicted"},
+};
+
+constexpr std::string_view kAccelerateHarmless[] = {
+    "compute_environment",
+    "debug",
+    "downcast_bf16",
+    "enable_cpu_affinity",
+    "gpu_ids",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "main_training_function",
+    "rdzv_backend",
+    "same_network",
+    "tpu_env",
+    "tpu_use_sudo",
+    "tpu_zone",
+    "commands",
+    "command_file",
+    "multi_gpu",
+    "node_rank",
+    "master_addr",
+    "master_port",
+    "standalone",
+    "rdzv_endpoint",
+    "rdzv_id",
+    "log_dir",
+    "include",
+    "num_cpu_threads_per_process",
+    "CUDA_VISIBLE_DEVICES",
+    "dynamo_backend",
+    "redirects",
+    "tee",
+    "max_restarts",
+    "module",
+    "hostfile",
+};
+
+constexpr auto kAccelerateHarmlessRows = harmless_rows(kAccelerateHarmless);
+constexpr std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kAccelerateHarmlessRows};
+
+bool is_accelerate(const Document& document) {
+    return !document.launcher.empty() || document.root.find("distributed_type") ||
+           (document.root.find("compute_environment") && document.root.find("num_processes"));
+}
+
+void read_accelerate_cards(Reader& reader, Draft& draft) {
+    std::int64_t cards = 0;
+    std::string key;
+    for (const char* name : {"num_processes", "nproc_per_node", "num_gpus", "NPROC_PER_NODE"}) {
+        const Value* value = reader.value(name);
+        if (!value || value->kind == Value::Kind::text) continue;  // "gpu", "auto": all there are
+        cards = reader.integer(name, {.low = 1, .high = 100'000}).value_or(1);
+        key = name;
+    }
+    for (const char* name : {"num_machines", "nnodes", "num_nodes", "NNODES"}) {
+        const Value* value = reader.value(name);
+        if (!value || value->kind == Value::Kind::text) continue;
+        const std::int64_t machines = reader.integer(name, {.low = 1, .high = 100'000}).value_or(1);
+        const bool whole_run = std::string_view(name) == "num_machines";  // num_processes counts all machines
+        if (machines > 1 && !whole_run) cards = std::max<std::int64_t>(cards, 1) * machines;
+        if (machines > 1) key = name;
+        if (machines > 1 && whole_run && cards == 0) cards = machines;
+    }
+    if (cards == 0) return;
+    draft.gpus = cards;
+    draft.gpus_key = key;
+    draft.gpus_place = reader.place(key);
+}
+
+// accelerate 1.15, commands/config/config_args.py; a Trainer's own setting goes before mixed_precision.
+void read_accelerate(Reader& reader, Draft& draft) {
+    const std::string type = reader.text("distributed_type").value_or("NO");
+    if (type != "NO" && type != "MULTI_GPU" && type != "no")
+        reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one card");
+    read_accelerate_cards(reader, draft);
+    const std::string precision = reader.text("mixed_precision").value_or("no");
+    TrainingPlan& training = draft.job.plan.training;
+    if (precision == "fp8") reader.refuse("mixed_precision", "fp8 is not predicted", "bf16, fp16, no");
+    const bool own = training.bf16 || training.fp16;
+    if (!draft.training_read || own) return;
+    if (precision == "bf16") training.bf16 = true;
+    if (precision == "fp16") training.fp16 = true;
+    const auto steps = reader.integer("gradient_accumulation_steps", {.low = 1, .high = 10'000});
+    if (steps && training.gradient_accumulation_steps == 1) training.gradient_accumulation_steps = *steps;
+}
+
+}  // namespace
+
+}  // namespace vramfit::trainers
+
+namespace vramfit::trainer_formats {
+
+extern const TrainerFormat accelerate_entry;
+const TrainerFormat accelerate_entry = {
+    .name = "accelerate",
+    .title = "accelerate 1.15",
+    .summary = "YAML of accelerate config, beside a trainer's file",
+    .order = 5,
+    .part = TrainerPart::launch,
+    .recognises = trainers::is_accelerate,
+    .keys = trainers::kAccelerateTables,
+    .read = trainers::read_accelerate,
+};
+
+}  // namespace vramfit::trainer_formats

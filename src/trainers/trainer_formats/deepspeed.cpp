@@ -1,0 +1,102 @@
+// DeepSpeed: its JSON, beside a trainer's file. Recognised and refused: runs with DeepSpeed are not predicted yet.
+#include "trainers/common.hpp"
+#include "trainers/trainer_format.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr KeyRow kDeepSpeedKeys[] = {
+    {"zero_optimization", KeyUse::unsupported, "DeepSpeed is not predicted yet"},
+    {"fp16", KeyUse::harmless},
+    {"bf16", KeyUse::harmless},
+    {"optimizer", KeyUse::harmless},
+};
+
+constexpr std::string_view kDeepSpeedHarmless[] = {
+    "train_batch_size",
+    "train_micro_batch_size_per_gpu",
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "steps_per_print",
+    "wall_clock_breakdown",
+    "scheduler",
+    "zero_allow_untested_optimizer",
+    "bfloat16",
+    "communication_data_type",
+    "data_types",
+    "activation_checkpointing",
+    "flops_profiler",
+    "autotuning",
+    "aio",
+    "zero_force_ds_cpu_optimizer",
+    "tensor_parallel",
+    "comms_logger",
+    "dump_state",
+    "prescale_gradients",
+    "tensorboard",
+    "wandb",
+    "csv_monitor",
+    "compression_training",
+    "data_efficiency",
+    "elasticity",
+    "checkpoint",
+    "sparse_attention",
+    "gradient_predivide_factor",
+    "amp",
+    "curriculum_learning",
+    "progressive_layer_drop",
+    "eigenvalue",
+    "quantize_training",
+    "nebula",
+    "hybrid_engine",
+    "compile",
+    "timers",
+    "memory_breakdown",
+    "sparse_gradients",
+    "fp32_allreduce",
+    "disable_allgather",
+    "dataloader_drop_last",
+    "sequence_parallel_size",
+    "use_data_before_expert_parallel_",
+    "pipeline",
+    "zenflow",
+    "gradient_accumulation_dtype",
+    "torch_autocast",
+};
+
+constexpr auto kDeepSpeedHarmlessRows = harmless_rows(kDeepSpeedHarmless);
+constexpr std::span<const KeyRow> kDeepSpeedTables[] = {kDeepSpeedKeys, kDeepSpeedHarmlessRows};
+
+bool is_deepspeed(const Document& document) {
+    const Value& root = document.root;
+    return document.syntax == Syntax::json && document.launcher.empty() &&
+           (root.find("zero_optimization") || root.find("train_micro_batch_size_per_gpu") ||
+            root.find("train_batch_size") || (root.find("fp16") && root.find("optimizer")));
+}
+
+void read_deepspeed(Reader& reader, Draft&) {
+    for (const char* key : {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "optimizer"})
+        if (reader.has(key))
+            return reader.refuse(key, "DeepSpeed is not predicted yet", "leave the file out for one card without it");
+}
+
+}  // namespace
+
+}  // namespace vramfit::trainers
+
+namespace vramfit::trainer_formats {
+
+extern const TrainerFormat deepspeed_entry;
+const TrainerFormat deepspeed_entry = {
+    .name = "deepspeed",
+    .title = "DeepSpeed 0.19",
+    .summary = "DeepSpeed's JSON: recognised, not predicted yet",
+    .order = 4,
+    .part = TrainerPart::engine,
+    .recognises = trainers::is_deepspeed,
+    .keys = trainers::kDeepSpeedTables,
+    .read = trainers::read_deepspeed,
+};
+
+}  // namespace vramfit::trainer_formats

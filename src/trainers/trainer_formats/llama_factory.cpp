@@ -1,0 +1,159 @@
+// LLaMA-Factory: YAML or JSON of `llamafactory-cli train`.
+#include <fmt/format.h>
+
+#include "trainers/common.hpp"
+#include "trainers/keys/llama_factory.hpp"
+#include "trainers/trainer_format.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr auto kFactoryHarmlessRows = harmless_rows(kLlamaFactoryHarmless);
+const std::span<const KeyRow> kFactoryTables[] = {kLlamaFactoryKeys, kTrainingArguments, kFactoryHarmlessRows,
+                                                  kHarmlessArguments};
+
+bool is_llama_factory(const Document& document) {
+    const Value& root = document.root;
+    if (document.program.starts_with("llamafactory-cli") || document.program == "src/train.py") return true;
+    if (root.kind != Value::Kind::map) return false;
+    const bool data = root.find("cutoff_len") || root.find("template");
+    return root.find("finetuning_type") || (root.find("stage") && data) || (root.find("model_name_or_path") && data) ||
+           (root.find("model_name_or_path") && (root.find("export_dir") || root.find("infer_backend")));
+}
+
+/// src/llamafactory/hparams/parser.py: the dtype that the base is loaded in.
+DType factory_dtype(Reader& reader, Draft& draft) {
+    const bool pure = reader.boolean_or("pure_bf16", false);
+    const bool bf16 = reader.boolean_or("bf16", false);
+    const bool fp16 = reader.boolean_or("fp16", false);
+    draft.job.plan.training.bf16 = bf16;
+    draft.job.plan.training.fp16 = fp16;
+    DType dtype = draft.job.model.checkpoint_dtype.value_or(DType::bfloat16);
+    if (bf16 || pure) dtype = DType::bfloat16;
+    if (fp16) dtype = DType::float16;
+    reader.derive("load.dtype", std::string(name_of(dtype)), "bf16, fp16, pure_bf16, else the checkpoint's");
+    return dtype;
+}
+
+void read_factory_lora(Reader& reader, Draft& draft) {
+    LoraPlan& lora = draft.job.plan.peft.emplace();
+    lora.r = reader.integer_or("lora_rank", 8, {.low = 1});
+    lora.lora_alpha = reader.real("lora_alpha").value_or(static_cast<double>(2 * lora.r));
+    lora.lora_dropout = reader.real_or("lora_dropout", 0);
+    lora.use_dora = reader.boolean("use_dora").value_or(false);
+    lora.use_rslora = reader.boolean("use_rslora").value_or(false);
+    const auto names = reader.texts("lora_target");
+    if (!names) reader.assume("lora_target", "all");
+    set_targets(reader, "lora_target", names.value_or(std::vector<std::string>{"all"}), draft);
+}
+
+// src/llamafactory/model/model_utils/quantization.py, configure_quantization.
+void read_factory_quantization(Reader& reader, Draft& draft, DType dtype) {
+    const auto bits = reader.integer("quantization_bit");
+    const std::string method = reader.text("quantization_method").value_or("bnb");
+    if (!bits) return;
+    if (method != "bnb" && method != "bitsandbytes")
+        return reader.refuse("quantization_method", fmt::format("the quantizer '{}' is not supported", method),
+                             "supported: bnb");
+    if (*bits == 8) return quantize_8bit(draft);
+    if (*bits != 4)
+        return reader.refuse("quantization_bit", fmt::format("{} bits are not supported", *bits), "supported: 4, 8");
+    quantize_4bit(draft, reader.boolean_or("double_quantization", true), dtype);
+    constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
+    if (const auto type = choice<QuantMethod>(reader, "quantization_type", kTypes))
+        draft.job.plan.load.quantization->method = *type;
+}
+
+void read_factory_attention(Reader& reader, Draft& draft) {
+    constexpr Named<AttentionImplementation> kNames[] = {
+        {"auto", AttentionImplementation::sdpa},
+        {"sdpa", AttentionImplementation::sdpa},
+        {"disabled", AttentionImplementation::eager},
+        {"off", AttentionImplementation::eager},
+        {"false", AttentionImplementation::eager},
+        {"fa2", AttentionImplementation::flash_attention_2},
+        {"flash_attention_2", AttentionImplementation::flash_attention_2}};
+    if (!reader.has("flash_attn")) return reader.assume("flash_attn", "auto");
+    if (const auto chosen = choice<AttentionImplementation>(reader, "flash_attn", kNames))
+        draft.job.plan.load.attention = *chosen;
+}
+
+// src/llamafactory/model/adapter.py, init_adapter: trainable parameters are cast to float32 unless pure_bf16.
+void read_factory_method(Reader& reader, Draft& draft) {
+    TrainPlan& plan = draft.job.plan;
+    const DType dtype = factory_dtype(reader, draft);
+    const std::string method = reader.text_or("finetuning_type", "lora");
+    plan.load.dtype = dtype;
+    if (method == "full") {
+        if (reader.integer("quantization_bit"))
+            reader.refuse("quantization_bit", "LLaMA-Factory does not train a quantized base as a whole",
+                          "finetuning_type: lora");
+        if (!reader.boolean("pure_bf16").value_or(false) && dtype != DType::float32) {
+            plan.load.dtype = DType::float32;
+            reader.derive("load.dtype", "float32", "trained weights are cast to float32 unless pure_bf16");
+        }
+    } else if (method == "lora") {
+        read_factory_lora(reader, draft);
+        read_factory_quantization(reader, draft, dtype);
+    } else {
+        reader.refuse("finetuning_type", fmt::format("'{}' is not supported", method), "supported: full, lora");
+    }
+}
+
+void read_factory_batch(Reader& reader, Draft& draft, const std::string& stage) {
+    draft.length_limit = reader.integer_or("cutoff_len", 2048, {.low = 1});
+    draft.length_key = "cutoff_len";
+    draft.length_place = reader.place("cutoff_len");
+    const bool neat = reader.boolean_or("neat_packing", false);
+    draft.packed = neat || reader.boolean("packing").value_or(stage == "pt");
+    draft.packing_needs_mask = neat;
+    draft.pad_multiple = 8;  // train/sft/workflow.py: pad_to_multiple_of
+}
+
+void read_factory(Reader& reader, Draft& draft) {
+    draft.training_read = true;
+    TrainingPlan& training = draft.job.plan.training;
+    const std::string stage = reader.text_or("stage", "sft");
+    if (stage != "sft" && stage != "pt")
+        reader.refuse("stage", fmt::format("the stage '{}' is not predicted yet", stage), "supported: sft, pt");
+    if (!reader.boolean("do_train").value_or(false))
+        reader.refuse("do_train", "the file trains nothing (do_train is not true)", "check a file of a training");
+    read_training_arguments(reader, {}, draft);
+    read_factory_method(reader, draft);
+    training.gradient_checkpointing = !reader.boolean_or("disable_gradient_checkpointing", false);
+    training.use_reentrant = reader.boolean_or("use_reentrant_gc", true);
+    require_input_grads(draft);
+    read_factory_attention(reader, draft);
+    training.use_liger_kernel = reader.boolean("enable_liger_kernel").value_or(false);
+    read_factory_batch(reader, draft, stage);
+}
+
+}  // namespace
+
+}  // namespace vramfit::trainers
+
+namespace vramfit::trainer_formats {
+
+extern const TrainerFormat llama_factory_entry;
+const TrainerFormat llama_factory_entry = {
+    .name = "llama-factory",
+    .title = "LLaMA-Factory 0.9.5",
+    .summary = "YAML or JSON of llamafactory-cli train",
+    .order = 50,
+    .recognises = trainers::is_llama_factory,
+    .keys = trainers::kFactoryTables,
+    .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
+    .read = trainers::read_factory,
+    .knobs = {.batch = "per_device_train_batch_size",
+              .accumulation = "gradient_accumulation_steps",
+              .length = "cutoff_len",
+              .checkpointing = "disable_gradient_checkpointing",
+              .checkpointing_on = "false",
+              .optimizer = "optim",
+              .quantize = "finetuning_type=lora quantization_bit=4",
+              .rank = "lora_rank"},
+};
+
+}  // namespace vramfit::trainer_formats

@@ -1,0 +1,123 @@
+// PEFT: adapter_config.json, alone or beside a trainer's file.
+#include <fmt/format.h>
+
+#include "trainers/common.hpp"
+#include "trainers/trainer_format.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr KeyRow kPeftKeys[] = {
+    {"base_model_name_or_path", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
+    {"peft_type", KeyUse::used, "peft", "LORA|LOHA"},
+    {"r", KeyUse::used, "peft.r", "8|16"},
+    {"lora_alpha", KeyUse::used, "peft.lora_alpha", "8|16"},
+    {"lora_dropout", KeyUse::used, "peft.lora_dropout", "0.1|0"},
+    {"target_modules", KeyUse::used, "peft.target_modules", "[q_proj]|[q_proj, k_proj]"},
+    {"target_parameters", KeyUse::used, "peft.target_parameters", "[mlp.experts.gate_up_proj]|[]"},
+    {"modules_to_save", KeyUse::used, "peft.modules_to_save", "[lm_head]|[embed_tokens]"},
+    {"layers_to_transform", KeyUse::used, "peft.layers_to_transform", "[0]|[0, 1]"},
+    {"use_dora", KeyUse::used, "peft.use_dora", "true|false"},
+    {"use_rslora", KeyUse::used, "peft.use_rslora", "true|false"},
+    {"bias", KeyUse::used, "peft.bias", "none|all"},
+    {"lora_bias", KeyUse::used, "peft.lora_bias", "true|false"},
+    {"fan_in_fan_out", KeyUse::used, "peft.fan_in_fan_out", "true|false"},
+    {"task_type", KeyUse::unsupported, "another task needs another head", "CAUSAL_LM"},
+    {"exclude_modules", KeyUse::unsupported, "left-out modules are not predicted"},
+    {"rank_pattern", KeyUse::unsupported, "ranks by module are not predicted"},
+    {"layer_replication", KeyUse::unsupported, "repeated layers are not predicted"},
+    {"megatron_config", KeyUse::unsupported, "Megatron is not predicted"},
+    {"trainable_token_indices", KeyUse::unsupported, "trained rows of the embedding are not predicted"},
+    {"eva_config", KeyUse::unsupported, "EVA is not predicted"},
+    {"corda_config", KeyUse::unsupported, "CorDA is not predicted"},
+    {"use_qalora", KeyUse::unsupported, "QALoRA is not predicted"},
+    {"alora_invocation_tokens", KeyUse::unsupported, "aLoRA is not predicted"},
+    {"arrow_config", KeyUse::unsupported, "Arrow is not predicted"},
+};
+
+constexpr std::string_view kPeftHarmless[] = {
+    "auto_mapping",   "inference_mode", "revision",      "peft_version",   "init_lora_weights", "layers_pattern",
+    "alpha_pattern",  "loftq_config",   "megatron_core", "runtime_config", "qalora_group_size", "ensure_weight_tying",
+    "lora_ga_config", "velora_config",  "bdlora",        "use_bdlora",     "monteclora_config", "kappa_tune",
+};
+
+constexpr auto kPeftHarmlessRows = harmless_rows(kPeftHarmless);
+constexpr std::span<const KeyRow> kPeftTables[] = {kPeftKeys, kPeftHarmlessRows};
+
+bool is_peft_adapter(const Document& document) {
+    return document.syntax == Syntax::json && document.root.find("peft_type") != nullptr;
+}
+
+void read_peft_layers(Reader& reader, LoraPlan& lora) {
+    const Value* layers = reader.value("layers_to_transform");
+    if (!layers) return;
+    auto& numbers = lora.layers_to_transform.emplace();
+    if (layers->kind == Value::Kind::integer) numbers.push_back(layers->integer);
+    for (const Value& item : layers->items) {
+        if (item.kind != Value::Kind::integer)
+            return reader.invalid("layers_to_transform", fmt::format("{} is no layer", item.shown()));
+        numbers.push_back(item.integer);
+    }
+    (void)reader.texts("layers_to_transform");
+}
+
+// peft 0.21.2, tuners/lora/config.py.
+void read_peft_adapter(Reader& reader, Draft& draft) {
+    const std::string type = reader.text("peft_type").value_or("");
+    if (type != "LORA") {
+        // Other tuners have keys of their own: this one says enough.
+        std::erase_if(reader.reading().notes,
+                      [](const ReadingNote& note) { return note.kind == RemarkKind::unknown_key; });
+        return reader.refuse("peft_type", fmt::format("adapters of the type {} are not predicted", type),
+                             "supported: LORA");
+    }
+    LoraPlan& lora = draft.job.plan.peft.emplace();
+    lora.r = reader.integer_or("r", 8, {.low = 1});
+    lora.lora_alpha = reader.real_or("lora_alpha", 8);
+    lora.lora_dropout = reader.real_or("lora_dropout", 0);
+    const Value* targets = reader.value("target_modules");
+    const bool pattern = is_pattern(targets);
+    set_targets(
+        reader, "target_modules",
+        pattern ? std::vector<std::string>{"*"} : reader.texts("target_modules").value_or(std::vector<std::string>()),
+        draft);
+    lora.target_parameters = reader.texts("target_parameters").value_or(std::vector<std::string>());
+    lora.modules_to_save = reader.texts("modules_to_save").value_or(std::vector<std::string>());
+    read_peft_layers(reader, lora);
+    lora.use_dora = reader.boolean("use_dora").value_or(false);
+    lora.use_rslora = reader.boolean("use_rslora").value_or(false);
+    constexpr Named<LoraBias> kBiases[] = {
+        {"none", LoraBias::none}, {"all", LoraBias::all}, {"lora_only", LoraBias::lora_only}};
+    if (const auto bias = choice<LoraBias>(reader, "bias", kBiases)) lora.bias = *bias;
+    lora.lora_bias = reader.boolean("lora_bias").value_or(false);
+    lora.fan_in_fan_out = reader.boolean("fan_in_fan_out").value_or(false);
+    if (!draft.training_read) {
+        draft.job.plan.training.per_device_train_batch_size = 8;  // transformers' default
+        draft.job.plan.training.optim = default_optimizer(reader.stack());
+        reader.note(RemarkKind::odd_value,
+                    "the file describes an adapter alone: transformers' defaults are taken for the rest",
+                    "give the trainer's file too");
+    }
+}
+
+}  // namespace
+
+}  // namespace vramfit::trainers
+
+namespace vramfit::trainer_formats {
+
+extern const TrainerFormat peft_adapter_entry;
+const TrainerFormat peft_adapter_entry = {
+    .name = "peft-adapter",
+    .title = "PEFT 0.21",
+    .summary = "adapter_config.json",
+    .order = 1,
+    .part = TrainerPart::adapter,
+    .recognises = trainers::is_peft_adapter,
+    .keys = trainers::kPeftTables,
+    .model = [](trainers::Reader& reader) { return reader.text("base_model_name_or_path").value_or(""); },
+    .read = trainers::read_peft_adapter,
+};
+
+}  // namespace vramfit::trainer_formats

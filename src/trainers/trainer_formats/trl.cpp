@@ -1,0 +1,134 @@
+// TRL: YAML of `trl sft` and of its scripts, launch lines with the same arguments, recipes of the alignment handbook.
+#include <fmt/format.h>
+
+#include "trainers/common.hpp"
+#include "trainers/keys/trl.hpp"
+#include "trainers/trainer_format.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr auto kTrlHarmlessRows = harmless_rows(kTrlHarmless);
+constexpr auto kTrlSftRows = harmless_rows(kIgnoredSftArguments);
+const std::span<const KeyRow> kTrlTables[] = {kTrlKeys, kTrainingArguments, kTrlHarmlessRows, kHarmlessArguments,
+                                              kTrlSftRows};
+
+bool is_trl(const Document& document) {
+    if (!document.launcher.empty() || document.root.kind != Value::Kind::map) return false;
+    if (document.program.starts_with("trl ")) return true;
+    const Value& root = document.root;
+    return root.find("model_name_or_path") != nullptr && !document.program.starts_with("run_");
+}
+
+/// trl 0.29: float32; before, what from_pretrained does without a word.
+DType trl_dtype(Reader& reader, Draft& draft) {
+    for (const char* key : {"dtype", "torch_dtype", "model_init_kwargs.torch_dtype", "model_init_kwargs.dtype"})
+        if (reader.has(key)) return read_dtype(reader, key, draft).value_or(DType::float32);
+    const bool asked = reader.stack().trl >= Version{0, 29, 0};
+    const bool as_saved = reader.stack().transformers >= Version{5, 0, 0};
+    const DType dtype = !asked && as_saved ? draft.job.model.checkpoint_dtype.value_or(DType::float32) : DType::float32;
+    reader.assume("dtype", std::string(name_of(dtype)));
+    return dtype;
+}
+
+void read_trl_lora(Reader& reader, Draft& draft) {
+    LoraPlan& lora = draft.job.plan.peft.emplace();
+    lora.r = reader.integer_or("lora_r", 16, {.low = 1});
+    lora.lora_alpha = reader.real_or("lora_alpha", 32);
+    lora.lora_dropout = reader.real_or("lora_dropout", 0.05);
+    set_targets(reader, "lora_target_modules",
+                is_pattern(reader.value("lora_target_modules"))
+                    ? std::vector<std::string>{"*"}
+                    : reader.texts("lora_target_modules").value_or(std::vector<std::string>()),
+                draft);
+    lora.target_parameters = reader.texts("lora_target_parameters").value_or(std::vector<std::string>());
+    lora.modules_to_save = reader.texts("lora_modules_to_save").value_or(std::vector<std::string>());
+    lora.use_rslora = reader.boolean("use_rslora").value_or(false);
+    lora.use_dora = reader.boolean("use_dora").value_or(false);
+}
+
+void read_trl_model(Reader& reader, Draft& draft) {
+    TrainPlan& plan = draft.job.plan;
+    plan.load.dtype = trl_dtype(reader, draft);
+    read_attention(reader, "attn_implementation", draft);
+    if (reader.boolean_or("use_peft", false)) read_trl_lora(reader, draft);
+    const bool four = reader.boolean("load_in_4bit").value_or(false);
+    if (four) {
+        quantize_4bit(draft, reader.boolean_or("use_bnb_nested_quant", false), plan.load.dtype);
+        constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
+        if (const auto type = choice<QuantMethod>(reader, "bnb_4bit_quant_type", kTypes))
+            plan.load.quantization->method = *type;
+    } else if (reader.boolean("load_in_8bit").value_or(false)) {
+        quantize_8bit(draft);
+    }
+}
+
+/// Rows: cut to max_length; packed ones come as one row of all their tokens (padding-free) from trl 0.18 on.
+void read_trl_rows(Reader& reader, Draft& draft) {
+    const char* key = reader.has("max_seq_length") && !reader.has("max_length") ? "max_seq_length" : "max_length";
+    if (!reader.has("max_length") && reader.has("block_size")) key = "block_size";
+    draft.length_limit = reader.integer_or(key, 1024, {.low = 1});
+    draft.length_key = key;
+    draft.length_place = reader.place(key);
+    draft.packed = reader.boolean_or("packing", false);
+    const std::string strategy = reader.text("packing_strategy").value_or("bfd");
+    const std::int64_t rows = draft.job.plan.training.per_device_train_batch_size;
+    if (draft.packed && strategy != "wrapped" && reader.stack().trl >= Version{0, 18, 0}) {
+        draft.packed_rows = rows;
+        draft.job.plan.training.per_device_train_batch_size = 1;
+        if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one row");
+    }
+    draft.pad_multiple = reader.integer("pad_to_multiple_of", {.low = 1, .high = 1 << 20}).value_or(1);
+}
+
+void read_trl(Reader& reader, Draft& draft) {
+    draft.training_read = true;
+    const std::string& program = reader.document().program;
+    if (program.starts_with("trl ") && program != "trl sft")
+        reader.refuse("model_name_or_path", fmt::format("'{}' is not predicted yet", program), "supported: trl sft");
+    const bool plain = reader.stack().trl == Version{} || program == "train.py" || program == "run_clm.py";
+    const bool newer = reader.stack().trl >= Version{0, 22, 0};
+    read_training_arguments(
+        reader, {.batch = 8, .checkpointing = newer, .bf16 = reader.stack().trl >= Version{0, 20, 0}}, draft);
+    read_trl_model(reader, draft);
+    // trl 1.16.0, sft_trainer.py, compute_loss: with Liger the model's own fused loss, as in transformers' Trainer.
+    TrainPlan& plan = draft.job.plan;
+    const bool own_loss = plan.training.use_liger_kernel && !plan.load.quantization;
+    plan.loop.kind = plain || own_loss ? LoopKind::trainer : LoopKind::sft;
+    if (plan.loop.kind == LoopKind::trainer) require_input_grads(draft);
+    read_trl_rows(reader, draft);
+    const std::string loss = reader.text("loss_type").value_or("");
+    const bool chunked = reader.stack().sft_scores_in_chunks();
+    if (!loss.empty() && loss != (chunked ? "chunked_nll" : "nll"))
+        reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", loss),
+                      fmt::format("supported: {}", chunked ? "chunked_nll" : "nll"));
+}
+
+}  // namespace
+
+}  // namespace vramfit::trainers
+
+namespace vramfit::trainer_formats {
+
+extern const TrainerFormat trl_entry;
+const TrainerFormat trl_entry = {
+    .name = "trl",
+    .title = "TRL 1.16",
+    .summary = "YAML or launch line of trl sft, recipes of the alignment handbook",
+    .order = 80,
+    .recognises = trainers::is_trl,
+    .keys = trainers::kTrlTables,
+    .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
+    .read = trainers::read_trl,
+    .knobs = {.batch = "per_device_train_batch_size",
+              .accumulation = "gradient_accumulation_steps",
+              .length = "max_length",
+              .checkpointing = "gradient_checkpointing",
+              .optimizer = "optim",
+              .quantize = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true",
+              .rank = "lora_r"},
+};
+
+}  // namespace vramfit::trainer_formats

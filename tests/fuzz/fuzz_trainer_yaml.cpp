@@ -1,0 +1,7 @@
+// Fuzzing the reader of trainers' files in the syntax yaml.
+#include "trainer_files.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    read_trainer_file("config.yaml", {reinterpret_cast<const char*>(data), size});
+    return 0;
+}

@@ -1,0 +1,92 @@
+// The answers of `check`: verdicts, changes that are priced, walls, documents for CI.
+#include "vramfit/check/check.hpp"
+#include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/report/format.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+constexpr const char* kLora =
+    "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 2048\nmicro_batch_size: 8\nadapter: lora\nlora_r: 16\n"
+    "lora_target_linear: true\nbf16: true\nattn_implementation: flash_attention_2\npad_to_sequence_len: true\n";
+
+CheckQuestion about(std::string text, std::vector<std::string> cards) {
+    CheckQuestion question;
+    question.trainer.files = {{"a.yaml", std::move(text)}};
+    question.trainer.stack = stack_from("").stack;
+    for (const std::string& card : cards) question.devices.push_back(device_from(card));
+    return question;
+}
+
+std::string written_as(const char* format, const CheckResult& result) {
+    return find_format(format)->check({result, false}, {});
+}
+
+}  // namespace
+
+TEST_CASE("several cards in one question; one that is too small decides") {
+    const CheckResult result = check(about(kLora, {"80GiB", "8GiB"}));
+    REQUIRE(result.answers.size() == 2);
+    CHECK(result.answers[0].prediction.verdict == Verdict::fits);
+    CHECK(result.answers[1].prediction.verdict == Verdict::too_large);
+    CHECK(result.verdict == Verdict::too_large);
+    CHECK(!result.answers[1].runner_up.empty());
+    CHECK(result.answers[0].changes.empty());
+}
+
+TEST_CASE("each change is one that fits when the file is changed so") {
+    const CheckQuestion question = about(kLora, {"16GiB"});
+    const CheckResult result = check(question);
+    REQUIRE(result.answers.size() == 1);
+    REQUIRE(!result.answers[0].changes.empty());
+    CHECK(result.answers[0].changes.size() <= 3);
+    for (const PricedChange& change : result.answers[0].changes) {
+        CheckQuestion changed = question;
+        changed.trainer.edits = change.edits;
+        const CheckResult again = check(changed);
+        REQUIRE(again.answers.size() == 1);
+        CHECK(again.answers[0].prediction.verdict == Verdict::fits);
+        CHECK(again.answers[0].prediction.peak.reserved == change.reserved);
+        CHECK(again.answers[0].spare == change.spare);
+    }
+}
+
+TEST_CASE("with lengths, the longest row that fits is named") {
+    std::string text = kLora;
+    text.replace(text.find("pad_to_sequence_len: true"), 25, "pad_to_sequence_len: false");
+    CheckQuestion question = about(text, {"16GiB"});
+    question.trainer.lengths = {64, 128, 256, 1024, 2048, 4000};
+    const CheckResult result = check(question);
+    REQUIRE(result.answers[0].wall);
+    CHECK(*result.answers[0].wall < 2048);
+    question.trainer.lengths = {*result.answers[0].wall};
+    CHECK(check(question).verdict == Verdict::fits);
+}
+
+TEST_CASE("what the libraries refuse stands at the key of the file") {
+    std::string text = kLora;
+    text.replace(text.find("lora_r: 16"), 10, "lora_r: 99999");
+    try {
+        check(about(text, {"80GiB"}));
+        FAIL("no error");
+    } catch (const Error& error) {
+        CHECK(error.problems().front().where == "a.yaml:6:1 lora_r");
+    }
+}
+
+TEST_CASE("documents for CI systems name file, line and column") {
+    const CheckResult refused = check(about(std::string(kLora) + "rl: dpo\n", {"80GiB"}));
+    CHECK(refused.refused());
+    CHECK(written_as("github", refused).find("::error file=a.yaml,line=11,col=1,title=vramfit%3A rl::") == 0);
+    CHECK(
+        written_as("junit", refused).find("<testcase classname=\"a.yaml\" name=\"rl\" file=\"a.yaml\" line=\"11\">") !=
+        std::string::npos);
+    const CheckResult large = check(about(kLora, {"8GiB"}));
+    CHECK(written_as("github", large).find("::error file=a.yaml,line=4,col=1,title=vramfit%3A too large::") == 0);
+    CHECK(written_as("junit", large).find("failures=\"1\"") != std::string::npos);
+    CHECK(written_as("json", large).find("\"schema\": \"vramfit.check/1\"") != std::string::npos);
+}
