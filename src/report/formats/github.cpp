@@ -7,7 +7,7 @@ extern const Format github_entry;
 const Format github_entry = {
     .name = "github",
     .summary = "annotations for GitHub Actions",
-    .order = 30,
+    .order = 50,
     .check = report::check_github,
 };
 

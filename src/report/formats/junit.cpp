@@ -7,7 +7,7 @@ extern const Format junit_entry;
 const Format junit_entry = {
     .name = "junit",
     .summary = "JUnit's XML for CI systems",
-    .order = 40,
+    .order = 60,
     .check = report::check_junit,
 };
 

@@ -42,7 +42,7 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"gradient_checkpointing_kwargs.use_reentrant", KeyUse::used, "training.use_reentrant", "true|false"},
     {"attn_implementation", KeyUse::used, "load.attn_implementation", "eager|sdpa"},
     {"flash_attention", KeyUse::used, "load.attn_implementation", "true|false"},
-    {"sdp_attention", KeyUse::used, "load.attn_implementation", "true|false"},
+    {"sdp_attention", KeyUse::used, "load.attn_implementation"},
     {"eager_attention", KeyUse::used, "load.attn_implementation", "true|false"},
     {"optimizer", KeyUse::used, "training.optim", "sgd|adamw_torch"},
     {"optim_args", KeyUse::used, "training.optim_args", "a=1|b=2"},

@@ -32,6 +32,7 @@ inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"gradient_checkpointing", KeyUse::harmless, "disable_gradient_checkpointing decides"},
     {"use_liger_kernel", KeyUse::unsupported, "LLaMA-Factory's own switch is enable_liger_kernel"},
     {"use_liger", KeyUse::unsupported, "LLaMA-Factory's own switch is enable_liger_kernel"},
+    {"gradient_checkpointing_kwargs.use_reentrant", KeyUse::harmless, "use_reentrant_gc decides"},
     {"gradient_checkpointing_kwargs", KeyUse::harmless, "use_reentrant_gc decides"},
 
     {"export_dir", KeyUse::unsupported, "the file merges and trains nothing"},

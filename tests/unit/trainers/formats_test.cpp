@@ -57,7 +57,8 @@ const std::multimap<std::string, Base> kBases = {
     {"axolotl",
      {"f.yaml",
       "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 4\nadapter: lora\nlora_r: "
-      "8\nval_set_size: 0.1\nevals_per_epoch: 1\nbf16: false\nsample_packing: true\nflash_attention: true\n"}},
+      "8\nval_set_size: 0.1\nevals_per_epoch: 1\neval_batch_size: 8\nbf16: false\nsample_packing: "
+      "true\nflash_attention: true\n"}},
     {"axolotl",
      {"f.yaml",
       "base_model: starcoder2-3b\ndatasets: []\nmicro_batch_size: 2\nval_set_size: 0.1\n"
@@ -122,9 +123,10 @@ const std::multimap<std::string, Base> kBases = {
 };
 
 /// The question with the key set to a value; the length is given where the file leaves it to the data.
-TrainerQuestion with(const Base& base, const std::string& key, const std::string& value) {
+TrainerQuestion with(const std::string& format, const Base& base, const std::string& key, const std::string& value) {
     TrainerQuestion question = question_of(base.name, base.text);
     question.edits = {{key, value}};
+    question.format_of = format;
     if (std::string_view(base.name).ends_with(".json") || std::string_view(base.text).find("seq") == std::string::npos)
         question.seq = 400;
     return question;
@@ -143,7 +145,8 @@ TEST_CASE("every key that a format uses changes the answer or is refused") {
             const std::string two = key.samples.substr(bar + 1);
             bool differs = false;
             for (auto base = first; base != last && !differs; ++base)
-                differs = summary(with(base->second, key.key, one)) != summary(with(base->second, key.key, two));
+                differs = summary(with(known.name, base->second, key.key, one)) !=
+                          summary(with(known.name, base->second, key.key, two));
             INFO(known.name << " " << key.key << ": " << one << " against " << two);
             CHECK(differs);
             ++tested;
@@ -161,7 +164,8 @@ TEST_CASE("every key that is not supported is refused at its place, or left out 
         for (const KnownKey& key : known.keys) {
             const bool simple = key.key.find('.') == std::string::npos && key.key.find('*') == std::string::npos;
             if (key.use != KeyUse::unsupported || !simple) continue;
-            TrainerQuestion question = question_of(base->second.name, text + key.key + ": some-value\n");
+            TrainerQuestion question = question_of(
+                base->second.name, text + key.key + (key.key.starts_with("use_") ? ": true\n" : ": some-value\n"));
             question.seq = 400;
             const Reading reading = read_trainer_files(question);
             INFO(known.name << " " << key.key);
