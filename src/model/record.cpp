@@ -40,6 +40,8 @@ void adapt(const Run& run, Network& network) {
         session.recorder.begin({PhaseKind::adapters});
         add_adapters(run, network);
         cast_adapted(run, network);
+    } else if (plan.load.cast_after_adapter) {
+        cast_adapted(run, network);  // the job asks for a cast at this place, with adapters or without
     }
     session.recorder.mark("after_adapter");
 }

@@ -137,6 +137,8 @@ void qlora_torch(Random& random, SweepQuestion& q) {
 void qlora_2024(Random& random, SweepQuestion& q) {
     qlora_paged(random, q);
     q.stack = stack_from("hf-2024-04").stack;
+    // Reentrant checkpoints, the default of the time, need an input that asks for a gradient.
+    if (q.base.training.gradient_checkpointing && !q.base.prepare_kbit) q.base.loop.input_require_grads = true;
     q.model.model_type = one<const char*>(random, {"llama", "gemma", "mistral"});
     q.model.attention_bias = false;
     q.model.layer_types.assign(q.model.layer_types.size(), LayerAttention::full);
