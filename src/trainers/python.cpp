@@ -88,11 +88,10 @@ class PythonText {
         if (peek() == '=' && peek(1) != '=') {
             step();
             skip_blanks();
-            const std::size_t begin = at_;
+            const Spot begin = spot();
             Value value = read_value(0);
             if (!is_open_expression()) variables_[name] = std::move(value);
-            at_ = begin;  // the right side may hold a call
-            return restore_line(begin);
+            return go_back(begin);  // the right side may hold a call
         }
         if (peek() != '(') return;
         for (const std::string_view call : kCalls) {
@@ -110,14 +109,16 @@ class PythonText {
         }
     }
 
-    void restore_line(std::size_t at) {
-        line_ = 1;
-        line_start_ = 0;
-        for (std::size_t i = 0; i < at; ++i)
-            if (text_[i] == '\n') {
-                ++line_;
-                line_start_ = i + 1;
-            }
+    struct Spot {
+        std::size_t at = 0;
+        std::size_t line_start = 0;
+        int line = 1;
+    };
+    Spot spot() const { return {at_, line_start_, line_}; }
+    void go_back(const Spot& to) {
+        at_ = to.at;
+        line_start_ = to.line_start;
+        line_ = to.line;
     }
 
     /// Whether the expression goes on behind the literal: then it is no literal.
@@ -145,7 +146,7 @@ class PythonText {
             const Place at = here();
             std::string key = std::to_string(number);
             if (is_name_start(peek())) {
-                const std::size_t begin = at_;
+                const Spot begin = spot();
                 std::string word = read_word();
                 skip_blanks();
                 if (peek() == '=' && peek(1) != '=') {
@@ -153,15 +154,16 @@ class PythonText {
                     skip_blanks();
                     key = std::move(word);
                 } else {
-                    at_ = begin;
-                    restore_line(begin);
+                    go_back(begin);
                     ++number;
                 }
             } else {
                 ++number;
             }
+            const std::size_t before = at_;
             Value value = read_value(depth + 1);
             if (is_open_expression()) value = expression(at);
+            if (at_ == before) step();  // a bracket that closes nothing
             if (!out.find(key)) out.add(std::move(key), at, std::move(value));
         }
         return out;

@@ -38,7 +38,8 @@ Value argument(const ShellWord& word) {
 
 /// A number may begin with a minus, a flag does too.
 bool is_flag(std::string_view text) {
-    return text.size() > 1 && text[0] == '-' && !(std::isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.');
+    return text.size() > 1 && text[0] == '-' && text.find_first_not_of('-') != std::string_view::npos &&
+           !(std::isdigit(static_cast<unsigned char>(text[1])) || text[1] == '.');
 }
 
 class Command {

@@ -18,8 +18,10 @@ constexpr model::AxisRange kBatch{1, 6}, kLength{8, 300}, kRank{1, 100};
 constexpr std::int64_t kMostLayers = 6;  // of real models there are small ones of the same features
 #ifdef VRAMFIT_SANITIZED
 constexpr int kRows = 1;
+constexpr std::size_t kEvery = 5;  // of the jobs
 #else
 constexpr int kRows = 6;
+constexpr std::size_t kEvery = 1;
 #endif
 
 std::vector<std::string> jobs() {
@@ -93,7 +95,9 @@ class JobFormulas {
 TEST_CASE("formulas: rows of all families, stacks and features as they are recorded") {
     std::mt19937 random(12);
     Tally tally;
-    for (const std::string& text : jobs()) {
+    const std::vector<std::string> texts = jobs();
+    for (std::size_t at = 0; at < texts.size(); at += kEvery) {
+        const std::string& text = texts[at];
         std::optional<Job> job;
         try {
             job = read_job(text, "traces.jsonl", Environment{});
@@ -105,9 +109,9 @@ TEST_CASE("formulas: rows of all families, stacks and features as they are recor
         for (int i = 0; i < kRows; ++i) formulas.check(random, tally);
     }
     CAPTURE(tally.rows, tally.formulas, tally.refused);
-    CHECK(tally.rows > 100 * kRows);
+    CHECK(tally.rows > 100 * kRows / static_cast<int>(kEvery));
     CHECK(tally.refused < tally.rows / 4);
-    CHECK(tally.formulas < tally.rows);
+    if (kRows > 1) CHECK(tally.formulas < tally.rows);
 }
 
 }  // namespace vramfit::test

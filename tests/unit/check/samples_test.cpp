@@ -73,11 +73,20 @@ Sample judged(const std::string& file, const std::string& text) {
     return sample;
 }
 
+/// Of the files; with sanitizers all of them take minutes.
+#ifdef VRAMFIT_SANITIZED
+constexpr std::size_t kEvery = 40;
+#else
+constexpr std::size_t kEvery = 1;
+#endif
+
 const std::vector<Sample>& samples() {
     static const std::vector<Sample> all = [] {
         std::vector<Sample> out;
         std::ifstream stream(VRAMFIT_TEST_DATA_DIR "/trainer_files.jsonl");
+        std::size_t number = 0;
         for (std::string line; std::getline(stream, line);) {
+            if (number++ % kEvery != 0) continue;
             const auto row = nlohmann::json::parse(line);
             out.push_back(judged(row.at("file"), row.at("text")));
         }
@@ -128,7 +137,7 @@ bool is_in_question(const Sample& sample) {
 }  // namespace
 
 TEST_CASE("public files of trainers are predicted or refused by the name of a key") {
-    REQUIRE(samples().size() > 500);
+    REQUIRE(samples().size() > 500 / kEvery);
     int asked = 0;
     int predicted = 0;
     for (const Sample& sample : samples()) {
@@ -139,10 +148,11 @@ TEST_CASE("public files of trainers are predicted or refused by the name of a ke
         if (sample.outcome == Outcome::predicted) ++predicted;
     }
     INFO(predicted << " of " << asked);
-    CHECK(predicted * 100 >= asked * 44);  // rises with what is supported; the aim is 60
+    if (kEvery == 1) CHECK(predicted * 100 >= asked * 44);  // rises with what is supported; the aim is 60
 }
 
 TEST_CASE("the table of public files is the one in the documents") {
+    if (kEvery > 1) return;
     const std::string path = VRAMFIT_SOURCE_DIR "/docs/reference/trainer-files.txt";
     if (std::getenv("VRAMFIT_ACCEPT")) {
         std::ofstream(path) << table();
