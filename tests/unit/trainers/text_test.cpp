@@ -109,6 +109,7 @@ TEST_CASE("shell lines: words, variables, launchers") {
     CHECK(all[1].launcher == "accelerate launch");
     CHECK(all[1].root.at("num_processes")->integer == 4);
     CHECK(problem_of([] { read_shell("python 'train.py", "r.sh"); }) == "r.sh:1:8: a quote is never closed");
+    CHECK(read_shell("python train.py -- --lr 1e-4", "r.sh")[0].root.at("lr")->real == 1e-4);
     CHECK(problem_of([] { read_shell("ls -l\n", "r.sh"); }).find("no command") != std::string::npos);
 }
 
@@ -127,6 +128,7 @@ TEST_CASE("Python: calls with literal arguments") {
     CHECK(d.root.place_of("from_pretrained.load_in_4bit") == Place{7, 5});
     CHECK(d.root.at("SFTConfig.per_device_train_batch_size")->text == "an expression");
     CHECK(d.root.at("SFTConfig.optim")->text == "adamw_8bit");
+    CHECK(read_python("a = SFTConfig(x=1 ], y=2", "t.py").root.at("SFTConfig.x")->integer == 1);
 }
 
 TEST_CASE("the kind of a file is seen from its content") {
