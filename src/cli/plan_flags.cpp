@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.hpp"
 #include "cli/flags/tables.hpp"
 #include "cli/help.hpp"
 #include "cli/input.hpp"
@@ -24,12 +25,8 @@ namespace {
 /// The name as it is, and the libraries' underscores also as hyphens.
 std::vector<std::string> spellings(const PlanFlag& flag) {
     std::vector<std::string> names = {flag.name};
-    std::string_view rest = flag.aliases;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(' '), rest.size());
-        names.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (const std::string_view alias : split(flag.aliases, ' '))
+        if (!alias.empty()) names.emplace_back(alias);
     for (std::size_t i = 0, count = names.size(); i < count; ++i) {
         for (const auto& [from, to] : {std::pair{'_', '-'}, std::pair{'-', '_'}}) {
             std::string other = names[i];
@@ -175,14 +172,11 @@ namespace {
 /// The values of a list; an empty one is no list but a mistake that the flag itself finds.
 std::vector<std::string> values_of(const std::string& text, const std::string& where) {
     std::vector<std::string> out;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        std::string value = text.substr(begin, end - begin);
+    for (const std::string_view value : split(text, ',')) {
         if (value.empty()) throw Error(ErrorKind::invalid, where, "a value of the list is empty", "e.g. a,b");
         if (std::find(out.begin(), out.end(), value) != out.end())
             throw Error(ErrorKind::invalid, where, fmt::format("'{}' is given twice", value), "keep one of the two");
-        out.push_back(std::move(value));
-        begin = end + 1;
+        out.emplace_back(value);
     }
     return out;
 }

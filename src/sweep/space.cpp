@@ -7,6 +7,7 @@
 #include <array>
 #include <set>
 
+#include "base/split.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -36,13 +37,8 @@ std::vector<std::int64_t> powers_of_two(std::int64_t first, std::int64_t last) {
 
 /// "a+b" -> {"a", "b"}.
 std::vector<std::string> parts_of(const std::string& name) {
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0; begin <= name.size();) {
-        const std::size_t end = std::min(name.find('+', begin), name.size());
-        parts.push_back(name.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
+    const auto parts = split(name, '+');
+    return {parts.begin(), parts.end()};
 }
 
 bool same_modules(const TargetSet& a, const TargetSet& b) {

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include "base/split.hpp"
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/flags/values.hpp"
@@ -85,12 +86,8 @@ std::vector<Device> devices_of(const CheckFlags& flags) {
     for (const std::string& list : flags.gpus) {
         // Commas separate cards, unless the text is one card written out.
         const bool written_out = std::count(list.begin(), list.end(), ',') == 5;
-        std::string_view rest = list;
-        while (!rest.empty()) {
-            const std::string_view one = written_out ? rest : rest.substr(0, rest.find(','));
+        for (const std::string_view one : written_out ? std::vector<std::string_view>{list} : split(list, ','))
             devices.push_back(device_from(one, "--gpu"));
-            rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-        }
     }
     if (devices.empty()) devices.push_back(unlimited_device());
     for (Device& device : devices) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.hpp"
 #include "cli/flags/values.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -43,16 +44,13 @@ void add_range(std::string_view text, const std::string& where, std::vector<std:
 /// What stands between the commas; nothing is no item.
 std::vector<std::string> items_of(std::string_view value, const std::string& where) {
     std::vector<std::string> out;
-    for (std::size_t begin = 0; begin <= value.size();) {
-        const std::size_t end = std::min(value.find(',', begin), value.size());
-        std::string_view item = value.substr(begin, end - begin);
+    for (std::string_view item : split(value, ',')) {
         while (item.starts_with(' ')) item.remove_prefix(1);
         while (item.ends_with(' ')) item.remove_suffix(1);
         if (item.empty())
             throw Error(ErrorKind::invalid, where, fmt::format("'{}' is no list: an item is empty", value),
                         "items are divided by single commas");
         out.emplace_back(item);
-        begin = end + 1;
     }
     return out;
 }
