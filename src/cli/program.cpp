@@ -2,9 +2,11 @@
 #include "cli/program.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,9 +88,11 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
     int verbosity = 0;
     app.add_flag("-v,--verbose", verbosity, "Say on standard error what is done; -vv says more");
     std::map<const CLI::App*, Run> runs;
+    const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
     for (const Command* command : commands()) {
         CLI::App* sub = app.add_subcommand(command->name, help_text(command->summary));
-        runs[sub] = command->add(*sub);
+        // Declaring the flags of every command takes longer than most answers: those of the one that is named will do.
+        if (std::find(words.begin(), words.end(), command->name) != words.end()) runs[sub] = command->add(*sub);
     }
     try {
         app.parse(argc, argv);
