@@ -107,27 +107,34 @@ RunSizes symbolic_sizes(symbolic::Symbols& symbols, const TrainPlan& plan, const
     return sizes;
 }
 
+/// Runs with the axes as symbols and makes the answer of what is kept.
+template <class Answer>
+auto run_symbolically(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                      const FormulaAxes& axes, Keep keep, Answer answer) {
+    symbolic::Symbols symbols;
+    const symbolic::Recording recording(symbols);
+    const RunSizes sizes = symbolic_sizes(symbols, plan, axes);
+    Session session(stack, device, symbols, keep);
+    run_all({session, spec, plan, stack, sizes});
+    return answer(symbols, session.recorder);
+}
+
 }  // namespace
 
 Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                   const FormulaAxes& axes) {
-    symbolic::Symbols symbols;
-    const symbolic::Recording recording(symbols);
-    const RunSizes sizes = symbolic_sizes(symbols, plan, axes);
-    Session session(stack, device, symbols, Keep::formula);
-    run_all({session, spec, plan, stack, sizes});
-    return Formula(symbols, session.recorder.take_front());
+    return run_symbolically(
+        spec, plan, stack, device, axes, Keep::formula,
+        [](const symbolic::Symbols& symbols, Recorder& kept) { return Formula(symbols, kept.take_front()); });
 }
 
 ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                                 const FormulaAxes& axes) {
-    symbolic::Symbols symbols;
-    const symbolic::Recording recording(symbols);
-    const RunSizes sizes = symbolic_sizes(symbols, plan, axes);
-    Session session(stack, device, symbols, Keep::symbolic_program);
-    run_all({session, spec, plan, stack, sizes});
-    const std::vector<Size> bytes = session.recorder.sizes();
-    return ProgramTemplate(symbols, session.recorder.take(), bytes);
+    return run_symbolically(spec, plan, stack, device, axes, Keep::symbolic_program,
+                            [](const symbolic::Symbols& symbols, Recorder& kept) {
+                                const std::vector<Size> bytes = kept.sizes();
+                                return ProgramTemplate(symbols, kept.take(), bytes);
+                            });
 }
 
 }  // namespace vramfit::model

@@ -20,6 +20,17 @@ const WindowLevels* highest_window(const Peak& peak, const Timeline& timeline, c
 
 }  // namespace
 
+RunShape run_shape(const ModelSpec& model, const TrainPlan& plan) {
+    return {static_cast<std::int32_t>(model.num_hidden_layers), plan.load.quantization.has_value()};
+}
+
+const PeakResult* highest_of(std::span<const PeakResult> peaks) {
+    const PeakResult* highest = nullptr;
+    for (const PeakResult& peak : peaks)
+        if (!highest || peak.requested > highest->requested) highest = &peak;
+    return highest;
+}
+
 std::vector<Shares> shares_at(const Program& program, const std::vector<Instant>& instants) {
     std::vector<std::size_t> order(instants.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

@@ -20,14 +20,6 @@ Levels at_mark(const Timeline& timeline, std::string_view name) {
     return levels;
 }
 
-std::string highest_of(const std::vector<PeakResult>& peaks) {
-    const PeakResult* highest = nullptr;
-    for (const PeakResult& peak : peaks) {
-        if (!highest || peak.requested > highest->requested) highest = &peak;
-    }
-    return highest ? highest->name : std::string();
-}
-
 void append(Notes& notes, const Notes& more) { notes.insert(notes.end(), more.begin(), more.end()); }
 
 /// The replay on the card decides; after an out of memory the levels come from a replay on a larger one.
@@ -59,9 +51,8 @@ Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     const ReplayOptions allocator = allocator_of(stack, device);
     const Program program = model::record(model, plan, stack, device);
     const Timeline timeline = decide(program, allocator, out);
-    const RunShape shape{static_cast<std::int32_t>(model.num_hidden_layers), plan.load.quantization.has_value()};
-    out.peaks = find_peaks(program, timeline, shape, device.context);
-    out.highest = highest_of(out.peaks);
+    out.peaks = find_peaks(program, timeline, run_shape(model, plan), device.context);
+    if (const PeakResult* highest = highest_of(out.peaks)) out.highest = highest->name;
     out.peak = timeline.peak;
     out.after_load = at_mark(timeline, "after_load");
     out.resident = at_mark(timeline, "resident");

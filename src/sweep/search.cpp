@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "model/record.hpp"
+#include "predict/peaks.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/peaks/peak.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -66,8 +67,7 @@ void Search::validate() {
 }
 
 void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
-    const RunShape run{static_cast<std::int32_t>(question_.model.num_hidden_layers),
-                       question_.base.load.quantization.has_value()};
+    const RunShape run = run_shape(question_.model, question_.base);
     const auto peak = std::find_if(peaks_.begin(), peaks_.end(), [&](const Peak* p) { return p->covers(at, run); });
     row.status = RowStatus::simulated;
     row.requested = requested;

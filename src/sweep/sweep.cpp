@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "predict/peaks.hpp"
 #include "sweep/row_replays.hpp"
 #include "sweep/search.hpp"
 #include "vramfit/base/error.hpp"
@@ -56,18 +57,12 @@ void settle_all(std::span<const SweepQuestion> questions, const SweepOptions& op
     if (!any) throw *problem;
 }
 
-/// What the allocator makes of a row that is shown.
+/// Runs a row by itself: what its replay is checked against.
 void predict_row(const SweepQuestion& question, const SweepResult& result, SweepRow& row) {
     const TrainPlan plan = plan_of(question.space, question.base, result.place_of(row));
     const Prediction p = predict(question.model, plan, question.stack, question.device);
     row.verdict = p.verdict;
-    const auto highest =
-        std::find_if(p.peaks.begin(), p.peaks.end(), [&p](const PeakResult& r) { return r.name == p.highest; });
-    if (highest == p.peaks.end()) return;
-    for (const Peak* peak : all_peaks())
-        if (peak->name == highest->name) row.peak = peak;
-    row.allocated = highest->allocated;
-    row.reserved = highest->reserved;
+    if (row.verdict == Verdict::fits) show_peak(row, highest_of(p.peaks));
 }
 
 /// Simulated rows within their card, the closest to its capacity first (ties: smaller number first).
@@ -116,10 +111,11 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     for (const std::size_t number : candidates(result)) {
         if (!all && result.ranking.size() >= options.top) break;
         SweepRow& row = result.rows[number];
-        if (options.prune) row.verdict = replays.verdict_of(row, result.place_of(row));
         ++result.counts.replayed;
-        if (row.verdict == Verdict::too_large) continue;
-        predict_row(questions[row.question], result, row);
+        if (options.prune)
+            replays.settle(row, result.place_of(row));
+        else
+            predict_row(questions[row.question], result, row);
         if (row.verdict == Verdict::fits) result.ranking.push_back(number);
     }
     count(result);

@@ -18,7 +18,7 @@ Evaluation::Evaluation(const Symbols& symbols, std::span<const Polynomial* const
     for (std::size_t s = 0; s < places_.size(); ++s) {
         if (symbols.symbols()[s].function) continue;
         places_[s] = static_cast<std::uint32_t>(axes_++);
-        functions_.push_back({nullptr, nullptr, {}, true});
+        functions_.push_back({});
     }
     sums_.reserve(polynomials.size());
     for (const Polynomial* p : polynomials) sums_.push_back(lay_out(symbols, *p));
@@ -27,7 +27,7 @@ Evaluation::Evaluation(const Symbols& symbols, std::span<const Polynomial* const
 std::uint32_t Evaluation::place_of(const Symbols& symbols, std::uint32_t symbol) {
     if (places_[symbol] != kUnused) return places_[symbol];
     const Symbol& s = symbols.symbols()[symbol];
-    Function f{s.function, s.context, {}, is_rising(s)};
+    Function f{s.function, s.context, {}};
     for (const Size argument : s.arguments) f.arguments.push_back(lay_out(symbols, symbols.polynomial_of(argument)));
     functions_.push_back(std::move(f));
     return places_[symbol] = static_cast<std::uint32_t>(functions_.size() - 1);

@@ -40,7 +40,6 @@ class Evaluation {
         SizeFunction function = nullptr;
         const void* context = nullptr;
         std::vector<Sum> arguments;
-        bool is_rising = false;
     };
 
     Sum lay_out(const Symbols& symbols, const Polynomial& polynomial);

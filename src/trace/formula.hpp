@@ -35,9 +35,6 @@ class Formula {
     bool covers(Row& row) const;
     Highest highest(Row& row) const;
 
-    std::size_t conditions() const { return conditions_.size(); }
-    std::size_t instants() const { return phases_.size(); }
-
   private:
     struct Check {
         std::size_t polynomial;

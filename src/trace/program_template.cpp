@@ -5,10 +5,8 @@
 
 namespace vramfit {
 
-namespace {
-
 /// The different sizes, and for each allocation which one it is.
-struct Distinct {
+struct ProgramTemplate::Distinct {
     std::vector<symbolic::Polynomial> polynomials;
     std::vector<std::uint32_t> of;
 
@@ -26,6 +24,8 @@ struct Distinct {
         return out;
     }
 };
+
+namespace {
 
 /// Takes out what has no bytes: events, allocations, and the places of windows and marks behind them.
 void drop_empty(Program& program) {
@@ -57,11 +57,10 @@ void drop_empty(Program& program) {
 }  // namespace
 
 ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes)
-    : program_(std::move(program)), sizes_(symbols, {}) {
-    const Distinct distinct(symbols, sizes);
-    size_of_ = distinct.of;
-    sizes_ = symbolic::Evaluation(symbols, distinct.all());
-}
+    : ProgramTemplate(symbols, std::move(program), Distinct(symbols, sizes)) {}
+
+ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct)
+    : program_(std::move(program)), size_of_(std::move(distinct.of)), sizes_(symbols, distinct.all()) {}
 
 Program ProgramTemplate::at(std::span<const std::int64_t> axes) const {
     symbolic::Evaluation::Row row;

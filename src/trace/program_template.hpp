@@ -21,6 +21,9 @@ class ProgramTemplate {
     Program at(std::span<const std::int64_t> axes) const;
 
   private:
+    struct Distinct;
+    ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct);
+
     Program program_;
     std::vector<std::uint32_t> size_of_;  ///< by allocation: which of the different sizes
     symbolic::Evaluation sizes_;
