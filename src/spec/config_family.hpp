@@ -53,6 +53,12 @@ void read_qwen_mixture(ObjectReader& config, ModelSpec& model);
 /// `use_sliding_window`, `sliding_window`, `max_window_layers` and `layer_types` as Qwen2 and Qwen3 have them.
 void read_qwen_window(ObjectReader& config, ModelSpec& model);
 
+/// `sliding_window` where the key is there; null is no window.
+void read_sliding_window(ObjectReader& config, std::optional<std::int64_t>& window);
+
+/// Every layer slides if there is a window, else none.
+void slide_in_all_or_none(ModelSpec& model);
+
 /// `sliding_window`, in every layer.
 void read_window_of_all(ObjectReader& config, ModelSpec& model);
 

@@ -60,10 +60,18 @@ void read_activation(ObjectReader& config, ModelSpec& model, std::string_view ke
     }
 }
 
-void read_window_of_all(ObjectReader& config, ModelSpec& model) {
-    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
+void read_sliding_window(ObjectReader& config, std::optional<std::int64_t>& window) {
+    if (config.has("sliding_window")) window = config.integer("sliding_window", {.low = 1}, Null::absent);
+}
+
+void slide_in_all_or_none(ModelSpec& model) {
     const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
     model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), attention);
+}
+
+void read_window_of_all(ObjectReader& config, ModelSpec& model) {
+    read_sliding_window(config, model.sliding_window);
+    slide_in_all_or_none(model);
 }
 
 void read_softcaps(ObjectReader& config, ModelSpec& model) {
@@ -110,7 +118,7 @@ void read_qwen_window(ObjectReader& config, ModelSpec& model) {
     std::optional<std::int64_t> window = 4096;
     std::int64_t first = 28;
     bool use = false;
-    if (config.has("sliding_window")) window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    read_sliding_window(config, window);
     ObjectReader::set(first, config.integer("max_window_layers"));
     ObjectReader::set(use, config.boolean("use_sliding_window"));
     (use ? model.sliding_window : model.unused_window) = window;

@@ -29,7 +29,7 @@ void read_gemma2(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_activation");
     read_attention_bias(config, model);
     read_softcaps(config, model);
-    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    read_sliding_window(config, model.sliding_window);
     if (auto types = read_layer_types(config, model)) {
         model.layer_types = std::move(*types);
         return;

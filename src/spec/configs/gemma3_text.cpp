@@ -56,7 +56,7 @@ void read_gemma3_text(ObjectReader& config, ModelSpec& model) {
     read_attention_bias(config, model);
     read_softcaps(config, model);
     model.attn_logit_softcapping.reset();  // Gemma3Attention keeps it and hands it to no function
-    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    read_sliding_window(config, model.sliding_window);
     if (!model.sliding_window)
         config.problems().invalid(config.path("sliding_window"), "Gemma3TextModel makes a mask with a window always",
                                   "give the window's tokens");

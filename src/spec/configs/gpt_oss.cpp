@@ -29,7 +29,7 @@ void read_gpt_oss(ObjectReader& config, ModelSpec& model) {
     read_activation(config, model, "hidden_act");
     read_attention_bias(config, model);
     read_mixture(config, model, "num_local_experts", "num_experts");
-    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    read_sliding_window(config, model.sliding_window);
     if (auto types = read_layer_types(config, model)) {
         model.layer_types = std::move(*types);
         return;

@@ -25,9 +25,7 @@ void read_mixtral(ObjectReader& config, ModelSpec& model) {
     if (config.real("router_jitter_noise").value_or(0) > 0)
         config.problems().unsupported(config.path("router_jitter_noise"), "noise before the router is not supported",
                                       "leave it out");
-    if (config.has("sliding_window")) model.sliding_window = config.integer("sliding_window", {.low = 1}, Null::absent);
-    const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
-    model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), attention);
+    read_window_of_all(config, model);
 }
 
 // modeling_mixtral.py, MixtralSparseMoeBlock; conversion_mapping.py, "mixtral".

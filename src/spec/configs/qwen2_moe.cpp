@@ -28,7 +28,7 @@ void read_window(ObjectReader& config, ModelSpec& model) {
     std::optional<std::int64_t> window = 4096;
     std::int64_t last = 28;
     bool use = false;
-    if (config.has("sliding_window")) window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    read_sliding_window(config, window);
     ObjectReader::set(last, config.integer("max_window_layers"));
     ObjectReader::set(use, config.boolean("use_sliding_window"));
     model.sliding_window = use ? window : 0;

@@ -25,11 +25,10 @@ void read_qwen3_moe(ObjectReader& config, ModelSpec& model) {
     read_qwen_mixture(config, model);
     std::optional<std::int64_t> window = 4096;
     bool use = false;
-    if (config.has("sliding_window")) window = config.integer("sliding_window", {.low = 1}, Null::absent);
+    read_sliding_window(config, window);
     ObjectReader::set(use, config.boolean("use_sliding_window"));
     model.sliding_window = use ? window : std::nullopt;
-    const auto attention = model.sliding_window ? LayerAttention::sliding : LayerAttention::full;
-    model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), attention);
+    slide_in_all_or_none(model);
 }
 
 // modeling_qwen3_moe.py, Qwen3MoeSparseMoeBlock; layers without experts have an MLP of intermediate_size.
