@@ -2,20 +2,21 @@
 #include <fmt/format.h>
 
 #include "trainers/read_text.hpp"
+#include "trainers/text_cursor.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-class JsonText {
+class JsonText : TextCursor {
   public:
-    JsonText(std::string_view text, Document& out) : text_(text), out_(out) {}
+    JsonText(std::string_view text, Document& out) : TextCursor(text), out_(out) {}
 
     Value read() {
         Value value = read_value(0);
         skip_blanks();
-        if (at_ < text_.size()) fail("something follows the end of the document");
+        if (!done()) fail("something follows the end of the document");
         return value;
     }
 
@@ -25,27 +26,18 @@ class JsonText {
                     std::move(hint));
     }
 
-    Place here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
-    bool done() const { return at_ >= text_.size(); }
-    char next() const { return done() ? '\0' : text_[at_]; }
-
     void skip_blanks() {
-        for (; !done(); ++at_) {
-            const char c = text_[at_];
-            if (c == '\n') {
-                ++line_;
-                line_start_ = at_ + 1;
-            } else if (c == '/' && at_ + 1 < text_.size() && (text_[at_ + 1] == '/' || text_[at_ + 1] == '*')) {
+        for (; !done(); step()) {
+            const char c = peek();
+            if (c == '/' && (peek(1) == '/' || peek(1) == '*'))
                 fail("JSON has no comments", "remove the comment: the library refuses the file too");
-            } else if (c != ' ' && c != '\t' && c != '\r') {
-                return;
-            }
+            if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return;
         }
     }
 
     void expect(char c) {
-        if (next() != c) fail(fmt::format("'{}' is missing", c));
-        ++at_;
+        if (peek() != c) fail(fmt::format("'{}' is missing", c));
+        step();
     }
 
     Value read_value(int depth) {
@@ -53,22 +45,22 @@ class JsonText {
         if (depth > kDeepest) fail(fmt::format("nested more than {} times", kDeepest), "a flatter file");
         if (++values_ > kMostValues) fail(fmt::format("more than {} values", kMostValues), "a smaller file");
         const Place at = here();
-        if (next() == '{') return read_map(depth, at);
-        if (next() == '[') return read_list(depth, at);
-        if (next() == '"') return Value::of_text(read_text(), at);
+        if (peek() == '{') return read_map(depth, at);
+        if (peek() == '[') return read_list(depth, at);
+        if (peek() == '"') return Value::of_text(read_text(), at);
         return read_word(at);
     }
 
     Value read_map(int depth, Place at) {
         Value out = Value::map(at);
-        ++at_;
+        step();
         skip_blanks();
-        if (next() == '}') return ++at_, out;
+        if (peek() == '}') return step(), out;
         while (true) {
             skip_blanks();
             const Place key_place = here();
-            if (next() == '}') fail("a comma stands before the end", "remove the comma");
-            if (next() != '"') fail("a key in double quotes is missing");
+            if (peek() == '}') fail("a comma stands before the end", "remove the comma");
+            if (peek() != '"') fail("a key in double quotes is missing");
             std::string key = read_text();
             skip_blanks();
             expect(':');
@@ -80,71 +72,71 @@ class JsonText {
                 out.add(std::move(key), key_place, std::move(value));
             }
             skip_blanks();
-            if (next() == '}') return ++at_, out;
+            if (peek() == '}') return step(), out;
             expect(',');
         }
     }
 
     Value read_list(int depth, Place at) {
         Value out = Value::list(at);
-        ++at_;
+        step();
         skip_blanks();
-        if (next() == ']') return ++at_, out;
+        if (peek() == ']') return step(), out;
         while (true) {
             skip_blanks();
-            if (next() == ']') fail("a comma stands before the end", "remove the comma");
+            if (peek() == ']') fail("a comma stands before the end", "remove the comma");
             out.items.push_back(read_value(depth + 1));
             skip_blanks();
-            if (next() == ']') return ++at_, out;
+            if (peek() == ']') return step(), out;
             expect(',');
         }
     }
 
     Value read_word(Place at) {
-        const std::size_t begin = at_;
-        while (!done() && (std::isalnum(static_cast<unsigned char>(next())) || next() == '-' || next() == '+' ||
-                           next() == '.' || next() == '_'))
-            ++at_;
-        const std::string word(text_.substr(begin, at_ - begin));
+        const TextCursor begin = *this;
+        while (!done() && (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '-' || peek() == '+' ||
+                           peek() == '.' || peek() == '_'))
+            step();
+        const std::string word(since(begin.position()));
         const bool number = !word.empty() && (word[0] == '-' || (word[0] >= '0' && word[0] <= '9'));
         if (word == "true" || word == "false" || word == "null" || number) {
             Value value = plain_scalar(word, out_.place(at));
             if (value.kind != Value::Kind::text) return value;
         }
-        at_ = begin;
+        go_back(begin);
         fail(word.empty() ? "a value is missing" : fmt::format("'{}' is no value", word),
              "texts stand in double quotes");
     }
 
     std::string read_text() {
         std::string out;
-        for (++at_; !done() && next() != '"'; ++at_) {
-            if (static_cast<unsigned char>(next()) < 0x20) fail("a text goes over the end of the line");
-            if (next() != '\\') {
-                out += next();
+        for (step(); !done() && peek() != '"'; step()) {
+            if (static_cast<unsigned char>(peek()) < 0x20) fail("a text goes over the end of the line");
+            if (peek() != '\\') {
+                out += peek();
                 continue;
             }
-            ++at_;
+            step();
             read_escape(out);
         }
         if (done()) fail("a text has no end");
-        ++at_;
+        step();
         return out;
     }
 
     void read_escape(std::string& out) {
         constexpr std::string_view kNames = "\"\\/bfnrt";
         constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
-        const std::size_t known = done() ? std::string_view::npos : kNames.find(next());
+        const std::size_t known = done() ? std::string_view::npos : kNames.find(peek());
         if (known != std::string_view::npos) {
             out += kMeant[known];
             return;
         }
-        if (next() != 'u') fail("an escape that JSON does not have");
+        if (peek() != 'u') fail("an escape that JSON does not have");
         unsigned code = 0;
         for (int i = 0; i < 4; ++i) {
-            ++at_;
-            const char c = next();
+            step();
+            const char c = peek();
             const bool digit = std::isxdigit(static_cast<unsigned char>(c)) != 0;
             if (!digit) fail("an escape that JSON does not have");
             code = code * 16 + static_cast<unsigned>(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
@@ -152,11 +144,7 @@ class JsonText {
         out += code < 0x80 ? static_cast<char>(code) : '?';  // no name of a key or a model has others
     }
 
-    std::string_view text_;
     Document& out_;
-    std::size_t at_ = 0;
-    std::size_t line_start_ = 0;
-    int line_ = 1;
     std::size_t values_ = 0;
 };
 

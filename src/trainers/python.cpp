@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "trainers/read_text.hpp"
+#include "trainers/text_cursor.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::trainers {
@@ -30,9 +31,9 @@ constexpr std::string_view kCalls[] = {
     "KTOTrainer",
 };
 
-class PythonText {
+class PythonText : TextCursor {
   public:
-    PythonText(std::string_view text, Document& out) : text_(text), out_(out) {}
+    PythonText(std::string_view text, Document& out) : TextCursor(text), out_(out) {}
 
     void read() {
         while (!done()) {
@@ -51,17 +52,6 @@ class PythonText {
   private:
     static bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
     static bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
-    bool done() const { return at_ >= text_.size(); }
-    char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-    Place here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
-
-    void step() {
-        if (peek() == '\n') {
-            ++line_;
-            line_start_ = at_ + 1;
-        }
-        ++at_;
-    }
 
     void skip_blanks() {
         while (!done()) {
@@ -76,9 +66,9 @@ class PythonText {
     }
 
     std::string read_word() {
-        const std::size_t begin = at_;
+        const std::size_t begin = position();
         while (!done() && is_name_char(peek())) step();
-        return std::string(text_.substr(begin, at_ - begin));
+        return std::string(since(begin));
     }
 
     void read_name() {
@@ -88,9 +78,10 @@ class PythonText {
         if (peek() == '=' && peek(1) != '=') {
             step();
             skip_blanks();
-            const Spot begin = spot();
+            const TextCursor begin = *this;
+            const std::size_t before = values_;
             Value value = read_value(0);
-            if (!is_open_expression()) variables_[name] = std::move(value);
+            if (!is_open_expression()) variables_[name] = {std::move(value), values_ - before};
             return go_back(begin);  // the right side may hold a call
         }
         if (peek() != '(') return;
@@ -109,16 +100,13 @@ class PythonText {
         }
     }
 
-    struct Spot {
-        std::size_t at = 0;
-        std::size_t line_start = 0;
-        int line = 1;
-    };
-    Spot spot() const { return {at_, line_start_, line_}; }
-    void go_back(const Spot& to) {
-        at_ = to.at;
-        line_start_ = to.line_start;
-        line_ = to.line;
+    [[noreturn]] void refuse_long() const {
+        throw Error(ErrorKind::invalid, text_of(out_.place(here())), "nested too deep or too long");
+    }
+
+    void count(std::size_t values) {
+        values_ += values;
+        if (values_ > kMostValues) refuse_long();
     }
 
     /// Whether the expression goes on behind the literal: then it is no literal.
@@ -146,7 +134,7 @@ class PythonText {
             const Place at = here();
             std::string key = std::to_string(number);
             if (is_name_start(peek())) {
-                const Spot begin = spot();
+                const TextCursor begin = *this;
                 std::string word = read_word();
                 skip_blanks();
                 if (peek() == '=' && peek(1) != '=') {
@@ -160,10 +148,10 @@ class PythonText {
             } else {
                 ++number;
             }
-            const std::size_t before = at_;
+            const std::size_t before = position();
             Value value = read_value(depth + 1);
             if (is_open_expression()) value = expression(at);
-            if (at_ == before) step();  // a bracket that closes nothing
+            if (position() == before) step();  // a bracket that closes nothing
             if (!out.find(key)) out.add(std::move(key), at, std::move(value));
         }
         return out;
@@ -171,7 +159,6 @@ class PythonText {
 
     /// Everything up to the next comma or bracket of this depth; its text says that it is no literal.
     Value expression(Place at) {
-        const std::size_t begin = at_;
         int open = 0;
         while (!done()) {
             const char c = peek();
@@ -184,14 +171,12 @@ class PythonText {
             if (c == ')' || c == ']' || c == '}') --open;
             step();
         }
-        (void)begin;
-        Value out = Value::of_text("an expression", at);
-        return out;
+        return Value::of_text("an expression", at);
     }
 
     Value read_value(int depth) {
-        if (depth > kDeepest || ++values_ > kMostValues)
-            throw Error(ErrorKind::invalid, text_of(out_.place(here())), "nested too deep or too long");
+        count(1);
+        if (depth > kDeepest) refuse_long();
         skip_blanks();
         const Place at = here();
         const char c = peek();
@@ -226,7 +211,8 @@ class PythonText {
         }
         if (word.starts_with("torch.")) return Value::of_text(word.substr(6), at);
         if (const auto found = variables_.find(word); found != variables_.end() && peek() != '(') {
-            Value out = found->second;
+            count(found->second.size);
+            Value out = found->second.value;
             out.place = at;
             return out;
         }
@@ -256,10 +242,10 @@ class PythonText {
                 step();
                 continue;
             }
-            const std::size_t before = at_;
+            const std::size_t before = position();
             out.items.push_back(read_value(depth + 1));
             if (is_open_expression()) out.items.back() = expression(out.items.back().place);
-            if (at_ == before) step();
+            if (position() == before) step();
         }
         return out;
     }
@@ -273,7 +259,7 @@ class PythonText {
                 step();
                 return out;
             }
-            const std::size_t before = at_;
+            const std::size_t before = position();
             const Value key = read_value(depth + 1);
             skip_blanks();
             if (peek() == ':') {
@@ -283,7 +269,7 @@ class PythonText {
                 if (!out.find(key.text)) out.add(key.text, key.place, std::move(value));
             }
             skip_blanks();
-            if (peek() == ',' || at_ == before) step();
+            if (peek() == ',' || position() == before) step();
         }
         return out;
     }
@@ -291,7 +277,7 @@ class PythonText {
     std::string read_text() {
         const char quote = peek();
         const bool triple = peek(1) == quote && peek(2) == quote;
-        for (int i = 0; i < (triple ? 3 : 1); ++i) step();
+        step(triple ? 3 : 1);
         std::string out;
         while (!done()) {
             if (triple ? peek() == quote && peek(1) == quote && peek(2) == quote : peek() == quote) break;
@@ -304,13 +290,14 @@ class PythonText {
         return out;
     }
 
-    std::string_view text_;
+    struct Variable {
+        Value value;
+        std::size_t size = 1;  ///< values in it
+    };
+
     Document& out_;
-    std::size_t at_ = 0;
-    std::size_t line_start_ = 0;
-    int line_ = 1;
-    std::size_t values_ = 0;
-    std::map<std::string, Value> variables_;
+    std::size_t values_ = 0;  ///< with those that variables stand for: x = [x, x] doubles them
+    std::map<std::string, Variable> variables_;
 };
 
 }  // namespace

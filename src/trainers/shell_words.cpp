@@ -3,6 +3,8 @@
 
 #include <cctype>
 
+#include "trainers/text_cursor.hpp"
+#include "trainers/value.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::trainers {
@@ -11,28 +13,17 @@ namespace {
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-class ShellText {
+class ShellText : TextCursor {
   public:
-    ShellText(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+    ShellText(std::string_view text, const std::string& file) : TextCursor(text), file_(file) {}
 
     std::vector<std::vector<ShellWord>> read() {
-        while (at_ < text_.size()) read_one();
+        while (!done()) read_one();
         end_command();
         return std::move(commands_);
     }
 
   private:
-    char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-    Place here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
-
-    void step() {
-        if (peek() == '\n') {
-            ++line_;
-            line_start_ = at_ + 1;
-        }
-        ++at_;
-    }
-
     void read_one() {
         const char c = peek();
         if (c == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'))) {
@@ -41,7 +32,7 @@ class ShellText {
         } else if (c == ' ' || c == '\t' || c == '\r') {
             step();
         } else if (c == '#') {
-            while (at_ < text_.size() && peek() != '\n') step();
+            while (!done() && peek() != '\n') step();
         } else if (c == '\n' || c == ';' || c == '&' || c == '|' || c == '(' || c == ')') {
             end_command();
             step();
@@ -52,7 +43,7 @@ class ShellText {
 
     void read_word() {
         ShellWord word{{}, here(), false};
-        while (at_ < text_.size()) {
+        while (!done()) {
             const char c = peek();
             if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ';' || c == '&' || c == '|' || c == ')') break;
             if (c == '\'' || c == '"') {
@@ -60,7 +51,7 @@ class ShellText {
             } else if (c == '\\') {
                 if (peek(1) == '\n' || peek(1) == '\r') break;
                 step();
-                if (at_ < text_.size()) word.text += peek(), step();
+                if (!done()) word.text += peek(), step();
             } else if (c == '$') {
                 read_variable(word.text);
             } else {
@@ -75,7 +66,7 @@ class ShellText {
         const Place begin = here();
         step();
         while (peek() != quote) {
-            if (at_ >= text_.size())
+            if (done())
                 throw Error(ErrorKind::invalid, text_of(FilePlace{file_, begin}), "a quote is never closed",
                             "close it, or take it out");
             if (quote == '"' && peek() == '$') {
@@ -92,22 +83,23 @@ class ShellText {
     // $NAME and ${NAME}; other forms stay as they are written.
     void read_variable(std::string& out) {
         const bool braces = peek(1) == '{';
-        std::size_t end = at_ + (braces ? 2 : 1);
-        const std::size_t begin = end;
-        while (end < text_.size() && is_name_char(text_[end])) ++end;
-        const std::string name(text_.substr(begin, end - begin));
-        const bool whole = !name.empty() && (!braces || (end < text_.size() && text_[end] == '}'));
+        const std::size_t begin = braces ? 2 : 1;
+        std::size_t end = begin;
+        std::string name;
+        while (is_name_char(peek(end))) name += peek(end++);
+        const bool whole = !name.empty() && (!braces || peek(end) == '}');
         const auto found = whole ? variables_.find(name) : variables_.end();
         if (found == variables_.end()) {
             out += peek();
             step();
             return;
         }
-        if (braces) ++end;
         out += found->second;
-        while (at_ < end) step();
-        if (out.size() > text_.size() + 100'000)
-            throw Error(ErrorKind::invalid, text_of(FilePlace{file_, here()}), "variables grow without end");
+        step(braces ? end + 1 : end);
+        expanded_ += found->second.size();
+        if (expanded_ > kLargestTrainerFile)
+            throw Error(ErrorKind::invalid, text_of(FilePlace{file_, here()}), "variables grow without end",
+                        "write the values out");
     }
 
     void end_command() {
@@ -125,11 +117,8 @@ class ShellText {
         command_.clear();
     }
 
-    std::string_view text_;
     std::string file_;
-    std::size_t at_ = 0;
-    std::size_t line_start_ = 0;
-    int line_ = 1;
+    std::size_t expanded_ = 0;  ///< bytes that variables stood for
     std::vector<ShellWord> command_;
     std::vector<std::vector<ShellWord>> commands_;
     std::map<std::string, std::string> variables_;

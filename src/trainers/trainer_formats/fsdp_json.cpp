@@ -1,24 +1,19 @@
 // FSDP options of TrainingArguments: recognised, so that the answer can say what is not predicted.
+#include "trainers/refused_file.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-constexpr KeyRow k_fsdp_json_keys[] = {{"*", KeyUse::harmless}};
-constexpr std::span<const KeyRow> k_fsdp_json_tables[] = {k_fsdp_json_keys};
-
 bool is_fsdp_json(const Document& document) {
     const Value& root = document.root;
-    if (!document.program.empty() || !document.launcher.empty()) return false;
+    if (!is_file(document)) return false;
     return root.find("transformer_layer_cls_to_wrap") || root.find("fsdp_transformer_layer_cls_to_wrap") ||
            (root.find("backward_prefetch") && !root.find("model_name_or_path"));
 }
 
-void read_fsdp_json(Reader& reader, Draft&) {
-    const auto& keys = reader.document().root.keys;
-    reader.refuse(keys.empty() ? "" : keys.front(), "fully sharded training is not predicted yet");
-}
+void read_fsdp_json(Reader& reader, Draft&) { refuse_file(reader, "fully sharded training is not predicted yet"); }
 
 }  // namespace
 
@@ -34,7 +29,7 @@ const TrainerFormat fsdp_json_entry = {
     .order = 102,
     .part = TrainerPart::other,
     .recognises = trainers::is_fsdp_json,
-    .keys = trainers::k_fsdp_json_tables,
+    .keys = trainers::kUnreadKeys,
     .read = trainers::read_fsdp_json,
 };
 

@@ -1,23 +1,20 @@
 // LLaMA-Factory v1 format: recognised, so that the answer can say what is not predicted.
+#include "trainers/refused_file.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-constexpr KeyRow k_llama_factory_v1_keys[] = {{"*", KeyUse::harmless}};
-constexpr std::span<const KeyRow> k_llama_factory_v1_tables[] = {k_llama_factory_v1_keys};
-
 bool is_llama_factory_v1(const Document& document) {
     const Value& root = document.root;
-    if (!document.program.empty() || !document.launcher.empty()) return false;
+    if (!is_file(document)) return false;
     return (root.find("model") && (root.find("train_dataset") || root.find("peft_config") || root.find("dist_config") ||
                                    root.find("sample_backend")));
 }
 
 void read_llama_factory_v1(Reader& reader, Draft&) {
-    const auto& keys = reader.document().root.keys;
-    reader.refuse(keys.empty() ? "" : keys.front(), "LLaMA-Factory's newer format is not predicted");
+    refuse_file(reader, "LLaMA-Factory's newer format is not predicted");
 }
 
 }  // namespace
@@ -34,7 +31,7 @@ const TrainerFormat llama_factory_v1_entry = {
     .order = 14,
     .part = TrainerPart::other,
     .recognises = trainers::is_llama_factory_v1,
-    .keys = trainers::k_llama_factory_v1_tables,
+    .keys = trainers::kUnreadKeys,
     .read = trainers::read_llama_factory_v1,
 };
 

@@ -1,25 +1,20 @@
 // Megatron-Bridge: recognised, so that the answer can say what is not predicted.
+#include "trainers/refused_file.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-constexpr KeyRow k_megatron_bridge_keys[] = {{"*", KeyUse::harmless}};
-constexpr std::span<const KeyRow> k_megatron_bridge_tables[] = {k_megatron_bridge_keys};
-
 bool is_megatron_bridge(const Document& document) {
     const Value& root = document.root;
-    if (!document.program.empty() || !document.launcher.empty()) return false;
+    if (!is_file(document)) return false;
     return root.at("model.tensor_model_parallel_size") || root.at("model.seq_length") ||
            root.at("train.micro_batch_size") || root.at("train.train_iters") || root.find("ddp") ||
            root.find("mcore_adapters");
 }
 
-void read_megatron_bridge(Reader& reader, Draft&) {
-    const auto& keys = reader.document().root.keys;
-    reader.refuse(keys.empty() ? "" : keys.front(), "Megatron is not predicted");
-}
+void read_megatron_bridge(Reader& reader, Draft&) { refuse_file(reader, "Megatron is not predicted"); }
 
 }  // namespace
 
@@ -35,7 +30,7 @@ const TrainerFormat megatron_bridge_entry = {
     .order = 101,
     .part = TrainerPart::other,
     .recognises = trainers::is_megatron_bridge,
-    .keys = trainers::k_megatron_bridge_tables,
+    .keys = trainers::kUnreadKeys,
     .read = trainers::read_megatron_bridge,
 };
 

@@ -1,16 +1,14 @@
 // Hugging Face config.json: recognised, so that the answer can say what is not predicted.
+#include "trainers/refused_file.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-constexpr KeyRow k_model_config_keys[] = {{"*", KeyUse::harmless}};
-constexpr std::span<const KeyRow> k_model_config_tables[] = {k_model_config_keys};
-
 bool is_model_config(const Document& document) {
     const Value& root = document.root;
-    if (!document.program.empty() || !document.launcher.empty()) return false;
+    if (!is_file(document)) return false;
     if (document.syntax != Syntax::json) return false;
     return root.find("architectures") ||
            (root.find("model_type") &&
@@ -18,8 +16,7 @@ bool is_model_config(const Document& document) {
 }
 
 void read_model_config(Reader& reader, Draft&) {
-    const auto& keys = reader.document().root.keys;
-    reader.refuse(keys.empty() ? "" : keys.front(), "a config.json describes a network and trains nothing");
+    refuse_file(reader, "a config.json describes a network and trains nothing");
 }
 
 }  // namespace
@@ -36,7 +33,7 @@ const TrainerFormat model_config_entry = {
     .order = 3,
     .part = TrainerPart::other,
     .recognises = trainers::is_model_config,
-    .keys = trainers::k_model_config_tables,
+    .keys = trainers::kUnreadKeys,
     .read = trainers::read_model_config,
 };
 

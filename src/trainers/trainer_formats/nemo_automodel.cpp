@@ -1,25 +1,20 @@
 // NeMo Automodel: recognised, so that the answer can say what is not predicted.
+#include "trainers/refused_file.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-constexpr KeyRow k_nemo_automodel_keys[] = {{"*", KeyUse::harmless}};
-constexpr std::span<const KeyRow> k_nemo_automodel_tables[] = {k_nemo_automodel_keys};
-
 bool is_nemo_automodel(const Document& document) {
     const Value& root = document.root;
-    if (!document.program.empty() || !document.launcher.empty()) return false;
+    if (!is_file(document)) return false;
     return root.at("model._target_") || root.at("step_scheduler") || root.at("recipe._target_") ||
            root.find("recipe") || (root.find("distributed") && root.find("checkpoint")) ||
            root.find("packed_sequence") || root.find("loss_fn") || root.find("diffusion");
 }
 
-void read_nemo_automodel(Reader& reader, Draft&) {
-    const auto& keys = reader.document().root.keys;
-    reader.refuse(keys.empty() ? "" : keys.front(), "recipes of NeMo Automodel are not predicted");
-}
+void read_nemo_automodel(Reader& reader, Draft&) { refuse_file(reader, "recipes of NeMo Automodel are not predicted"); }
 
 }  // namespace
 
@@ -35,7 +30,7 @@ const TrainerFormat nemo_automodel_entry = {
     .order = 100,
     .part = TrainerPart::other,
     .recognises = trainers::is_nemo_automodel,
-    .keys = trainers::k_nemo_automodel_tables,
+    .keys = trainers::kUnreadKeys,
     .read = trainers::read_nemo_automodel,
 };
 

@@ -1,4 +1,6 @@
 // The readers of text: scalars as PyYAML reads them, places, limits, hostile input.
+#include <fmt/format.h>
+
 #include "support/catch.hpp"
 #include "trainers/read_text.hpp"
 #include "vramfit/base/error.hpp"
@@ -129,6 +131,18 @@ TEST_CASE("Python: calls with literal arguments") {
     CHECK(d.root.at("SFTConfig.per_device_train_batch_size")->text == "an expression");
     CHECK(d.root.at("SFTConfig.optim")->text == "adamw_8bit");
     CHECK(read_python("a = SFTConfig(x=1 ], y=2", "t.py").root.at("SFTConfig.x")->integer == 1);
+}
+
+TEST_CASE("variables that double themselves are refused before they fill the memory", "[trainers]") {
+    std::string python = "x = [1, 1]\n";
+    for (int i = 0; i < 60; ++i) python += "x = [x, x]\n";
+    CHECK(problem_of([&] { read_python(python, "t.py"); }).ends_with("nested too deep or too long"));
+    std::string shell = "A=0123456789\n";
+    for (int i = 0; i < 60; ++i) shell += "A=$A$A\n";
+    CHECK(problem_of([&] { read_shell(shell, "r.sh"); }).ends_with("variables grow without end"));
+    std::string yaml = "a0: &a0 [1, 1]\n";
+    for (int i = 0; i < 60; ++i) yaml += fmt::format("a{}: &a{} [*a{}, *a{}]\n", i + 1, i + 1, i, i);
+    CHECK(problem_of([&] { read_yaml(yaml, "c.yaml"); }).find("once aliases are written out") != std::string::npos);
 }
 
 TEST_CASE("the kind of a file is seen from its content") {
