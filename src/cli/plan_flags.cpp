@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/split.hpp"
+#include "cli/flags/axes.hpp"
 #include "cli/flags/tables.hpp"
 #include "cli/help.hpp"
 #include "cli/input.hpp"
@@ -39,7 +40,8 @@ std::vector<std::string> spellings(const PlanFlag& flag) {
 
 bool takes_list(const PlanFlag& flag) { return std::string_view(flag.value).ends_with(",..."); }
 
-/// The text as one word of a shell.
+}  // namespace
+
 std::string shell_word(std::string_view text) {
     constexpr std::string_view kHarmless = "_@%+=:,./-";
     const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [&](unsigned char c) {
@@ -50,8 +52,6 @@ std::string shell_word(std::string_view text) {
     for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return out + "'";
 }
-
-}  // namespace
 
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
@@ -99,7 +99,8 @@ constexpr std::string_view kAlone = "{}";  // CLI11: the value of a flag that wa
 struct PlanFlags::State {
     std::string model;
     std::string job;
-    std::deque<Spelling> spellings;  // addresses stay: CLI11 writes into them
+    std::map<std::string, std::string> places;  // of chosen values that no flag gives
+    std::deque<Spelling> spellings;             // addresses stay: CLI11 writes into them
 
     /// What was given for the flag: one spelling, or nullptr.
     const Spelling* find(const PlanFlag& flag) const {
@@ -181,10 +182,24 @@ std::vector<std::string> values_of(const std::string& text, const std::string& w
     return out;
 }
 
+/// A flag that counts takes ranges: --accumulate 1..64:x2.
+bool is_range(const Spelling& spelling) {
+    return spelling.flag->value == std::string_view("N") && spelling.values.front().find("..") != std::string::npos;
+}
+
+/// The values of a flag that is a choice.
+std::vector<std::string> choice_values(const Spelling& spelling) {
+    if (!is_range(spelling)) return values_of(spelling.values.front(), spelling.name);
+    std::vector<std::string> out;
+    for (const std::int64_t value : axis_from(spelling.values.front(), spelling.name))
+        out.push_back(std::to_string(value));
+    return out;
+}
+
 /// Whether several values of the flag are several questions: not where a list, or a text with commas, is one value.
 bool is_choice(const Spelling& spelling) {
     return !spelling.axis && !takes_list(*spelling.flag) && spelling.flag->value != std::string_view("CONF") &&
-           !spelling.values.empty() && spelling.values.front().find(',') != std::string::npos;
+           !spelling.values.empty() && (spelling.values.front().find(',') != std::string::npos || is_range(spelling));
 }
 
 }  // namespace
@@ -196,7 +211,7 @@ std::vector<PlanChoice> PlanFlags::choices() const {
         const Spelling* spelling = state_->find(*flag);
         if (!spelling || !is_choice(*spelling)) continue;
         refuse_twice(*spelling);
-        out.push_back({flag->name, values_of(spelling->values.front(), spelling->name)});
+        out.push_back({flag->name, choice_values(*spelling)});
     }
     return out;
 }
@@ -260,6 +275,17 @@ Job PlanFlags::job(const Chosen& chosen) const {
     return applied(state_->base(model == chosen.end() ? state_->model : model->second), chosen);
 }
 
+void PlanFlags::name_places(std::map<std::string, std::string> places) { state_->places = std::move(places); }
+
+/// A value that comes from no flag; those of axes are the space's.
+void PlanFlags::apply_chosen(const PlanFlag& flag, const Chosen& chosen, Job& job) const {
+    const auto own = chosen.find(flag.name);
+    const auto is_axis = [&flag](const Spelling& s) { return s.flag == &flag && s.axis; };
+    if (own == chosen.end() || std::any_of(state_->spellings.begin(), state_->spellings.end(), is_axis)) return;
+    const auto place = state_->places.find(flag.name);
+    flag.apply(job, own->second, place == state_->places.end() ? fmt::format("--{}", flag.name) : place->second);
+}
+
 Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     std::vector<const PlanFlag*> flags = plan_flags();
     std::stable_sort(flags.begin(), flags.end(),
@@ -268,6 +294,7 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     if (!state_->job.empty() && !state_->model.empty()) given.push_back("--model");
     for (const PlanFlag* flag : flags) {
         const Spelling* spelling = state_->find(*flag);
+        if (!spelling) apply_chosen(*flag, chosen, job);
         if (!spelling || spelling->axis) continue;
         given.push_back(spelling->name);
         if (!takes_list(*flag)) refuse_twice(*spelling);

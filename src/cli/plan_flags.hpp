@@ -36,6 +36,9 @@ std::vector<const PlanFlag*> plan_flags();
 /// The flag of that name (not an alias), or nullptr.
 const PlanFlag* find_plan_flag(std::string_view name);
 
+/// The text as one word of a shell.
+std::string shell_word(std::string_view text);
+
 /// The question without any flag: the network, LoRA as peft's and transformers' defaults have it, 1024 tokens, no card.
 Job default_job(const ModelSpec& model);
 
@@ -66,11 +69,14 @@ class PlanFlags {
     std::optional<std::string> axis(std::string_view name) const;
 
     /// The question that was asked: the job file or the defaults, and every flag applied. Throws Error. `chosen` goes
-    /// before what was given.
+    /// before what was given, and is applied where nothing was.
     Job job(const Chosen& chosen = {}) const;
 
     /// Applies the given flags to another job.
     Job applied(Job job, const Chosen& chosen = {}) const;
+
+    /// How errors call the places of chosen values that no flag gives, by the names of the table.
+    void name_places(std::map<std::string, std::string> places);
 
     /// Flags that stand for several questions: their values are lists (--optim adamw_torch,sgd). Throws Error for a
     /// value that is given twice.
@@ -95,6 +101,7 @@ class PlanFlags {
   private:
     struct State;
     Error named_by_flags(const Error& error) const;
+    void apply_chosen(const PlanFlag& flag, const Chosen& chosen, Job& job) const;
     std::shared_ptr<State> state_;
 };
 

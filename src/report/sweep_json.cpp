@@ -39,6 +39,8 @@ JsonValue counts_of(const SweepCounts& counts) {
     out.put("simulated", number(counts.simulated));
     out.put("ruled_out", number(counts.ruled_out));
     out.put("invalid", number(counts.invalid));
+    out.put("outside", number(counts.outside));
+    out.put("open", number(counts.open));
     out.put("recorded", number(counts.recorded));
     return out.put("replayed", number(counts.replayed));
 }
@@ -48,6 +50,8 @@ const char* word(RowStatus status) {
         case RowStatus::simulated: return "simulated";
         case RowStatus::ruled_out: return "ruled_out";
         case RowStatus::invalid: return "invalid";
+        case RowStatus::outside: return "outside";
+        case RowStatus::open: return "open";
     }
     return "";
 }
@@ -81,6 +85,27 @@ JsonValue all_choices(const SweepReport& report) {
     return out;
 }
 
+JsonValue selection_of(const SweepReport& report) {
+    const SweepSelection& selection = report.selection;
+    std::vector<JsonValue> front;
+    for (const SweepMeasure* measure : selection.pareto) front.push_back(text(measure->name));
+    JsonValue out = JsonValue::object();
+    out.put("sort", text(selection.sort ? selection.sort->name : "capacity"));
+    out.put("pareto", JsonValue::list(std::move(front)));
+    return out.put("per_group", report.group.empty() ? JsonValue{} : text(report.group));
+}
+
+JsonValue bounds_of(const SweepReport& report) {
+    std::vector<JsonValue> out;
+    for (const SweepBound& bound : report.bounds) {
+        JsonValue& one = out.emplace_back(JsonValue::object());
+        one.put("measure", text(bound.measure->name));
+        one.put("low", JsonValue::of(bound.low));
+        one.put("high", bound.high == bound.low ? JsonValue::of(bound.high) : JsonValue{});
+    }
+    return JsonValue::list(std::move(out));
+}
+
 JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& row) {
     JsonValue out = JsonValue::object();
     out.put("rank", number(place));
@@ -92,6 +117,8 @@ JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& r
     out.put("allocated", JsonValue::of(row.allocated));
     out.put("reserved", JsonValue::of(row.reserved));
     out.put("utilization", JsonValue::of(row.utilization));
+    const SweepMeasure* tokens = find_measure("tokens");
+    out.put("tokens_per_step", JsonValue::of(*tokens->of_plan(report.question_of(row), report.coordinates(row))));
     return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
 }
 
@@ -132,6 +159,8 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("device", device_to_json(widest.device));
     if (!report.choices.empty()) out.put("choices", all_choices(report));
     out.put("space", space_of(widest));
+    out.put("bounds", bounds_of(report));
+    out.put("selection", selection_of(report));
     out.put("counts", counts_of(result.counts));
     out.put("rows", JsonValue::list(std::move(rows)));
     if (report.all_rows) {

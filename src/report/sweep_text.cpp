@@ -41,15 +41,60 @@ std::string head(const SweepReport& report, int width) {
     return out;
 }
 
+/// "--min-rank 8, --effective-batch 64".
+std::string bounds_of(const SweepReport& report) {
+    std::vector<std::string> out;
+    for (const SweepBound& bound : report.bounds) out.push_back(fmt::format("{} {}", bound.where, bound.low));
+    return fmt::format("{}", fmt::join(out, ", "));
+}
+
+std::string counts(const SweepReport& report) {
+    const SweepCounts& n = report.result.counts;
+    std::string out =
+        fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
+                    n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
+                    n.ruled_out, n.invalid);
+    if (n.outside > 0) out += fmt::format(", {} outside {}", n.outside, bounds_of(report));
+    if (n.open > 0) out += fmt::format(", {} not looked at", n.open);
+    return out;
+}
+
+/// What the table holds, where it is not simply the rows that are closest to the card's capacity.
+std::string order_of(const SweepReport& report) {
+    const SweepSelection& selection = report.selection;
+    const std::string by = selection.sort ? fmt::format("most first: {}", selection.sort->help) : "";
+    if (!selection.pareto.empty()) {
+        std::vector<std::string> axes;
+        for (const SweepMeasure* axis : selection.pareto) axes.emplace_back(axis->name);
+        return fmt::format("Pareto front of {}: no other row that fits has at least as much of each",
+                           fmt::join(axes, ", "));
+    }
+    if (report.group.empty()) return by;
+    return fmt::format("the best {} for each value of {}, {}", selection.top, report.group,
+                       by.empty() ? "closest to the card's capacity first" : by);
+}
+
+/// Measures that stand in no column by themselves, and are asked for.
+std::vector<const SweepMeasure*> more_columns(const SweepReport& report) {
+    std::vector<const SweepMeasure*> asked = report.selection.pareto;
+    if (report.selection.sort) asked.push_back(report.selection.sort);
+    for (const SweepBound& bound : report.bounds)
+        if (bound.high > bound.low) asked.push_back(bound.measure);
+    std::vector<const SweepMeasure*> out;
+    for (const char* name : {"effective-batch", "tokens"})
+        if (std::find(asked.begin(), asked.end(), find_measure(name)) != asked.end()) out.push_back(find_measure(name));
+    return out;
+}
+
 TextTable columns_of(const SweepReport& report) {
     TextTable table;
     table.columns = {{"#", Align::right, 1, 0}};
     for (const std::string& choice : report.choices) table.columns.push_back({choice, Align::left});
     if (report.widest().base.peft)
         table.columns.insert(table.columns.end(), {{"targets", Align::left, 0, '+'}, {"rank", Align::right}});
-    table.columns.insert(table.columns.end(), {{"batch", Align::right},
-                                               {"seq", Align::right},
-                                               {"requested", Align::right},
+    table.columns.insert(table.columns.end(), {{"batch", Align::right}, {"seq", Align::right}});
+    for (const SweepMeasure* measure : more_columns(report)) table.columns.push_back({measure->name, Align::right});
+    table.columns.insert(table.columns.end(), {{"requested", Align::right},
                                                {"reserved", Align::right, 3},
                                                {"used", Align::right, 2},
                                                {"highest peak", Align::left, 4}});
@@ -72,17 +117,13 @@ std::string ranking(const SweepReport& report, int width) {
             cells.insert(cells.end(), {space.targets[c.target].name, std::to_string(space.ranks[c.rank])});
         else if (any_adapters)
             cells.insert(cells.end(), {"-", "-"});
-        cells.insert(cells.end(), {std::to_string(space.batches[c.batch]), std::to_string(space.lengths[c.length]),
-                                   gib(row.requested), gib(row.reserved),
+        cells.insert(cells.end(), {std::to_string(space.batches[c.batch]), std::to_string(space.lengths[c.length])});
+        for (const SweepMeasure* measure : more_columns(report))
+            cells.push_back(std::to_string(measure->of_plan(question, c).value_or(0)));
+        cells.insert(cells.end(), {gib(row.requested), gib(row.reserved),
                                    fmt::format("{:.1f} %", 100.0 * row.utilization), row.peak ? row.peak->name : ""});
     }
     return text_of(table, width);
-}
-
-std::string counts(const SweepCounts& n) {
-    return fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
-                       n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s",
-                       n.replayed, n.ruled_out, n.invalid);
 }
 
 }  // namespace
@@ -105,10 +146,11 @@ std::vector<std::string> command_of(const SweepReport& report, const SweepRow& r
 
 std::string sweep_text(const SweepReport& report, const Layout& layout) {
     const int width = layout.width;
-    std::string out = fmt::format("{}\n{}\n", head(report, width), wrapped(counts(report.result.counts), width));
+    std::string out = fmt::format("{}\n{}\n", head(report, width), wrapped(counts(report), width));
     if (report.result.ranking.empty()) {
         out += "No configuration fits.\n";
     } else {
+        if (const std::string order = order_of(report); !order.empty()) out += wrapped(order, width) + "\n";
         out += ranking(report, width);
         out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", width, "\n");
         out += "\nThe first row alone:\n";

@@ -31,10 +31,13 @@ std::vector<std::size_t> by_rising_axes(const SweepSpace& space, std::size_t row
 
 }  // namespace
 
-Search::Search(const SweepQuestion& question, bool prune)
-    : question_(question), limit_(question.device.usable.count), peaks_(peaks_in_order()) {
-    validate();
-    if (prune) formulas_.emplace(question_);
+Search::Search(const SweepQuestion& question, const SweepOptions& options, const LeftOut& left_out)
+    : question_(question),
+      dominance_(options.dominance),
+      limit_(question.device.usable.count),
+      peaks_(peaks_in_order()) {
+    validate(left_out);
+    if (options.prune) formulas_.emplace(question_);
 }
 
 /// One note of a kind is enough: that of the last row, which is the longest where lengths rise.
@@ -46,13 +49,17 @@ void Search::note(const Notes& notes) {
 }
 
 /// Rows that no run can have are marked with the reason; a space of only such rows is no question.
-void Search::validate() {
+void Search::validate(const LeftOut& left_out) {
     rows_.resize(row_count(question_.space));
     std::optional<Error> first;
     bool any = false;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
         SweepRow& r = rows_[row];
         r.number = row;
+        if (const auto status = left_out(row)) {
+            r.status = *status;
+            continue;
+        }
         try {
             note(check_plan(question_.model, plan_of(question_.space, question_.base, row), question_.stack));
             r.status = RowStatus::ruled_out;
@@ -63,7 +70,7 @@ void Search::validate() {
             if (!first) first = e;
         }
     }
-    if (!any) throw *first;
+    if (!any && first) throw *first;
 }
 
 void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
@@ -87,7 +94,7 @@ void Search::settle(std::size_t number) {
     }
     const std::size_t path = row.path = formulas_->path_of(number);
     while (classes_.size() <= path) classes_.emplace_back(question_.space);
-    row.ruled_out_by = classes_[path].proof_too_large(number);
+    if (dominance_) row.ruled_out_by = classes_[path].proof_too_large(number);
     if (row.ruled_out_by) {
         row.verdict = Verdict::too_large;
         return;
@@ -97,10 +104,15 @@ void Search::settle(std::size_t number) {
     if (highest.floor > limit_) classes_[path].add_too_large(number);
 }
 
-void Search::settle(const std::function<void()>& settled) {
+void Search::settle(const std::function<bool()>& settled) {
+    bool go_on = true;
     for (const std::size_t row : by_rising_axes(question_.space, rows_.size())) {
-        if (rows_[row].status != RowStatus::invalid) settle(row);
-        settled();
+        const bool waits = rows_[row].status == RowStatus::ruled_out;  // as validate() leaves those that are valid
+        if (waits && go_on)
+            settle(row);
+        else if (waits)
+            rows_[row].status = RowStatus::open;
+        go_on = settled() && go_on;
     }
 }
 

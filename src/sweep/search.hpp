@@ -14,23 +14,26 @@ namespace vramfit {
 /// Settles all rows of one question's space but for their replay. Rows are numbered from 0.
 class Search {
   public:
-    /// Throws Error if no row is valid, or what makes all of them impossible.
-    Search(const SweepQuestion& question, bool prune);
+    /// `left_out` says which rows are not swept: outside or open. Throws Error if there are others and none of them is
+    /// valid, or what makes all of them impossible.
+    using LeftOut = std::function<std::optional<RowStatus>(std::size_t row)>;
+    Search(const SweepQuestion& question, const SweepOptions& options, const LeftOut& left_out);
 
-    /// `settled` is called after each row.
-    void settle(const std::function<void()>& settled);
+    /// `settled` is called after each row; where it returns false, the rest is left open.
+    void settle(const std::function<bool()>& settled);
 
     std::vector<SweepRow> take_rows() { return std::move(rows_); }
     const Notes& notes() const { return notes_; }
     std::size_t recorded() const { return formulas_ ? formulas_->recorded() : recorded_; }
 
   private:
-    void validate();
+    void validate(const LeftOut& left_out);
     void note(const Notes& notes);
     void settle(std::size_t row);
     void set(SweepRow& row, std::int64_t requested, const Phase& at) const;
 
     const SweepQuestion& question_;
+    bool dominance_;
     std::int64_t limit_;
     std::vector<const Peak*> peaks_;
     std::vector<SweepRow> rows_;

@@ -32,8 +32,11 @@ struct SweepReport {
     std::vector<std::string> choices;              ///< flags that differ from question to question: "optim"
     std::vector<std::vector<std::string>> chosen;  ///< by question: the values of these flags
     SweepResult result;
-    std::size_t top = 10;   ///< rows of the ranking that are shown
-    bool all_rows = false;  ///< every row of the space too, where the format can
+    SweepSelection selection;
+    std::string group;               ///< the axis that the ranking is grouped by: "rank"
+    std::vector<SweepBound> bounds;  ///< rows outside were not swept
+    std::size_t top = 10;            ///< rows of the ranking that are shown
+    bool all_rows = false;           ///< every row of the space too, where the format can
     /// By question: "vramfit predict", "--model gemma-2b", ...: what all its rows share.
     std::vector<std::vector<std::string>> commands;
 

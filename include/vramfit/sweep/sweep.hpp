@@ -11,31 +11,46 @@
 #include "vramfit/base/note.hpp"
 #include "vramfit/peaks/peak.hpp"
 #include "vramfit/predict/prediction.hpp"
-#include "vramfit/sweep/space.hpp"
+#include "vramfit/sweep/measures.hpp"
+#include "vramfit/sweep/question.hpp"
 
 namespace vramfit {
-
-/// One model on one card, with all that does not vary from row to row.
-struct SweepQuestion {
-    ModelSpec model;
-    TrainPlan base;
-    Stack stack;
-    Device device;  ///< capacity_known must hold
-    SweepSpace space;
-};
 
 struct SweepProgress {
     std::size_t settled = 0;  ///< rows with an answer, rows ruled out included
     std::size_t total = 0;
 };
 
-struct SweepOptions {
-    bool prune = true;     ///< formulas and dominance; else every row is recorded by itself and replayed
-    std::size_t top = 10;  ///< rows of the ranking that must be certain; 0: all
-    std::function<void(const SweepProgress&)> progress;
+/// A part of all rows: those from total*(part-1)/of on, in order of their numbers.
+struct SweepShard {
+    std::size_t part = 1;
+    std::size_t of = 1;
+    bool holds(std::size_t number, std::size_t total) const {
+        return number >= total * (part - 1) / of && number < total * part / of;
+    }
 };
 
-enum class RowStatus : std::uint8_t { simulated, ruled_out, invalid };
+/// Which rows make the ranking, and in which order. Ties: closest to the card's capacity first, then the smaller
+/// number.
+struct SweepSelection {
+    std::size_t top = 10;                        ///< rows that must be certain (of each group); 0: all
+    const SweepMeasure* sort = nullptr;          ///< highest first; nullptr: closest to the card's capacity
+    std::vector<const SweepMeasure*> pareto;     ///< not empty: rows that no other one excels, all of them
+    std::function<std::size_t(RowPlace)> group;  ///< not empty: the best of each group, in order of groups
+};
+
+struct SweepOptions {
+    bool prune = true;      ///< formulas and dominance; else every row is recorded by itself and replayed
+    bool dominance = true;  ///< rows are ruled out without asking what they request
+    SweepSelection selection;
+    std::vector<SweepBound> bounds;  ///< rows outside are not swept
+    SweepShard shard;                ///< rows of other parts are not swept
+    std::function<void(const SweepProgress&)> progress;
+    std::function<bool()> stop;  ///< asked after every row: the rest is left open
+};
+
+/// `outside` of the bounds; `open`: another part's, or not reached before the sweep was stopped.
+enum class RowStatus : std::uint8_t { simulated, ruled_out, invalid, outside, open };
 
 /// A row's answer. Bytes are those of the whole run's highest moment.
 struct SweepRow {
@@ -60,18 +75,29 @@ struct SweepCounts {
     std::size_t replayed = 0;
     std::size_t ruled_out = 0;
     std::size_t invalid = 0;
+    std::size_t outside = 0;
+    std::size_t open = 0;
 };
 
 struct SweepResult {
     std::vector<SweepRow> rows;           ///< all rows of all spaces, by number
     std::vector<std::size_t> first_rows;  ///< number of the first row of each question's space
-    std::vector<std::size_t> ranking;     ///< rows that fit, closest to the card's capacity first
+    std::vector<std::size_t> ranking;     ///< rows that fit, in the order of the selection
+    bool stopped = false;                 ///< before all rows were looked at, or before the ranking was certain
     SweepCounts counts;
     Notes notes;  ///< of the cards and of the plans, one of each kind
 
     /// The row's place in the space of its question.
     std::size_t place_of(const SweepRow& row) const { return row.number - first_rows[row.question]; }
 };
+
+/// Numbers of each question's first row, and of all rows behind them. Throws what row_count throws, and Error (invalid)
+/// for more rows than a sweep can number.
+std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions);
+
+/// One answer from those of all parts of a sweep: the ranking is that of the whole.
+SweepResult merged(std::span<const SweepQuestion> questions, const SweepOptions& options,
+                   std::vector<SweepResult> parts);
 
 /// Runs the sweep over the spaces of all questions, which share one ranking. The same answer with and without pruning:
 /// equal rankings, equal verdicts where both have one. Throws Error (invalid) for an impossible space. A question

@@ -1,0 +1,28 @@
+// The questions of a sweep from its flags: axes, lists, and the recipe where no flag says otherwise.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/plan_flags.hpp"
+#include "vramfit/report/format.hpp"
+
+namespace vramfit::cli {
+
+/// The axes of a sweep, for PlanFlags::add.
+std::span<const PlanAxis> sweep_axes();
+
+/// Values that move together: one of the alternatives holds at a time.
+using Together = std::vector<Chosen>;
+
+/// What the questions follow from.
+struct SweepAsked {
+    std::vector<PlanChoice> choices;
+    std::vector<Together> together;
+};
+
+/// Fills the questions of the report with what tells them apart. `notes` are those of the stacks.
+void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, Notes& notes);
+
+}  // namespace vramfit::cli
