@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,12 +52,12 @@ class Tracer:
         out["TRITON_CACHE_DIR"] = str(library.parent / "triton")
         return out
 
-    def trace(self, job: Job, events: bool = False, log: Path | None = None) -> dict[str, Any]:
-        """The trace of a job; `log` takes what the libraries print."""
+    def trace(self, job: Job, events: bool = False, log: Path | None = None, options: Sequence[str] = ()) -> dict[str, Any]:
+        """The trace of a job; `log` takes what the libraries print, `options` are more of the worker's."""
         with tempfile.TemporaryDirectory() as folder:
             job_file, out = Path(folder) / "job.json", Path(folder) / "trace.json"
             job_file.write_text(json.dumps(job))
-            command = [self.python, "-m", "vramfit_trace.worker", str(job_file), str(out), *["--events"] * events]
+            command = [self.python, "-m", "vramfit_trace.worker", str(job_file), str(out), *["--events"] * events, *options]
             try:
                 done = subprocess.run(command, env=self.environment(job), cwd=folder, capture_output=True, text=True,
                                       timeout=self.time_limit)

@@ -1,6 +1,7 @@
-"""Runs the libraries for one job and writes its trace: python -m vramfit_trace.worker JOB OUT [--events]."""
+"""Runs the libraries for one job and writes its trace: python -m vramfit_trace.worker JOB OUT."""
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import time
@@ -38,7 +39,7 @@ def prepare(job: Job, device: Device) -> None:
     transformers.utils.logging.disable_progress_bar()
 
 
-def train(job: Job, device: Device, with_events: bool) -> dict[str, Any]:
+def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, Any]:
     """Windows and what belongs to them, of a run that ends or runs out of memory."""
     import torch
 
@@ -48,7 +49,10 @@ def train(job: Job, device: Device, with_events: bool) -> dict[str, Any]:
     device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
     experts.balance(job, device)
     torch.manual_seed(0)
-    recorder = Recorder(device, with_events)
+    recorder = Recorder(device, options.events)
+    card = torch.cuda.get_device_properties(0)
+    if options.limit:
+        torch.cuda.set_per_process_memory_fraction(options.limit / card.total_memory)
     recorder.window("start")
     held: list[Any] = [] if device.real else [attention.cudnn_without_device()]
     free = torch.cuda.mem_get_info(0)[0]
@@ -66,20 +70,19 @@ def train(job: Job, device: Device, with_events: bool) -> dict[str, Any]:
                 counted = model.counts(held[-1].model)
         except torch.cuda.OutOfMemoryError:
             failed = True
-    card = torch.cuda.get_device_properties(0)
     about = {"name": card.name, "capability": f"{card.major}.{card.minor}", "multiprocessors": card.multi_processor_count,
              "total": card.total_memory, "free": free}
-    return {"counts": counted, "device": about, **recorder.finish(failed)}
+    return {"counts": counted, "device": about, **recorder.finish(failed, options.snapshot)}
 
 
-def trace(job: Job, with_events: bool) -> dict[str, Any]:
+def trace(job: Job, options: argparse.Namespace) -> dict[str, Any]:
     """The whole document; a choice that the libraries refuse is an outcome too."""
     began = time.time()
     device = Device()
     prepare(job, device)
     head = {"schema": SCHEMA, "job": job, "backend": "cuda" if device.real else "null"}
     try:
-        body = train(job, device, with_events)
+        body = train(job, device, options)
     except JobError:
         raise
     except Exception as error:
@@ -90,14 +93,25 @@ def trace(job: Job, with_events: bool) -> dict[str, Any]:
     return {**head, "versions": versions(), "seconds": round(time.time() - began, 1), **body}
 
 
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The command line, which the tracer's commands write."""
+    out = argparse.ArgumentParser(prog="vramfit_trace.worker", description=__doc__)
+    out.add_argument("job", type=Path)
+    out.add_argument("out", type=Path)
+    out.add_argument("--events", action="store_true", help="also every allocation and free")
+    out.add_argument("--limit", type=int, metavar="BYTES", help="what the allocator may take: set_per_process_memory_fraction")
+    out.add_argument("--snapshot", type=Path, help="takes the allocator's own history, as torch.cuda.memory dumps it")
+    return out.parse_args(arguments)
+
+
 def main(arguments: list[str]) -> int:
-    job, out, *options = arguments
+    options = options_of(arguments)
     try:
-        document = trace(read_job(Path(job).read_text()), "--events" in options)
+        document = trace(read_job(options.job.read_text()), options)
     except JobError as error:
         print(error, file=sys.stderr)
         return 2
-    Path(out).write_text(json.dumps(document))
+    options.out.write_text(json.dumps(document))
     return 0
 
 

@@ -1,7 +1,9 @@
 """Windows of a run: each begins when it is named and ends when the next one does."""
 from __future__ import annotations
 
+import pickle
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +24,7 @@ class Reading:
     managed: int
     calls: int  # allocations and frees since the process began: the place in the allocator's history
     retries: int
+    outside: int  # what the driver counts beyond the allocator's segments: context, kernels, libraries, other processes
 
 
 class Recorder:
@@ -58,6 +61,7 @@ class Recorder:
 
     def _read(self) -> Reading:
         statistics = torch._C._cuda_memoryStats(0)
+        free, total = torch.cuda.mem_get_info(0)
 
         def level(name: str) -> dict[str, int]:
             bytes_ = statistics[f"{name}_bytes"]["all"]
@@ -65,30 +69,39 @@ class Recorder:
 
         calls = statistics["allocation"]["all"]
         return Reading(level("requested"), level("allocated"), level("reserved"), self.device.managed_peak(),
-                       calls["allocated"] + calls["freed"], statistics["num_alloc_retries"])
+                       calls["allocated"] + calls["freed"], statistics["num_alloc_retries"],
+                       total - free - statistics["reserved_bytes"]["all"]["current"])
 
     def _gave_up(self, device: int, segment: int, total: int, free: int) -> None:
         """Called by the allocator before it raises, while everything is still in use."""
         self.failure = (segment, self._read())
 
-    def finish(self, failed: bool) -> dict[str, Any]:
-        """The trace: outcome, windows, readings, and events if they were asked for."""
+    def finish(self, failed: bool, snapshot: Path | None = None) -> dict[str, Any]:
+        """The trace: outcome, windows, readings, and events if they were asked for; `snapshot` takes the allocator's own."""
         if failed and not self.failure:
             raise RuntimeError("out of memory, and the allocator did not say so")
         self.ends.append(self.failure[1] if failed and self.failure else self._read())
         if self.profile:
             self.profile.stop()
-        entries = torch.cuda.memory._snapshot()["device_traces"][0]
+        taken = torch.cuda.memory._snapshot()
+        if snapshot:
+            snapshot.write_bytes(pickle.dumps(taken))
+        entries = taken["device_traces"][0]
         torch.cuda.memory._record_memory_history(enabled=None)
         found = history.read(entries, [end.calls for end in self.ends], stop=failed)
         out: dict[str, Any] = {"outcome": {"oom": None, "retries": self.ends[-1].retries}, "windows": self._windows(found),
-                               "readings": self.instants}
+                               "readings": self.instants, "driver": self._driver()}
         if failed and self.failure:
             out["outcome"]["oom"] = {"window": self.names[-1], "requested": found.failed_request, "segment": self.failure[0]}
         if self.profile:
             operators.name_allocations(found.allocations(), found.addresses, self.profile)
             out["events"] = found.events
         return out
+
+    def _driver(self) -> dict[str, int]:
+        """Highest values: beyond the allocator at the windows' ends, and with the most that it held in one of them."""
+        return {"outside_allocator": max(end.outside for end in self.ends),
+                "process_peak": max(end.outside + end.reserved["peak"] for end in self.ends)}
 
     def _windows(self, found: history.History) -> list[dict[str, Any]]:
         """History and statistics side by side; they must agree."""
