@@ -108,6 +108,10 @@ class Figures(unittest.TestCase):
         self.assertEqual((asked["card"], asked["stack"]), ("A card,8,0,108,1000,700", {"torch": "2.11.0"}))
         self.assertNotIn("device", asked)
 
+    def test_a_limit_makes_no_context(self) -> None:
+        found = {figure.quantity: figure for figure in figures.figures_of(self.ROW, {"quantities": {"reserved_peak": 80, "process_peak": 380}})}
+        self.assertEqual((found["process_peak"].predicted, found["process_peak"].measured), (180, 170))
+
     def test_outcomes(self) -> None:
         out = figures.Outcomes()
         gone = {**self.ROW, "outcome": {"oom": {"window": "load"}, "retries": 0}}

@@ -52,7 +52,8 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     recorder = Recorder(device, options.events)
     card = torch.cuda.get_device_properties(0)
     if options.limit:
-        torch.cuda.set_per_process_memory_fraction(options.limit / card.total_memory)
+        # The allocator takes the whole bytes of fraction times total.
+        torch.cuda.set_per_process_memory_fraction((options.limit + 0.5) / card.total_memory)
     recorder.window("start")
     held: list[Any] = [] if device.real else [attention.cudnn_without_device()]
     free = torch.cuda.mem_get_info(0)[0]
