@@ -31,6 +31,8 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
 /// transformers integrations/flash_attention.py flash_attention_forward: the package flash_attn, without padding.
 Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& position_ids);
+/// _flash_attention_forward: whether the rows are packed; what stays of the question.
+Tensor look_for_packed_rows(const Run& run, const Tensor& position_ids, Size rows);
 /// transformers models/*/modeling_*.py eager_attention_forward.
 Attended eager_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);
 

@@ -81,13 +81,14 @@ void read_last_position(const Tensor& position_ids) {
 }
 
 /// *FlashAttention2.forward from the cast of float32 on, and _flash_attention_forward without padding.
-Tensor flash(const Run& run, Tensor& q, Tensor& k, Tensor& v) {
+Tensor flash(const Run& run, Tensor& q, Tensor& k, Tensor& v, const Tensor& position_ids) {
     if (q.dtype() == DType::float32) {
         const DType dtype = run.session.autocast.enabled ? run.session.autocast.dtype : run.plan.load.dtype;
         q = to(q, dtype);
         k = to(k, dtype);
         v = to(v, dtype);
     }
+    const Tensor packed = look_for_packed_rows(run, position_ids, q.size(0));
     return flash_attn_func(transpose(q, 1, 2), transpose(k, 1, 2), transpose(v, 1, 2), run.spec.attention_dropout);
 }
 
@@ -108,19 +109,19 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
     const bool is_flash = run.plan.load.attention == AttentionImplementation::flash_attention_2;
     const RotaryModules modules = family.rotary_modules(run.stack);
     const bool tables_by_position = modules.by_position;
-    if (is_flash && tables_by_position) read_last_position(inputs.position_ids);
+    if (is_flash && (tables_by_position || family.flash_reads_last_position)) read_last_position(inputs.position_ids);
     const Rotary tables = modules.decoder ? inputs.rotary : rotary_4_40(family, layer, v, inputs, is_flash ? 1 : 0);
     rotate(tables_by_position, q, k, tables, inputs.position_ids);
     if (inputs.cache) inputs.cache->keep(layer, k, v);
     const Size groups = q.size(1) / k.size(1);
-    if (!is_flash || tables_by_position) {  // llama's and gemma's leave the groups to the kernel
+    if (!is_flash || family.flash_repeats_heads) {
         k = repeat_kv(k, groups);
         v = repeat_kv(v, groups);
     }
     const Tensor& mask = inputs.masks.full;
     const bool is_eager = run.plan.load.attention == AttentionImplementation::eager;
     Tensor weights;
-    Tensor out = is_flash   ? flash(run, q, k, v)
+    Tensor out = is_flash   ? flash(run, q, k, v, family.flash_knows_positions ? inputs.position_ids : Tensor())
                  : is_eager ? eager(run, family, q, k, v, mask, weights)
                             : sdpa(run, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});

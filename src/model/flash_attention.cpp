@@ -1,4 +1,4 @@
-// transformers 5.17 integrations/flash_attention.py and modeling_flash_attention_utils.py, without padding.
+// transformers 4.44 to 5.17 integrations/flash_attention.py and modeling_flash_attention_utils.py, without padding.
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/flash_attn.hpp"
@@ -12,6 +12,17 @@ namespace vramfit::model {
 using namespace engine;
 
 namespace {
+
+/// (torch.diff(position_ids) >= 0).all(), which the host reads.
+void read_increasing(const Tensor& position_ids) {
+    const Size last = position_ids.size(1) - 1;
+    Tensor increases;
+    {
+        const Tensor difference = sub(slice(position_ids, 1, 1, last + 1), slice(position_ids, 1, 0, last));
+        increases = compare(Op::ge, difference);
+    }
+    const Tensor all = reduce(increases, 3, false, DType::boolean, Op::all);
+}
 
 /// _is_packed_sequence: the tensor that says so, for a single row; more rows are never packed. The host reads "no".
 Tensor is_packed(const Tensor& position_ids, Size rows) {
@@ -40,6 +51,14 @@ DType target_dtype(const Run& run) {
 
 }  // namespace
 
+Tensor look_for_packed_rows(const Run& run, const Tensor& position_ids, Size rows) {
+    if (!position_ids.defined() || !run.stack.flash_looks_for_packed_rows()) return {};
+    const GradMode no_grad(run.session, false);
+    if (!run.stack.flash_compares_positions()) return is_packed(position_ids, rows);
+    if (rows == 1 || run.stack.flash_compares_all_rows()) read_increasing(position_ids);
+    return {};
+}
+
 Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& position_ids) {
     const Tensor query = transpose(q, 1, 2), key = transpose(k, 1, 2), value = transpose(v, 1, 2);
@@ -50,11 +69,7 @@ Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, con
         keys = to(key, dtype);
         values = to(value, dtype);
     }
-    Tensor packed;
-    if (position_ids.defined()) {
-        const GradMode no_grad(run.session, false);
-        packed = is_packed(position_ids, queries.size(0));
-    }
+    const Tensor packed = look_for_packed_rows(run, position_ids, queries.size(0));
     return {flash_attn_func(queries, keys, values, run.spec.attention_dropout), {}};
 }
 

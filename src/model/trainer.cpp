@@ -48,6 +48,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 
 Tensor training_step(Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     const Tensor loss = compute_loss(trainer, batch, items, place);
+    empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
     return detach(loss);
 }

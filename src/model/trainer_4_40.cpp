@@ -20,6 +20,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Place& pla
 /// The result is a tensor of its own: loss.detach() / gradient_accumulation_steps.
 Tensor training_step(Trainer& trainer, const Batch& batch, const Place& place) {
     const Tensor loss = compute_loss(trainer, batch, place);
+    empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
     return div(detach(loss), 1);
 }

@@ -11,6 +11,11 @@ namespace vramfit::model {
 
 using namespace engine;
 
+void empty_cache_by_steps(const Trainer& trainer, const Place& place) {
+    const auto every = trainer.args().torch_empty_cache_steps;
+    if (every && place.step % *every == 0) trainer.session().recorder.empty_cache();
+}
+
 void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& place) {
     Recorder& recorder = trainer.session().recorder;
     const bool last = place.micro < 0 || place.micro + 1 == trainer.args().gradient_accumulation_steps;

@@ -43,7 +43,6 @@ constexpr Refused kRefused[] = {
      "set environment.CUBLAS_WORKSPACE_CONFIG, which is what it changes"},
     {"label_smoothing_factor", "label smoothing is not supported"},
     {"neftune_noise_alpha", "NEFTune is not supported"},
-    {"torch_empty_cache_steps", "emptying the cache during training is not supported"},
     {"liger_kernel_config", "a choice among Liger's kernels is not supported"},
     {"eval_strategy", "evaluation during training is not supported", "write \"no\" to ask about training alone"},
     {"evaluation_strategy", "evaluation during training is not supported", "write \"no\" to ask about training alone"},
@@ -125,6 +124,8 @@ void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan) {
     ObjectReader::set(plan.bf16, training.boolean("bf16"));
     ObjectReader::set(plan.fp16, training.boolean("fp16"));
     read_optimizer(training, plan);
+    plan.torch_empty_cache_steps =
+        training.integer("torch_empty_cache_steps", {.low = 1, .high = kLargestCount}, Null::absent);
     ObjectReader::set(plan.use_liger_kernel, training.boolean("use_liger_kernel"));
     ObjectReader::set(plan.use_cache, training.boolean("use_cache", Null::absent));
     refuse(training, kRefused);

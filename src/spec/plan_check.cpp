@@ -225,6 +225,13 @@ void check_length_of_run(const TrainPlan& plan, Problems& problems) {
                          "accumulate fewer: the third batch of a step is like all later ones");
 }
 
+void note_workspaces(const TrainPlan& plan, Notes& notes) {
+    if (plan.load.sdpa_kernel != SdpaKernel::cudnn) return;
+    notes.push_back({NoteKind::workspace_not_modelled,
+                     "the workspaces of cuDNN's attention are known to cuDNN alone and not counted",
+                     "keep memory free for them with --reserve, or choose another kernel"});
+}
+
 void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
     const auto positive = [&](std::string_view where, std::int64_t value) {
         if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value), "give 1 or more");
@@ -271,6 +278,7 @@ Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& sta
     Problems problems("");
     Notes notes;
     check_sizes(model, plan, problems, notes);
+    note_workspaces(plan, notes);
     check_release(model, stack, problems);
     check_attention(model, plan, problems);
     try {
@@ -284,6 +292,10 @@ Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& sta
         problems.unsupported("training.use_liger_kernel",
                              "Liger's kernels are put in by the Trainer, not by the plain loop",
                              "choose loop.kind trainer");
+    if (plan.training.torch_empty_cache_steps && !stack.trainer_empties_cache())
+        problems.unsupported("training.torch_empty_cache_steps",
+                             fmt::format("transformers {} does not know it", text_of(stack.transformers)),
+                             "choose a stack with transformers 4.44 or later");
     problems.throw_if_any();
     return notes;
 }

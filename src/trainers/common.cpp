@@ -27,6 +27,7 @@ constexpr KeyRow kArgumentRows[] = {
     {"optim", kUsed, "training.optim", "sgd|adamw_torch"},
     {"optim_args", kUsed, "training.optim_args", "a=1|b=2"},
     {"max_grad_norm", kUsed, "training.max_grad_norm", "0|2"},
+    {"torch_empty_cache_steps", kUsed, "training.torch_empty_cache_steps", "1|4"},
     {"use_liger_kernel", kUsed, "training.use_liger_kernel", "true|false"},
     {"use_liger", kUsed, "training.use_liger_kernel", "true|false"},
     {"use_cache", kUsed, "training.use_cache", "true|false"},
@@ -51,7 +52,6 @@ constexpr KeyRow kArgumentRows[] = {
     {"full_determinism", kUnsupported, "full determinism changes the workspaces of cuBLAS"},
     {"label_smoothing_factor", kUnsupported, "label smoothing needs another loss"},
     {"neftune_noise_alpha", kUnsupported, "NEFTune adds noise to the embeddings"},
-    {"torch_empty_cache_steps", kUnsupported, "emptying the cache during training is not predicted"},
     {"liger_kernel_config", kUnsupported, "a choice among Liger's kernels is not predicted"},
     {"adafactor", kUnsupported, "the older switch for Adafactor is not predicted"},
     {"predict_with_generate", kUnsupported, "generation during evaluation is not predicted"},
@@ -99,6 +99,7 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
     read_optimizer(reader, "optim", default_optimizer(reader.stack()), draft);
     if (auto arguments = reader.text("optim_args")) plan.optim_args = *arguments;
     plan.max_grad_norm = reader.real_or("max_grad_norm", 1.0);
+    plan.torch_empty_cache_steps = reader.integer("torch_empty_cache_steps");
     const auto older = reader.boolean("use_liger");  // trl before 0.18
     plan.use_liger_kernel = older.value_or(false) || reader.boolean_or("use_liger_kernel", false);
     if (const auto cache = reader.boolean("use_cache")) plan.use_cache = *cache;

@@ -86,6 +86,9 @@ struct Stack {
     bool sdpa_groups_heads() const;                  ///< enable_gqa instead of repeated keys and values
     bool sdpa_groups_only_narrow_heads() const;      ///< up to 256 channels
     bool sdpa_makes_contiguous() const;              ///< queries, keys and values
+    bool flash_looks_for_packed_rows() const;        ///< where there is no mask,
+    bool flash_compares_positions() const;           ///< each with the one before; later, all with a range,
+    bool flash_compares_all_rows() const;            ///< also where there is more than one
     bool positions_are_offset() const;               ///< arange + 0 for the tokens seen; before, cache_position
     bool gemma_embeddings_scale_themselves() const;  ///< by a buffer; before, the model by a number of the host
     bool layers_take_positional_arguments() const;   ///< masks and positions are arguments of a checkpointed layer
@@ -112,6 +115,7 @@ struct Stack {
     bool trainer_groups_by_name() const;             ///< weight decay; before, by the classes of modules
     bool knows_ademamix() const;                     ///< transformers' names of optimizers
     bool knows_mixtures() const;                     ///< as this program does: merged experts, grouped products
+    bool trainer_empties_cache() const;              ///< torch_empty_cache_steps
     bool sgd_reads_optim_args() const;               ///< momentum from TrainingArguments.optim_args
 
     bool has_liger_of_its_time() const;  ///< Liger's kernels as of 0.8, which no stack names

@@ -21,6 +21,7 @@ const Family gemma2_entry = {
     .layer = four_norm_layer,
     .scales_embedding = true,
     .rotary_modules = gemma2_rotary,
+    .flash_knows_positions = false,
     .always_masks = true,
     .shape_logits = cap_logits,
 };

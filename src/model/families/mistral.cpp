@@ -26,6 +26,7 @@ const Family mistral_entry = {
     .one_mask = true,
     .rotary_modules = mistral_rotary,
     .converts_masks = true,
+    .flash_repeats_heads = true,
     .additive_window = mistral_window,
 };
 

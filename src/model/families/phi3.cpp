@@ -62,6 +62,8 @@ const Family phi3_entry = {
     .mlp = fused_gated_mlp,
     .one_mask = true,
     .rotary_modules = phi3_rotary,
+    .flash_repeats_heads = true,
+    .flash_reads_last_position = true,
     .adds_mask_in_place = true,
     .additive_window = phi3_window,
 };

@@ -28,6 +28,7 @@ const Family qwen2_entry = {
     .layer = pre_norm_layer,
     .rotary_modules = qwen2_rotary,
     .converts_masks = true,
+    .flash_repeats_heads = true,
     .additive_window = qwen2_window,
 };
 

@@ -17,6 +17,9 @@ bool Stack::knows_newer_rotary() const { return transformers >= Version{4, 43, 0
 // modeling_utils.py gradient_checkpointing_enable: needs_embedding_grads; before, only for adapters of its own.
 bool Stack::checkpointing_requires_input_grads() const { return transformers >= Version{5, 0, 0}; }
 
+// training_args.py torch_empty_cache_steps: not in 4.40, in 4.44.
+bool Stack::trainer_empties_cache() const { return transformers >= Version{4, 44, 0}; }
+
 // 4.40 trainer.py get_optimizer_cls_and_kwargs gives SGD only the learning rate, 5.17 trainer_optimizer.py _get_sgd
 // more.
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
@@ -116,6 +119,12 @@ bool Stack::sdpa_groups_only_narrow_heads() const { return transformers >= Versi
 
 // integrations/sdpa_attention.py sdpa_attention_forward: query.contiguous() up to 4.55.
 bool Stack::sdpa_makes_contiguous() const { return transformers < Version{4, 56, 0}; }
+
+// modeling_flash_attention_utils.py _flash_attention_forward: position_ids came with 4.44; torch.diff(position_ids) up
+// to 4.53, where it is asked for a single row only; then _is_packed_sequence.
+bool Stack::flash_looks_for_packed_rows() const { return transformers >= Version{4, 44, 0}; }
+bool Stack::flash_compares_positions() const { return transformers < Version{4, 54, 0}; }
+bool Stack::flash_compares_all_rows() const { return transformers < Version{4, 53, 0}; }
 
 // models/*/modeling_*.py: cache_position = torch.arange(...) up to 5.3.
 bool Stack::positions_are_offset() const { return transformers >= Version{5, 4, 0}; }

@@ -77,6 +77,16 @@ TEST_CASE("a job of a model alone has the defaults of the schema") {
     check_same(j, job_of(to_json_text(j)));
 }
 
+TEST_CASE("the cache is emptied every n updates where Trainer knows how") {
+    const char* const member = R"("training": {"torch_empty_cache_steps": 2})";
+    const Job j = job_of(job(member));
+    CHECK(j.plan.training.torch_empty_cache_steps == 2);
+    check_same(j, job_of(to_json_text(j)));
+    CHECK(refused_job(R"("training": {"torch_empty_cache_steps": 0})"));
+    const Job older = job_of(job(R"("stack": "hf-2024-04", "training": {"torch_empty_cache_steps": 2})"));
+    CHECK(error_of([&] { check_plan(older.model, older.plan, older.stack); })->kind() == ErrorKind::unsupported);
+}
+
 TEST_CASE("the outermost keys") {
     CHECK(says(error_of([] { job_of(R"({"model": "gemma-2b"})"); }), "job.json /schema", "vramfit.job/1"));
     CHECK(says(error_of([] { job_of(R"({"schema": "vramfit.job/2", "model": "gemma-2b"})"); }), "job.json /schema",
