@@ -50,6 +50,18 @@ JsonValue out_of_memory(const Prediction& p) {
     return out.put("reserved", JsonValue::of(p.out_of_memory_levels.reserved));
 }
 
+JsonValue next_larger(const Prediction& p) {
+    std::vector<JsonValue> items;
+    for (const Neighbour& next : p.next_larger) {
+        JsonValue out = levels(next.peak);
+        out.put("flag", JsonValue::of(std::string_view(next.flag)));
+        out.put("value", JsonValue::of(next.value));
+        out.put("verdict", JsonValue::of(name_of(next.verdict)));
+        items.push_back(out.put("left", JsonValue::of(next.left)));
+    }
+    return JsonValue::list(std::move(items));
+}
+
 JsonValue model(const ModelSpec& spec) {
     JsonValue out = JsonValue::object();
     out.put("name", JsonValue::of(std::string_view(spec.name)));
@@ -84,6 +96,7 @@ std::string prediction_json(const Prediction& p, const Layout&) {
     out.put("total_parameters", JsonValue::of(p.total_parameters));
     out.put("out_of_memory", out_of_memory(p));
     out.put("retries", JsonValue::of(p.retries));
+    out.put("next_larger", next_larger(p));
     out.put("notes", notes_to_json(p.notes));
     return to_text(out);
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
@@ -39,10 +40,11 @@ std::string paged(const Prediction& p) {
 
 std::string verdict_fits(const Prediction& p) {
     const std::int64_t left = p.device.usable.count - p.peak.reserved;
-    std::string out = fmt::format(": at most {} reserved of {} usable, {} left ({:.0f} % of the card used).",
-                                  size_text(p.peak.reserved), text_of(p.device.usable), size_text(left),
-                                  100.0 * static_cast<double>(p.peak.reserved + p.device.context.count) /
-                                      static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
+    const std::int64_t process = p.peak.reserved + p.device.context.count;
+    std::string out = fmt::format(
+        ": at most {} reserved of {} usable, {} left. The process takes up to {} ({:.0f} % of the card).",
+        size_text(p.peak.reserved), text_of(p.device.usable), size_text(left), size_text(process),
+        100.0 * static_cast<double>(process) / static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
     if (p.retries > 0)
         out += fmt::format(" The card was full {} time{}: the allocator gave cached memory back and went on.",
                            p.retries, p.retries == 1 ? "" : "s");
@@ -76,6 +78,18 @@ std::string verdict(const Prediction& p, const Layout& layout) {
     }
     const std::string text = wrapped(word + rest + paged(p), layout.width);
     return painted(word, colour, layout) + text.substr(word.size());
+}
+
+/// How far the next larger batch and length are from not fitting.
+std::string next_larger(const Prediction& p, const Layout& layout) {
+    std::string out;
+    for (const Neighbour& next : p.next_larger) {
+        const std::string size = size_text(std::abs(next.left));
+        const std::string word = next.left < 0 ? "missing" : "left";
+        out += fmt::format("{}{} {} {} ({} {})", out.empty() ? "next larger: " : ", ", next.flag, next.value,
+                           next.verdict == Verdict::fits ? "fits" : "is too large", size, word);
+    }
+    return out.empty() ? out : wrapped(out + ".", layout.width);
 }
 
 std::string peaks(const Prediction& p, const Layout& layout) {
@@ -136,7 +150,8 @@ std::string parameters(const Prediction& p, const Layout& layout) {
 }  // namespace
 
 std::string prediction_text(const Prediction& p, const Layout& layout) {
-    std::string out = fmt::format("{}\n{}\n{}\n", question(p, layout), verdict(p, layout), peaks(p, layout));
+    std::string out = fmt::format("{}\n{}{}\n{}\n", question(p, layout), verdict(p, layout), next_larger(p, layout),
+                                  peaks(p, layout));
     const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout),
                                  describe(p.notes, layout.width)};
     const char* separator = "";

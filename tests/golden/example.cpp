@@ -84,6 +84,9 @@ Prediction example_prediction() {
     p.resident = {3070 * kMiBs, 3072 * kMiBs, 3072 * kMiBs, 4410 * kMiBs, 0};
     p.end = {3090 * kMiBs, 3092 * kMiBs, 3092 * kMiBs, 3100 * kMiBs, 90 * kMiBs};
     p.quantities = {{"allocated_peak", 5007 * kMiBs}, {"phase.load", 4107 * kMiBs}};
+    p.next_larger = {
+        {"--batch", 2, Verdict::fits, {5900 * kMiBs, 5907 * kMiBs, 5907 * kMiBs, 6200 * kMiBs, 0}, 1736 * kMiBs},
+        {"--seq", 640, Verdict::too_large, {8000 * kMiBs, 8007 * kMiBs, 8007 * kMiBs, 8200 * kMiBs, 0}, -264 * kMiBs}};
     p.managed = 90 * kMiBs;
     p.trainable_parameters = 921600;
     p.total_parameters = 2507093504;
@@ -102,6 +105,7 @@ Prediction example_too_large() {
     p.out_of_memory_levels = {3900 * kMiBs, 3902 * kMiBs, 3902 * kMiBs, 4000 * kMiBs, 0};
     p.retries = 1;
     p.managed = 0;
+    p.next_larger.clear();
     p.notes.clear();
     return p;
 }

@@ -39,6 +39,15 @@ struct PeakResult {
     Shares shares{};           ///< of `requested`, at that instant
 };
 
+/// The same run with one thing larger: how far it is from not fitting.
+struct Neighbour {
+    std::string flag;  ///< "--batch"
+    std::int64_t value = 0;
+    Verdict verdict = Verdict::fits;
+    Levels peak;            ///< as in a prediction
+    std::int64_t left = 0;  ///< of the usable bytes; below zero: missing
+};
+
 /// The answer. After an out of memory the verdict and `out_of_memory` are those of the card; all levels are those of
 /// the same run on a card that is large enough.
 struct Prediction {
@@ -60,6 +69,7 @@ struct Prediction {
     std::optional<OutOfMemory> out_of_memory;
     std::string out_of_memory_window;
     Levels out_of_memory_levels;  ///< on the card, when the request failed
+    std::vector<Neighbour> next_larger;  ///< empty unless asked for with `next_larger`
     std::int64_t retries = 0;     ///< times the allocator gave its free segments back and asked again
     Notes notes;
 };
