@@ -122,7 +122,7 @@ Tensor self_attention_4_40(const Run& run, const Family& family, const DecoderLa
     const bool is_eager = run.plan.load.attention == AttentionImplementation::eager;
     Tensor weights;
     Tensor out = is_flash   ? flash(run, q, k, v, family.flash_knows_positions ? inputs.position_ids : Tensor())
-                 : is_eager ? eager(run, family, q, k, v, mask, weights)
+                   : is_eager ? eager(run, family, q, k, v, mask, weights)
                             : sdpa(run, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});
     return forward(layer.o, out);

@@ -61,11 +61,11 @@ struct Family {
     bool masks_without_positions = false;  ///< no look for packed sequences
     bool half_tables = false;              ///< rotary tables of half a head's width
     RotaryModules (*rotary_modules)(const Stack& stack) = [](const Stack&) { return RotaryModules{}; };
-    bool converts_masks = false;      ///< releases before 4.42: masks of modeling_attn_mask_utils.py
+    bool converts_masks = false;             ///< releases before 4.42: masks of modeling_attn_mask_utils.py
     bool flash_repeats_heads = false;        ///< where attention is a class: others leave the groups to the kernel
     bool flash_reads_last_position = false;  ///< ... also where tables are not taken by position
     bool flash_knows_positions = true;       ///< ... and looks for packed rows
-    bool adds_mask_in_place = false;  ///< eager, where attention is a class
+    bool adds_mask_in_place = false;         ///< eager, where attention is a class
     bool always_masks = false;  ///< additive masks whatever the kernel can do, and each sliding layer makes its own
     /// The window of additive masks.
     std::optional<Size> (*additive_window)(const Run& run) = [](const Run&) { return std::optional<Size>(); };

@@ -127,8 +127,7 @@ JsonValue training(const TrainingPlan& plan) {
     out.put("max_grad_norm", JsonValue::of(plan.max_grad_norm));
     out.put("use_liger_kernel", JsonValue::of(plan.use_liger_kernel));
     out.put("use_cache", JsonValue::of(plan.use_cache));
-    if (plan.torch_empty_cache_steps)
-        out.put("torch_empty_cache_steps", JsonValue::of(*plan.torch_empty_cache_steps));
+    if (plan.torch_empty_cache_steps) out.put("torch_empty_cache_steps", JsonValue::of(*plan.torch_empty_cache_steps));
     if (plan.max_length) out.put("max_length", JsonValue::of(*plan.max_length));
     return out;
 }

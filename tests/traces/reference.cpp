@@ -24,6 +24,7 @@ Trace trace_from(const json& line) {
     const json& outcome = line["outcome"];
     if (outcome.contains("refused")) t.refusal = outcome["refused"];
     if (outcome.contains("oom") && outcome["oom"].is_object()) t.oom_window = outcome["oom"]["window"];
+    t.retries = outcome.value("retries", std::int64_t{0});
     for (const json& w : line["windows"]) t.windows.push_back({w[0], w[1], w[2], w[3], w[4], w[5], w[6]});
     return t;
 }
@@ -76,6 +77,8 @@ Comparison compare(const Trace& trace) {
         compare_windows(trace, t, out);
         const std::string oom = t.out_of_memory ? name_of(t.windows[t.out_of_memory->window].phase) : "";
         out.outcome_equal = oom == trace.oom_window;
+        out.ending_equal =
+            oom.empty() == trace.oom_window.empty() && (!oom.empty() || (t.retries > 0) == (trace.retries > 0));
         if (!out.outcome_equal)
             out.differing.push_back(fmt::format("out of memory in \"{}\", traced in \"{}\"", oom, trace.oom_window));
     } catch (const Error& e) {

@@ -21,6 +21,7 @@ struct Trace {
     std::string job;      ///< text of the job file
     std::string refusal;  ///< the library's message; empty for jobs that ran
     std::string oom_window;
+    std::int64_t retries = 0;  ///< times the allocator gave its cache back and asked again
     std::vector<TracedWindow> windows;
 };
 
@@ -37,6 +38,7 @@ struct Comparison {
     std::size_t allocated_close = 0;  ///< peak and end within 0.1 %
     std::size_t allocated_equal = 0;  ///< peak and end equal to the byte
     std::size_t reserved_equal = 0;   ///< peak and end equal to the byte
+    bool ending_equal = false;        ///< completes, completes after a retry, or out of memory
     bool outcome_equal = false;       ///< both complete, or both run out of memory in the same window
     std::vector<std::string> differing;
 };

@@ -97,4 +97,19 @@ TEST_CASE("every trace: windows equal to the byte are never fewer than before") 
     if (file) WARN(row_of("all", all));
 }
 
+TEST_CASE("cards that are hardly large enough, and settings of the allocator: runs end as traced, and where") {
+    std::size_t runs = 0, at_the_same_place = 0;
+    for (const Trace& trace : traces()) {
+        const bool at_the_limit = trace.name.rfind("limit-", 0) == 0 || trace.name.rfind("alloc-", 0) == 0;
+        if (!at_the_limit || !trace.refusal.empty()) continue;
+        const Comparison c = compare(trace);
+        INFO(trace.name << " " << c.message << (c.differing.empty() ? "" : c.differing.back()));
+        CHECK(c.ending_equal);
+        ++runs;
+        at_the_same_place += c.outcome_equal;
+    }
+    CHECK(runs >= 28);
+    CHECK(share(at_the_same_place, runs) >= 0.95);
+}
+
 }  // namespace vramfit::test

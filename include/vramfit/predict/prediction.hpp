@@ -68,9 +68,9 @@ struct Prediction {
     std::int64_t total_parameters = 0;
     std::optional<OutOfMemory> out_of_memory;
     std::string out_of_memory_window;
-    Levels out_of_memory_levels;  ///< on the card, when the request failed
+    Levels out_of_memory_levels;         ///< on the card, when the request failed
     std::vector<Neighbour> next_larger;  ///< empty unless asked for with `next_larger`
-    std::int64_t retries = 0;     ///< times the allocator gave its free segments back and asked again
+    std::int64_t retries = 0;            ///< times the allocator gave its free segments back and asked again
     Notes notes;
 };
 

@@ -95,8 +95,8 @@ struct TrainingPlan {
     bool use_liger_kernel = false;
     bool use_cache = false;  ///< transformers 5: Trainer writes it into the model's config
     std::string optim_args;
-    std::optional<std::int64_t> torch_empty_cache_steps;  ///< Trainer empties the cache before each n-th update's backward
-    std::optional<std::int64_t> max_length;  ///< trl's SFTConfig: longer rows are cut; absent: not cut
+    std::optional<std::int64_t> torch_empty_cache_steps;  ///< Trainer: before the backward pass of each n-th update
+    std::optional<std::int64_t> max_length;               ///< trl's SFTConfig: longer rows are cut; absent: not cut
 
     friend bool operator==(const TrainingPlan&, const TrainingPlan&) = default;
 };
