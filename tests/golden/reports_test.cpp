@@ -47,6 +47,7 @@ TEST_CASE("the answer when it does not fit, and when no card was given") {
     check_picture("too_large.txt", text().prediction(test::example_too_large(), {80, false}));
     Prediction open = test::example_prediction();
     open.verdict = Verdict::not_asked;
+    open.next_larger.clear();
     open.device = Device{};
     check_picture("not_asked.txt", text().prediction(open, {80, false}));
 }
