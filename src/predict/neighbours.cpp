@@ -21,6 +21,7 @@ void add(const Job& job, const char* flag, std::int64_t value, std::vector<Neigh
 
 std::vector<Neighbour> next_larger(const Job& job) {
     std::vector<Neighbour> out;
+    if (!job.device.capacity_known) return out;
     Job rows = job;
     add(rows, "--batch", ++rows.plan.training.per_device_train_batch_size, out);
     Job tokens = job;

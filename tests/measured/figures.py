@@ -43,6 +43,8 @@ def quantities(row: dict[str, Any]) -> dict[str, int]:
 
 def question(row: dict[str, Any]) -> dict[str, Any]:
     """The row's job on the card on which it was measured, under the limit that it had."""
+    if "device" not in row:  # refused by the libraries
+        return row["job"]
     card = row["device"]
     free = min(card["free"], row.get("limit") or card["free"])
     words = [card["name"].replace(",", " "), *card["capability"].split("."), card["multiprocessors"], card["total"], free]

@@ -107,6 +107,8 @@ class Figures(unittest.TestCase):
         asked = figures.question(self.ROW)
         self.assertEqual((asked["card"], asked["stack"]), ("A card,8,0,108,1000,700", {"torch": "2.11.0"}))
         self.assertNotIn("device", asked)
+        refused = {"job": self.ROW["job"], "outcome": {"refused": "no kernel"}}
+        self.assertEqual(figures.question(refused), self.ROW["job"])
 
     def test_a_limit_makes_no_context(self) -> None:
         found = {figure.quantity: figure for figure in figures.figures_of(self.ROW, {"quantities": {"reserved_peak": 80, "process_peak": 380}})}

@@ -14,7 +14,8 @@ Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& s
 /// The same; the job's own notes come first.
 Prediction predict(const Job& job);
 
-/// The same run with a row more, and with longer rows, on the job's card; what is not supported is left out.
+/// The same run with a row more, and with longer rows, on the job's card (none without one); what is not
+/// supported is left out.
 std::vector<Neighbour> next_larger(const Job& job);
 
 /// The windows of the same run.

@@ -85,6 +85,26 @@ TEST_CASE("a reserved peak above the card need not be too large: the allocator g
     CHECK(p.peak.requested == unlimited.peak.requested);
 }
 
+TEST_CASE("the next larger batch and length, and how far each is from not fitting") {
+    Job job = small_llama();
+    CHECK(next_larger(job).empty());
+    const std::int64_t reserved = predict(job).peak.reserved;
+    job.device = card_with(reserved);
+    const auto next = next_larger(job);
+    REQUIRE(next.size() == 2);
+    CHECK(next[0].flag == "--batch");
+    CHECK(next[0].value == job.plan.training.per_device_train_batch_size + 1);
+    CHECK(next[1].flag == "--seq");
+    CHECK(next[1].value > job.plan.batch.sequence_length);
+    CHECK(next[1].value % 128 == 0);
+    for (const Neighbour& larger : next) {
+        CHECK(larger.left == reserved - larger.peak.reserved);
+        CHECK((larger.verdict == Verdict::too_large) == (larger.left < 0));
+    }
+    job.device = card_with(4 * reserved);
+    for (const Neighbour& larger : next_larger(job)) CHECK(larger.verdict == Verdict::fits);
+}
+
 TEST_CASE("quantities are named as in job files") {
     Job job = small_llama();
     job.device = card_with(std::int64_t{40} << 30);
