@@ -101,8 +101,8 @@ Tensor product(const Tensor& input, const State8bit& state, Node* node) {
 
 }  // namespace
 
-State8bit quantize_8bit(const Tensor& weight, double threshold) {
-    const Tensor half = empty(weight.session(), weight.sizes(), DType::float16, Op::to_copy);
+State8bit quantize_8bit(Session& session, const Dims& sizes, double threshold) {
+    const Tensor half = empty(session, sizes, DType::float16, Op::to_copy);
     label(half, Category::temporaries);
     const Quantized q = vectorwise_quant(half, 0.0, false);
     label(q.scales, Category::quantization_state);

@@ -5,8 +5,8 @@
 
 namespace vramfit::model {
 
-/// bitsandbytes nn/modules.py Int8Params._quantize of a weight that came to the host by way of the device.
-State8bit quantize_8bit(const Tensor& weight, double threshold);
+/// bitsandbytes nn/modules.py Int8Params._quantize of a weight in host memory.
+State8bit quantize_8bit(engine::Session& session, const engine::Dims& sizes, double threshold);
 
 /// bitsandbytes.functional.int8_vectorwise_dequant: float32.
 Tensor dequantize_8bit(const State8bit& state);

@@ -95,6 +95,25 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     return out;
 }
 
+namespace {
+
+/// bitsandbytes nn/modules.py Int8Params._quantize: from host memory, by way of float16.
+void place_8bit(const Run& run, const Entry& entry) {
+    engine::Dims sizes = entry.sizes;
+    if (entry.packed->is_conv1d) std::swap(sizes[0], sizes[1]);
+    State8bit state = quantize_8bit(run.session, sizes, run.plan.load.quantization->int8_threshold);
+    // Values are unknown; a search for outlier columns is told what a search in the mask is.
+    const AttentionMask mask = run.plan.batch.attention_mask;
+    state.has_outliers = mask == AttentionMask::ones || mask == AttentionMask::absent;
+    entry.packed->in_8bit = std::move(state);
+}
+
+bool is_8bit(const Run& run, const Entry& entry) {
+    return entry.packed && run.plan.load.quantization->method == QuantMethod::int8;
+}
+
+}  // namespace
+
 // bitsandbytes nn/modules.py Params4bit._quantize and Int8Params._quantize: the original goes as soon as the packed
 // weight is there.
 void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value) {
@@ -103,21 +122,16 @@ void place_entry(const Run& run, Network& network, const Entry& entry, Tensor va
         return;
     }
     label(value, Category::temporaries);
-    const QuantizationPlan& plan = *run.plan.load.quantization;
+    if (is_8bit(run, entry)) return place_8bit(run, entry);
     // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize and Bnb8bitQuantize.convert: Conv1D's weight is
     // turned first.
     if (entry.packed->is_conv1d) value = transpose2d(value);
-    if (plan.method == QuantMethod::int8) {
-        entry.packed->in_8bit = quantize_8bit(value, plan.int8_threshold);
-        // Values are unknown; a search for outlier columns is told what a search in the mask is.
-        entry.packed->in_8bit->has_outliers = run.plan.batch.attention_mask == AttentionMask::ones ||
-                                              run.plan.batch.attention_mask == AttentionMask::absent;
-        return;
-    }
-    entry.packed->quantized = quantize_4bit(value, plan, network.dynamic_code);
+    entry.packed->quantized = quantize_4bit(value, *run.plan.load.quantization, network.dynamic_code);
 }
 
 void load_entry(const Run& run, Network& network, const Entry& entry) {
+    // quantizers/quantizer_bnb_8bit.py create_quantized_param: new_value = param_value.to("cpu").
+    if (is_8bit(run, entry)) return place_8bit(run, entry);
     place_entry(run, network, entry, empty(run.session, entry.sizes, entry.dtype, Op::to_copy));
 }
 
