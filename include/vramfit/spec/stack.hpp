@@ -40,6 +40,7 @@ struct Stack {
     bool flash_attention_keeps_its_state_on_device() const;  ///< seed and offset of dropout, 16 and 8 bytes
     bool math_attention_upcasts() const;                     ///< sdpa's math kernel computes half inputs in float32
     bool math_attention_softmax_is_safe() const;             ///< rows that are masked as a whole become zero
+    bool safe_softmax_selects() const;                       ///< where(), not in place
     bool flash_attention_runs_beyond_hopper() const;         ///< capabilities 10.x and 12.x
     bool flash_attention_trains_largest_heads() const;       ///< more than 224 channels on capabilities 8.6 and 8.9
     bool flash_attention_rounds_large_heads() const;         ///< above 128 channels to multiples of 64, not 32

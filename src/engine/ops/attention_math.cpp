@@ -5,7 +5,6 @@
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
-#include "engine/ops/reduce.hpp"
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
@@ -19,15 +18,6 @@ Tensor causal_mask(Session& session, Size queries, Size keys, DType dtype) {
     Tensor lower = empty(session, {queries, keys}, DType::boolean, Op::ones);
     lower = empty(session, {queries, keys}, DType::boolean, Op::tril);
     return additive_mask(lower, dtype);
-}
-
-/// _safe_softmax: rows in which everything is masked become zero, in place.
-Tensor safe_softmax(const Tensor& scores) {
-    Tensor out = softmax(scores, false);
-    const Tensor masked = compare(Op::eq, detach(scores));
-    const Tensor rows = reduce(masked, 1u << (scores.dim() - 1), true, DType::boolean, Op::all);
-    const Tensor zero = empty(scores.session(), {}, out.dtype(), Op::scalar_tensor);
-    return out;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -23,7 +25,19 @@ void softmax_backward(Node& node, Grads& in, Grads& out) {
 const NodeType kSoftmaxBackward{"SoftmaxBackward0", softmax_backward<Op::softmax_backward>};
 const NodeType kLogSoftmaxBackward{"LogSoftmaxBackward0", softmax_backward<Op::log_softmax_backward>};
 
-Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type) {
+/// ATen/native/transformers/attention.cpp _safe_softmax: rows in which everything is masked become zero.
+void clear_masked_rows(const Tensor& scores, Tensor& out) {
+    Session& session = scores.session();
+    const bool selects = session.stack.safe_softmax_selects();
+    Tensor lowest;
+    if (selects) lowest = empty(session, {}, out.dtype(), Op::scalar_tensor);
+    const Tensor masked = compare(Op::eq, detach(scores));
+    const Tensor rows = reduce(masked, 1u << (scores.dim() - 1), true, DType::boolean, Op::all);
+    const Tensor zero = empty(session, {}, out.dtype(), Op::scalar_tensor);
+    if (selects) out = empty(session, out.sizes(), out.dtype(), Op::where);
+}
+
+Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type, bool safe = false) {
     // A half input with dtype=float32 is converted inside the kernel; bfloat16 is cast first (SoftMax.cpp softmax).
     DType result_dtype = t.dtype();
     Tensor input = t;
@@ -43,6 +57,7 @@ Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type) {
     }
     const Tensor copy = contiguous(detach(input));
     Tensor out = empty(input.session(), input.sizes(), result_dtype, op);
+    if (safe) clear_masked_rows(input, out);
     if (node) {
         set_history(out, node);
         node->save(out, true);
@@ -53,6 +68,8 @@ Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type) {
 }  // namespace
 
 Tensor softmax(const Tensor& t, bool to_float32) { return run(t, to_float32, Op::softmax, kSoftmaxBackward); }
+
+Tensor safe_softmax(const Tensor& t) { return run(t, false, Op::softmax, kSoftmaxBackward, true); }
 
 Tensor softmax_in_own_dtype(const Tensor& t) {
     const Scoped<bool> no_autocast(t.session().autocast.enabled, false);

@@ -10,6 +10,9 @@ namespace vramfit::engine {
 Tensor softmax(const Tensor& t, bool to_float32);
 Tensor log_softmax(const Tensor& t, bool to_float32);
 
+/// at::_safe_softmax(t, dim=-1).
+Tensor safe_softmax(const Tensor& t);
+
 /// F.softmax(t, dim=-1, dtype=t.dtype): autocast does not change it.
 Tensor softmax_in_own_dtype(const Tensor& t);
 

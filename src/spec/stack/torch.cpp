@@ -41,6 +41,9 @@ bool Stack::flash_attention_keeps_its_state_on_device() const { return torch >= 
 bool Stack::math_attention_upcasts() const { return torch >= Version{2, 5, 0}; }
 bool Stack::math_attention_softmax_is_safe() const { return torch >= Version{2, 5, 0}; }
 
+// ATen/native/transformers/attention.cpp _safe_softmax: where(masked_rows, zero, out) in 2.5 (traced: 2.5.1 and 2.7.1).
+bool Stack::safe_softmax_selects() const { return torch < Version{2, 6, 0}; }
+
 // ATen/native/transformers/cuda/sdp_utils.cpp check_flash_attention_hardware_support: up to 9.0, from 2.7 on to 12.1.
 bool Stack::flash_attention_runs_beyond_hopper() const { return torch >= Version{2, 7, 0}; }
 
