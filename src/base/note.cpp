@@ -13,6 +13,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::marketed_size: return "marketed_size";
         case NoteKind::flags_before_job: return "flags_before_job";
         case NoteKind::text_part_only: return "text_part_only";
+        case NoteKind::load_order_varies: return "load_order_varies";
         case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
     }
     return "unknown";

@@ -10,6 +10,7 @@
 #include "vramfit/base/checked.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
@@ -272,6 +273,18 @@ void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     }
 }
 
+// transformers 5.0 to 5.3 core_model_loading.py: four threads read while the main one quantizes. Pull request 44576,
+// which ended it, has 13.47 GiB reserved where the weights have 14.2 GiB in 16 bits.
+void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes) {
+    if (!plan.load.quantization || !stack.loader_runs_ahead_of_quantizer()) return;
+    const Bytes all = size_of(total_parameters(model), plan.load.dtype);
+    notes.push_back({NoteKind::load_order_varies,
+                     fmt::format("this version of transformers reads weights while others are quantized: load may go "
+                                 "as high as {}, all weights before quantization",
+                                 text_of(all)),
+                     "HF_DEACTIVATE_ASYNC_LOAD=1, or transformers 5.4 or later"});
+}
+
 }  // namespace
 
 Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
@@ -297,6 +310,7 @@ Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& sta
                              fmt::format("transformers {} does not know it", text_of(stack.transformers)),
                              "choose a stack with transformers 4.44 or later");
     problems.throw_if_any();
+    note_race(model, plan, stack, notes);
     return notes;
 }
 

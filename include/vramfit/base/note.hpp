@@ -15,6 +15,7 @@ enum class NoteKind {
     marketed_size,           ///< a size was given, not a card: what CUDA reports may be less
     flags_before_job,        ///< flags went before what the job file says
     text_part_only,          ///< of a model of text and images only the text part is predicted
+    load_order_varies,       ///< threads of the loader race: how high `load` goes is not settled
     workspace_not_modelled,  ///< a library's scratch that is not in the table
 };
 

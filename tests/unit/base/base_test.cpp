@@ -60,5 +60,6 @@ TEST_CASE("bytes are signed and ordered") {
 
 TEST_CASE("notes have identifiers") {
     CHECK(std::string(name_of(NoteKind::sequence_beyond_model)) == "sequence_beyond_model");
+    CHECK(std::string(name_of(NoteKind::load_order_varies)) == "load_order_varies");
     CHECK(std::string(name_of(NoteKind::workspace_not_modelled)) == "workspace_not_modelled");
 }
