@@ -56,7 +56,7 @@ class Saver {
         const auto again = [](Tensor& t) {
             if (!t.defined()) return;
             const bool trained = t.requires_grad();
-            t = deep_copy(t);
+            t = clone(detach(t));
             t.set_requires_grad(trained);
         };
         for (Embedding* e : {&network_.embed, &network_.positions})
