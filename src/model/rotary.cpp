@@ -9,6 +9,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
+#include "engine/session.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -172,6 +173,7 @@ void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary) {
 
 // models/phi3/modeling_phi3.py apply_rotary_pos_emb.
 void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary) {
+    if (!q.session().stack.phi3_turns_channels_in_part()) return apply_rotary(q, k, rotary);
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
     const Halves queries = halves(q, cos.size(-1));
