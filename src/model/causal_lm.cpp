@@ -163,6 +163,10 @@ Tensor last_hidden_state(const Run& run, const Network& network, const Batch& ba
                                             : decoder(run, network, batch, cache, place);
 }
 
+bool has_its_own_loss(const Run& run) {
+    return run.spec.model_type == "mistral" && run.stack.mistral_has_its_own_loss();
+}
+
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
@@ -174,9 +178,10 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     Tensor logits = forward(network.head, kept);
     kept.reset();
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
-    if (run.stack.logits_are_float32()) logits = to(logits, DType::float32);
+    const bool own_loss = has_its_own_loss(run);
+    if (run.stack.logits_are_float32() || own_loss) logits = to(logits, DType::float32);
     Tensor loss;
-    if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, items);
+    if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
     return {loss, logits, cache};
 }
 

@@ -21,6 +21,9 @@ struct Place {
 /// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
 
+/// Whether forward computes the mean itself, and has no argument for the number of items.
+bool has_its_own_loss(const Run& run);
+
 /// The model without its head, from the window of the embedding on.
 Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                          const Place& place);

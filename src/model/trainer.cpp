@@ -22,6 +22,7 @@ namespace {
 /// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in
 /// older releases of all labels.
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
+    if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
     const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
     Tensor total;
     std::vector<Tensor> counts;  // up to 4.57 a list is summed
@@ -50,6 +51,8 @@ Tensor training_step(Trainer& trainer, const Batch& batch, const Tensor& items, 
     const Tensor loss = compute_loss(trainer, batch, items, place);
     empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
+    // Up to 4.47: loss.detach() / self.args.gradient_accumulation_steps where nothing was counted.
+    if (!items.defined() && has_its_own_loss(trainer.run)) return div(detach(loss), 1);
     return detach(loss);
 }
 
