@@ -42,7 +42,7 @@ std::string head(const SweepReport& report, int width) {
 }
 
 /// "--min-rank 8, --effective-batch 64".
-std::string bounds_of(const SweepReport& report) {
+std::string text_of_bounds(const SweepReport& report) {
     std::vector<std::string> out;
     for (const SweepBound& bound : report.bounds) out.push_back(fmt::format("{} {}", bound.where, bound.low));
     return fmt::format("{}", fmt::join(out, ", "));
@@ -54,7 +54,7 @@ std::string counts(const SweepReport& report) {
         fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
                     n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
                     n.ruled_out, n.invalid);
-    if (n.outside > 0) out += fmt::format(", {} outside {}", n.outside, bounds_of(report));
+    if (n.outside > 0) out += fmt::format(", {} outside {}", n.outside, text_of_bounds(report));
     if (n.open > 0) out += fmt::format(", {} not looked at", n.open);
     return out;
 }

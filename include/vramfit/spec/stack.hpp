@@ -98,6 +98,7 @@ struct Stack {
     bool training_fills_caches() const;              ///< whatever use_cache says, some releases did not
     bool training_fills_gemma2_caches() const;
     bool phi3_knows_sdpa() const;
+    bool phi3_turns_channels_in_part() const;        ///< the rest is put behind them, be it empty
     bool cache_starts_from_empty() const;            ///< keys and values are joined with tensors of no places
     bool head_takes_a_slice() const;                 ///< of the hidden states: logits_to_keep
     bool rotary_scales_at_once() const;              ///< cos and sin, each when it is made
@@ -114,10 +115,12 @@ struct Stack {
     bool trainer_averages_over_devices() const;      ///< the loss times their number
     bool trainer_has_epoch_function() const;         ///< whose variables go before training ends
     bool trainer_groups_by_name() const;             ///< weight decay; before, by the classes of modules
-    bool knows_ademamix() const;                     ///< transformers' names of optimizers
-    bool knows_mixtures() const;                     ///< as this program does: merged experts, grouped products
-    bool trainer_empties_cache() const;              ///< torch_empty_cache_steps
-    bool sgd_reads_optim_args() const;               ///< momentum from TrainingArguments.optim_args
+    bool mistral_has_its_own_loss() const;           ///< the mean over float32 logits, whatever is counted
+    bool trainer_counts_for_models_that_take_it() const;  ///< tokens of a batch
+    bool knows_ademamix() const;                          ///< transformers' names of optimizers
+    bool knows_mixtures() const;                          ///< as this program does: merged experts, grouped products
+    bool trainer_empties_cache() const;                   ///< torch_empty_cache_steps
+    bool sgd_reads_optim_args() const;                    ///< momentum from TrainingArguments.optim_args
 
     bool has_liger_of_its_time() const;  ///< Liger's kernels as of 0.8, which no stack names
 

@@ -41,7 +41,8 @@ bool Stack::flash_attention_keeps_its_state_on_device() const { return torch >= 
 bool Stack::math_attention_upcasts() const { return torch >= Version{2, 5, 0}; }
 bool Stack::math_attention_softmax_is_safe() const { return torch >= Version{2, 5, 0}; }
 
-// ATen/native/transformers/attention.cpp _safe_softmax: where(masked_rows, zero, out) in 2.5 (traced: 2.5.1 and 2.7.1).
+// ATen/native/transformers/attention.cpp _safe_softmax: where(masked_rows, zero, out) in 2.5, into `out` itself since
+// 2.6 (operators listed: 2.5.1 and 2.6.0).
 bool Stack::safe_softmax_selects() const { return torch < Version{2, 6, 0}; }
 
 // ATen/native/transformers/cuda/sdp_utils.cpp check_flash_attention_hardware_support: up to 9.0, from 2.7 on to 12.1.
@@ -59,7 +60,7 @@ bool Stack::flash_attention_rounds_large_heads() const { return torch >= Version
 bool Stack::efficient_attention_accumulates_all_keys() const { return torch < Version{2, 4, 0}; }
 
 // ATen/native/transformers/attention.cpp convert_boolean_attn_mask: where(attn_mask.logical_not(), -inf, 0) in 2.5
-// (traced: 2.5.1 and 2.7.1).
+// (operators listed: 2.5.1 and 2.6.0).
 bool Stack::attention_inverts_boolean_masks() const { return torch >= Version{2, 5, 0} && torch < Version{2, 6, 0}; }
 
 // ATen/native/transformers/attention.cpp convert_boolean_attn_mask (traced: 2.2.2 and 2.11).
@@ -81,9 +82,9 @@ bool Stack::layer_norm_sums_in_blocks() const { return torch >= Version{2, 8, 0}
 // with 2.11.
 bool Stack::cub_is_3() const { return torch >= Version{2, 11, 0}; }
 
-// torch/csrc/autograd/python_variable_indexing.cpp applySlicing: up to 2.7 a slice of every `:`, later only where
-// something is cut (x[:, :] asked for its grad_fn: 2.2.2, 2.3.1, 2.5.1 and 2.7.1, 2.10.0 and 2.11.0).
-bool Stack::whole_slices_are_nodes() const { return torch < Version{2, 8, 0}; }
+// torch/csrc/autograd/python_variable_indexing.cpp applySlicing: up to 2.8 a slice of every `:`, later only where
+// something is cut (x[:, :] asked for its grad_fn: a slice of a slice in 2.8.0, an alias in 2.9.0).
+bool Stack::whole_slices_are_nodes() const { return torch < Version{2, 9, 0}; }
 
 // amp/grad_scaler.py GradScaler.step: `None if ... else scaler` in 2.2, `scaler * getattr(optimizer, ...)` in 2.11.
 bool Stack::grad_scale_is_multiplied() const { return torch >= Version{2, 3, 0}; }

@@ -87,8 +87,8 @@ bool Stack::gemma_makes_frequencies_late() const { return transformers < Version
 // models/{mistral,qwen2}/modeling_*.py: _prepare_4d_causal_attention_mask up to 4.41, then _update_causal_mask.
 bool Stack::masks_are_converted() const { return transformers < Version{4, 42, 0}; }
 
-// models/*/modeling_*.py: _prepare_4d_causal_attention_mask_with_cache_position came with 4.44, Mistral's between 4.45
-// and 4.47.
+// models/*/modeling_*.py: _prepare_4d_causal_attention_mask_with_cache_position came with 4.44, Mistral's with 4.46
+// (not in 4.45.2).
 bool Stack::masks_have_a_function() const { return transformers >= Version{4, 44, 0}; }
 bool Stack::mistral_masks_have_a_function() const { return transformers >= Version{4, 46, 0}; }
 
@@ -150,6 +150,9 @@ bool Stack::training_fills_caches() const {
 // models/gemma2/modeling_gemma2.py Gemma2Model.forward: `and not self.training` up to 4.57.
 bool Stack::training_fills_gemma2_caches() const { return transformers >= Version{5, 0, 0}; }
 
+// models/phi3/modeling_phi3.py apply_rotary_pos_emb: q_rot and q_pass since 4.49 (not in 4.48.3).
+bool Stack::phi3_turns_channels_in_part() const { return transformers >= Version{4, 49, 0}; }
+
 // models/phi3/modeling_phi3.py Phi3PreTrainedModel: _supports_sdpa = False up to 4.44.
 bool Stack::phi3_knows_sdpa() const { return transformers >= Version{4, 45, 0}; }
 
@@ -187,6 +190,17 @@ bool Stack::rotary_scales_at_once() const { return transformers >= Version{4, 51
 // shifts labels from 4.49 on.
 bool Stack::logits_are_float32() const { return transformers < Version{4, 46, 0}; }
 bool Stack::loss_shifts_logits() const { return transformers < Version{4, 49, 0}; }
+
+// models/mistral/modeling_mistral.py MistralForCausalLM.forward: a CrossEntropyLoss of its own over logits.float() in
+// 4.46 and 4.47, and no **kwargs for the number of items.
+bool Stack::mistral_has_its_own_loss() const {
+    return transformers >= Version{4, 46, 0} && transformers < Version{4, 48, 0};
+}
+
+// trainer.py get_batch_samples: `if not self.model_accepts_loss_kwargs: return batch_samples, None`, in 4.46.
+bool Stack::trainer_counts_for_models_that_take_it() const {
+    return transformers >= Version{4, 46, 0} && transformers < Version{4, 47, 0};
+}
 
 // training_args.py OptimizerNames, pull request 33682.
 bool Stack::knows_ademamix() const { return transformers >= Version{4, 46, 0}; }

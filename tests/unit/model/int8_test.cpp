@@ -16,8 +16,7 @@ Linear layer_on(Recording& r, double threshold) {
     Linear layer;
     layer.in = kIn;
     layer.out = kOut;
-    const Tensor weight = empty(r.session, {kOut, kIn}, DType::float32);
-    layer.in_8bit = quantize_8bit(weight, threshold);
+    layer.in_8bit = quantize_8bit(r.session, {kOut, kIn}, threshold);
     return layer;
 }
 
@@ -25,9 +24,7 @@ Linear layer_on(Recording& r, double threshold) {
 
 TEST_CASE("an 8-bit weight: a float16 copy, then scales and integers") {
     Recording r;
-    const Tensor weight = empty(r.session, {kOut, kIn}, DType::float32);
-    r.events();
-    const State8bit state = quantize_8bit(weight, 6.0);
+    const State8bit state = quantize_8bit(r.session, {kOut, kIn}, 6.0);
     CHECK(r.events() == Events{kOut * kIn * 2, kOut * 4, kOut * kIn, -kOut * kIn * 2});
     CHECK(state.packed.dtype() == DType::int8);
 }
