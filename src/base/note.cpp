@@ -9,6 +9,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::version_out_of_range: return "version_out_of_range";
         case NoteKind::version_unknown: return "version_unknown";
         case NoteKind::assumed_context: return "assumed_context";
+        case NoteKind::assumed_communicator: return "assumed_communicator";
         case NoteKind::assumed_card: return "assumed_card";
         case NoteKind::marketed_size: return "marketed_size";
         case NoteKind::flags_before_job: return "flags_before_job";

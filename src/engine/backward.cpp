@@ -129,8 +129,12 @@ void Task::evaluate(Node& node) {
         node.task->buffer.clear();
         in.resize(node.outputs.size());
         out.resize(node.next.size());
-        node.type->backward(node, in, out);
-        validate_outputs(node, out);
+        // Generated nodes do nothing without any gradient; they run all the same, so that those behind them can.
+        const bool any = std::any_of(in.begin(), in.end(), [](const Tensor& grad) { return grad.defined(); });
+        if (any) {
+            node.type->backward(node, in, out);
+            validate_outputs(node, out);
+        }
     }
     node.saved.clear();
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -138,7 +142,7 @@ void Task::evaluate(Node& node) {
         if (!edge.valid()) continue;
         Node* next = edge.node.get();
         if (out[i].defined()) give(next, edge.input, out[i]);
-        if (--state(next).missing == 0 && !state(next).buffer.empty()) push(next);
+        if (--state(next).missing == 0) push(next);
     }
 }
 
@@ -157,13 +161,15 @@ void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
     const Tensor& variable = node.variable;
     if (variable->grad) {
         add_(variable.grad(), grad);
-        return;
+    } else {
+        const bool steal = grad.use_count() == 1 && obeys_layout_contract(grad, variable);
+        Tensor taken = steal ? detach(grad) : clone_as(grad, variable);
+        taken->is_view = false;  // detach outside of the graph keeps no base
+        label(taken, Category::gradients);
+        variable->grad = taken.ref();
     }
-    const bool steal = grad.use_count() == 1 && obeys_layout_contract(grad, variable);
-    Tensor taken = steal ? detach(grad) : clone_as(grad, variable);
-    taken->is_view = false;  // detach outside of the graph keeps no base
-    label(taken, Category::gradients);
-    variable->grad = taken.ref();
+    const auto& hook = variable.session().after_accumulate;
+    if (hook) hook(variable);
 }
 
 constexpr NodeType kAccumulateGrad{"AccumulateGrad", accumulate_grad_backward};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -70,6 +71,9 @@ class Session {
     bool grad_enabled = true;
     Thread thread = Thread::main;
     bool recomputing = false;
+    bool on_host = false;  ///< new tensors are in host memory
+    /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
+    std::function<void(const Tensor& leaf)> after_accumulate;
     Autocast autocast;
     SavedHook saved_hook;
     std::uint64_t next_sequence = 0;

@@ -19,9 +19,17 @@ Tensor tensor_on(Session& session, Ref<Storage> storage, const Dims& sizes, cons
     return Tensor(Ref<TensorImpl>(session.tensors.make(session, std::move(storage), sizes, strides, dtype)));
 }
 
+Tensor host_strided(Session& session, const Dims& sizes, const Dims& strides, DType dtype) {
+    Storage* storage = session.storages.make();
+    storage->session = &session;
+    storage->id = Recorder::kNoId;
+    return tensor_on(session, Ref<Storage>(storage), sizes, strides, dtype);
+}
+
 }  // namespace
 
 Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, DType dtype, Op op) {
+    if (session.on_host) return host_strided(session, sizes, strides, dtype);
     const Size bytes = numel_of(sizes) * element_size(dtype);
     Storage* storage = session.storages.make();
     storage->session = &session;
@@ -35,10 +43,7 @@ Tensor empty(Session& session, const Dims& sizes, DType dtype, Op op) {
 }
 
 Tensor host_tensor(Session& session, const Dims& sizes, DType dtype) {
-    Storage* storage = session.storages.make();
-    storage->session = &session;
-    storage->id = Recorder::kNoId;
-    return tensor_on(session, Ref<Storage>(storage), sizes, contiguous_strides(sizes), dtype);
+    return host_strided(session, sizes, contiguous_strides(sizes), dtype);
 }
 
 Tensor alias(const Tensor& t, const Dims& sizes, const Dims& strides) {

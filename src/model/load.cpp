@@ -41,9 +41,17 @@ bool embedding_scales_itself(const Run& run) {
     return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
 }
 
+// Processes of their own load without a device map; bitsandbytes has to have one.
+bool waits_on_host(const TrainPlan& plan) { return plan.distributed && !plan.load.quantization; }
+
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
-    if (!run.plan.load.on_device && !run.plan.load.quantization) return load_on_host(run);
+    if (waits_on_host(run.plan)) return load_on_host(run);
+    if (!run.plan.load.on_device && !run.plan.load.quantization) {
+        Network network = load_on_host(run);
+        move_to_device(run, network);
+        return network;
+    }
     return run.stack.loader_converts_tensors() ? load_sorted(run) : load_by_module(run);
 }
 

@@ -9,4 +9,10 @@ namespace vramfit::model {
 /// does.
 Network load(const Run& run);
 
+/// Whether the network stays in host memory until the Trainer moves it: one of several processes, nothing quantized.
+bool waits_on_host(const TrainPlan& plan);
+
+/// Module.to: parameters and buffers, module by module.
+void move_to_device(const Run& run, Network& network);
+
 }  // namespace vramfit::model

@@ -32,7 +32,7 @@ void load_entry(const Run& run, Network& network, const Entry& entry);
 Network load_sorted(const Run& run);
 Network load_by_module(const Run& run);
 
-/// Loaded in host memory, then moved.
+/// Loaded in host memory.
 Network load_on_host(const Run& run);
 
 /// How many buffers of frequencies the decoder has.

@@ -1,6 +1,7 @@
 // A network that is loaded in host memory and then moved: torch/nn/modules/module.py Module.to, module by module.
 #include <string_view>
 
+#include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/family.hpp"
 #include "model/load_entries.hpp"
@@ -42,21 +43,31 @@ bool is_in_attention(std::string_view name) { return name.find(".self_attn.") !=
 }  // namespace
 
 Network load_on_host(const Run& run) {
+    const Scoped<bool> on_host(run.session.on_host, true);
     Network network = make_network(run.spec);
+    for (const Entry& e : checkpoint_entries(run, network)) *e.place = empty(run.session, e.sizes, e.dtype, Op::to_copy);
+    if (network.tied) network.head.weight = network.embed.weight;
+    return network;
+}
+
+void move_to_device(const Run& run, Network& network) {
     HostBuffers buffers(run, network);
     bool in_attention = false;
-    for (const Entry& e : checkpoint_entries(run, network)) {
-        if (in_attention && !is_in_attention(e.name)) buffers.move_layer();
-        in_attention = is_in_attention(e.name);
-        if (e.place == &network.head.weight) buffers.move_decoder();
-        *e.place = buffers.moved(e.sizes, e.dtype);
-        if (e.place == &network.embed.weight && embedding_scales_itself(run))
+    bool decoder_is_moved = false;
+    for (const NamedParameter& p : named_parameters(network)) {
+        const Scoped<Category> fresh(run.session.recorder.fresh,
+                                     p.tensor->requires_grad() && run.plan.peft ? Category::adapters : Category::weights);
+        if (in_attention && !is_in_attention(p.name)) buffers.move_layer();
+        in_attention = is_in_attention(p.name);
+        if (!decoder_is_moved && p.name.starts_with(network.head.name)) {
+            buffers.move_decoder();
+            decoder_is_moved = true;
+        }
+        set_data(*p.tensor, to_device(*p.tensor));
+        if (p.tensor == &network.embed.weight && embedding_scales_itself(run))
             network.embed.scale = buffers.moved({}, run.plan.load.dtype);
     }
-    if (!network.tied) return network;
-    buffers.move_decoder();
-    network.head.weight = network.embed.weight;
-    return network;
+    if (!decoder_is_moved) buffers.move_decoder();
 }
 
 }  // namespace vramfit::model

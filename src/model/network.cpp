@@ -52,6 +52,8 @@ void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
 /// Collects the parameters that exist, a shared one once.
 class Collector {
   public:
+    explicit Collector(bool with_packed) : with_packed_(with_packed) {}
+
     void add(std::string name, Tensor& t, bool layer_norm = false, bool embedding = false) {
         if (t.defined() && !(t == shared_)) out_.push_back({std::move(name), &t, layer_norm, embedding});
     }
@@ -64,6 +66,8 @@ class Collector {
         const std::string prefix = originals(l.name, l.original, false);
         const std::size_t first = out_.size();
         add(prefix + ".weight", l.weight);
+        if (with_packed_ && l.quantized) add(prefix + ".weight", l.quantized->packed);
+        if (with_packed_ && l.in_8bit) add(prefix + ".weight", l.in_8bit->packed);
         add(prefix + ".bias", l.bias);
         if (!l.lora) return;
         add(prefix + ".lora_A.default.weight", l.lora->a);
@@ -106,6 +110,7 @@ class Collector {
         for (std::size_t i = first; i < out_.size(); ++i) out_[i].adapted = true;
     }
 
+    bool with_packed_;
     std::vector<NamedParameter> out_;
     Tensor shared_;
 };
@@ -179,8 +184,10 @@ Network make_network(const ModelSpec& spec) {
     return n;
 }
 
-std::vector<NamedParameter> named_parameters(Network& n) {
-    Collector c;
+namespace {
+
+std::vector<NamedParameter> collect(Network& n, bool with_packed) {
+    Collector c(with_packed);
     const auto add = [&c](auto& module) { c.add(module); };
     c.add(n.embed);
     c.add(n.positions);
@@ -190,6 +197,12 @@ std::vector<NamedParameter> named_parameters(Network& n) {
     c.add(n.head);
     return c.take();
 }
+
+}  // namespace
+
+std::vector<NamedParameter> named_parameters(Network& n) { return collect(n, false); }
+
+std::vector<NamedParameter> named_states(Network& n) { return collect(n, true); }
 
 std::vector<NamedParameter> trainable_parameters(Network& network) {
     std::vector<NamedParameter> all = named_parameters(network);

@@ -185,6 +185,8 @@ struct NamedParameter {
 
 /// model.named_parameters(): in the order of registration, a shared parameter once. Quantized weights are not in it.
 std::vector<NamedParameter> named_parameters(Network& network);
+/// The same with quantized weights.
+std::vector<NamedParameter> named_states(Network& network);
 std::vector<NamedParameter> trainable_parameters(Network& network);
 
 /// All linear layers inside the decoder layers in the order of registration, then the head.

@@ -28,6 +28,7 @@ void count_parameters(Network& network, Program& program) {
 /// Preparation and adapters, before a loop is entered.
 void adapt(const Run& run, Network& network) {
     Session& session = run.session;
+    const Scoped<bool> on_host(session.on_host, waits_on_host(run.plan));
     const TrainPlan& plan = run.plan;
     if (plan.prepare_kbit) {
         session.recorder.begin({PhaseKind::prepare});

@@ -6,7 +6,9 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/batch.hpp"
+#include "model/collectives.hpp"
 #include "model/family.hpp"
+#include "model/load.hpp"
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
 #include "model/prepare.hpp"
@@ -34,6 +36,11 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
         for (const Tensor& each : counts) total = total.defined() ? add(total, each) : add(each, 0);
         counts.clear();
     }
+    // average_tokens_across_devices: accelerator.gather(num_items_in_batch).sum().
+    if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
+        const Tensor of_ranks = gather_scalar(total, run.plan.distributed->world_size);
+        total = sum_all(of_ranks);
+    }
     if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);
     return total;
 }
@@ -41,7 +48,9 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::sft) return sft_loss(trainer.run, trainer.network, batch, items, place);
-    const Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
+    if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
+    Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
+    if (trainer.ddp) trainer.ddp->after_forward(outputs);
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
     return loss;
@@ -113,20 +122,23 @@ void place_states(Session& session, Optimizer& optimizer) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
+    if (waits_on_host(run.plan)) move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate
     // utils/memory.py).
     session.recorder.empty_cache();
-    Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(run, network)), {}, {}};
+    Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(run, network)), {}, {}, {}};
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
+    if (run.plan.distributed) trainer.ddp = std::make_unique<Ddp>(run, network);
     place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     if (run.stack.trainer_counts_items()) {
         run_epoch(trainer);
         if (run.stack.trainer_has_epoch_function()) session.recorder.mark("allocated_end");
+        if (run.plan.distributed) sum_over_ranks(session, run.plan.distributed->world_size);  // store_flos
     } else {
         training_loop_4_40(trainer);
     }

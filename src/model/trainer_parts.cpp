@@ -18,8 +18,7 @@ void empty_cache_by_steps(const Trainer& trainer, const Place& place) {
 
 void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& place) {
     Recorder& recorder = trainer.session().recorder;
-    const bool last = place.micro < 0 || place.micro + 1 == trainer.args().gradient_accumulation_steps;
-    if (last) recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
+    if (trainer.is_last(place)) recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
     recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
     const Tensor loss = div(whole, 1);
     refuse_without_gradient(loss);

@@ -1,7 +1,10 @@
 // What the loops of all versions of transformers.Trainer have in common.
 #pragma once
 
+#include <memory>
+
 #include "model/causal_lm.hpp"
+#include "model/ddp.hpp"
 #include "model/grad_scaler.hpp"
 #include "model/optimizer.hpp"
 
@@ -13,10 +16,15 @@ struct Trainer {
     Network& network;
     Optimizer optimizer;
     GradScaler scaler;
-    Tensor total_loss;  ///< _tr_loss (4.40: tr_loss, of the loop)
+    Tensor total_loss;         ///< _tr_loss (4.40: tr_loss, of the loop)
+    std::unique_ptr<Ddp> ddp;  ///< nullptr: one process
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }
+    /// Whether gradients are complete with this batch (accelerate: not in no_sync).
+    bool is_last(const Place& place) const {
+        return place.micro < 0 || place.micro + 1 == args().gradient_accumulation_steps;
+    }
 };
 
 /// Trainer.training_step behind `del inputs`, 4.44 to 5.17: torch_empty_cache_steps, counted in updates from 0.

@@ -5,6 +5,7 @@
 #include "predict/peaks.hpp"
 #include "predict/quantities.hpp"
 #include "vramfit/predict/allocator.hpp"
+#include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -41,7 +42,8 @@ Timeline decide(const Program& program, ReplayOptions options, Prediction& out) 
 
 }  // namespace
 
-Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
+Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given) {
+    const Device device = of_process(given, plan.distributed);
     Prediction out;
     out.model = model;
     out.plan = plan;
@@ -75,7 +77,7 @@ Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& st
 }
 
 Timeline timeline(const Job& job) {
-    const ReplayOptions allocator = allocator_of(job.stack, job.device);
+    const ReplayOptions allocator = allocator_of(job.stack, of_process(job.device, job.plan.distributed));
     return replay(program_of(job), allocator);
 }
 

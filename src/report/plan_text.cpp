@@ -72,12 +72,16 @@ std::string attention(const LoadPlan& plan) {
     return fmt::format("sdpa, kernel {}", plan.sdpa_kernel ? name_of(*plan.sdpa_kernel) : "as PyTorch chooses");
 }
 
+std::string processes(const DistributedPlan& plan) {
+    return fmt::format("{} with a card each, DistributedDataParallel; this is one of them", plan.world_size);
+}
+
 }  // namespace
 
 std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes) {
     const TrainingPlan& t = plan.training;
     const std::string clip = t.max_grad_norm > 0 ? fmt::format("clipped at {:g}", t.max_grad_norm) : "not clipped";
-    return {
+    std::vector<Line> lines = {
         {"method", method(plan, axes)},
         {"weights", weights(plan)},
         {"mixed precision", t.bf16   ? "bf16"
@@ -91,6 +95,8 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
                              plan.loop.steps == 1 ? "" : "s", t.use_liger_kernel ? ", Liger kernels" : "")},
         {"stack", fmt::format("{} ({})", stack.name, versions_of(stack))},
     };
+    if (plan.distributed) lines.insert(lines.end() - 1, {"processes", processes(*plan.distributed)});
+    return lines;
 }
 
 std::string describe(const Device& device) {

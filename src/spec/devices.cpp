@@ -175,6 +175,25 @@ Device device_from(std::string_view text, std::string_view where) {
     return unknown_device(total);
 }
 
+// NVIDIA/nccl issue 964: four A100 with NVLink, what one communicator takes: 544 MiB for two ranks, 688 for more.
+Device of_process(Device device, const std::optional<DistributedPlan>& distributed) {
+    if (!distributed || device.communicator.count > 0) return device;
+    const Bytes buffers{(distributed->world_size == 2 ? 544 : 688) * kMiB};
+    device.communicator = buffers;
+    device.context += buffers;
+    device.notes.push_back({NoteKind::assumed_communicator,
+                            fmt::format("NCCL's buffers are taken for {} MiB, as on four A100 with NVLink; over PCIe "
+                                        "they are smaller",
+                                        buffers.count / kMiB),
+                            "measure it with nvidia-smi, and keep the difference free with --reserve"});
+    if (!device.capacity_known) return device;
+    if (device.usable <= buffers)
+        throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the card beside NCCL's buffers",
+                    "give a larger card");
+    device.usable -= buffers;
+    return device;
+}
+
 Device with_reserve(Device device, Bytes reserve, std::string_view where) {
     if (reserve.count < 0)
         throw Error(ErrorKind::invalid, std::string(where), "an amount below zero", "give 0GiB or more");

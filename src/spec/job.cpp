@@ -81,11 +81,8 @@ void read_plan(ObjectReader& job, TrainPlan& plan) {
     if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);
     if (auto training = job.object("training")) read_training(std::move(*training), plan.loop.kind, plan.training);
     if (auto batch = job.object("batch")) read_batch(std::move(*batch), plan.batch);
-    if (const JsonValue* distributed = job.value("distributed");
-        distributed && distributed->kind != JsonValue::Kind::null) {
-        job.problems().unsupported(job.path("distributed"), "runs on several cards are not supported",
-                                   "leave the key out for one card");
-    }
+    if (auto distributed = job.object("distributed", Null::absent))
+        plan.distributed = read_distributed(std::move(*distributed));
 }
 
 }  // namespace

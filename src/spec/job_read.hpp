@@ -15,6 +15,7 @@ LoraPlan read_lora(ObjectReader config);
 void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
+DistributedPlan read_distributed(ObjectReader distributed);
 /// From the keys `device`, `card` and `environment` of the whole job.
 Device read_device(ObjectReader& job);
 

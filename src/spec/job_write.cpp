@@ -167,6 +167,20 @@ JsonValue loop(const LoopPlan& plan) {
     return out;
 }
 
+JsonValue distributed(const DistributedPlan& plan) {
+    JsonValue ddp = JsonValue::object();
+    if (plan.ddp.find_unused_parameters)
+        ddp.put("ddp_find_unused_parameters", or_null(plan.ddp.find_unused_parameters));
+    if (plan.ddp.bucket_cap_mb) ddp.put("ddp_bucket_cap_mb", or_null(plan.ddp.bucket_cap_mb));
+    if (plan.ddp.broadcast_buffers) ddp.put("ddp_broadcast_buffers", or_null(plan.ddp.broadcast_buffers));
+    JsonValue out = JsonValue::object();
+    out.put("kind", JsonValue::of("ddp"));
+    out.put("world_size", JsonValue::of(plan.world_size));
+    out.put("rank", JsonValue::of(plan.rank));
+    out.put("ddp", std::move(ddp));
+    return out;
+}
+
 void put_plan(const TrainPlan& plan, JsonValue& out) {
     out.put("load", load(plan.load));
     out.put("prepare_kbit", plan.prepare_kbit ? prepare(*plan.prepare_kbit) : JsonValue{});
@@ -175,6 +189,7 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     out.put("training", training(plan.training));
     out.put("batch", batch(plan.batch));
     out.put("loop", loop(plan.loop));
+    if (plan.distributed) out.put("distributed", distributed(*plan.distributed));
 }
 
 // By name where that gives the same network, else in full.

@@ -213,6 +213,14 @@ void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     }
 }
 
+// Only transformers.Trainer wraps the network by itself in the way that is known here.
+void check_distributed(const TrainPlan& plan, Problems& problems) {
+    if (!plan.distributed) return;
+    if (plan.loop.kind != LoopKind::trainer)
+        problems.unsupported("distributed", "several processes are supported with the Trainer's own loop only",
+                             "loop.kind trainer");
+}
+
 void check_length_of_run(const TrainPlan& plan, Problems& problems) {
     if (plan.loop.steps > kMostSteps)
         problems.invalid("loop.steps", fmt::format("{} steps are more than {}", plan.loop.steps, kMostSteps),
@@ -301,6 +309,7 @@ Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& sta
     }
     check_precision(model, plan, stack, problems);
     check_sft(plan, stack, problems);
+    check_distributed(plan, problems);
     if (plan.training.use_liger_kernel && !uses_trainer(plan))
         problems.unsupported("training.use_liger_kernel",
                              "Liger's kernels are put in by the Trainer, not by the plain loop",

@@ -16,6 +16,7 @@ enum class NoteKind {
     flags_before_job,        ///< flags went before what the job file says
     text_part_only,          ///< of a model of text and images only the text part is predicted
     load_order_varies,       ///< threads of the loader race: how high `load` goes is not settled
+    assumed_communicator,    ///< what NCCL takes beside the allocator is not measured for this machine
     workspace_not_modelled,  ///< a library's scratch that is not in the table
 };
 

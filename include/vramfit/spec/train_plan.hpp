@@ -154,6 +154,26 @@ struct LoopPlan {
     friend bool operator==(const LoopPlan&, const LoopPlan&) = default;
 };
 
+/// `TrainingArguments` of torch's DistributedDataParallel.
+struct DdpPlan {
+    std::optional<bool> find_unused_parameters;  ///< absent: what Trainer chooses
+    std::optional<std::int64_t> bucket_cap_mb;   ///< absent: 1 MiB for the first bucket, 25 for the others
+    std::optional<bool> broadcast_buffers;
+
+    friend bool operator==(const DdpPlan&, const DdpPlan&) = default;
+};
+
+inline constexpr std::int64_t kMostRanks = 1 << 16;
+
+/// Several processes with one card each; the run is that of one of them.
+struct DistributedPlan {
+    std::int64_t world_size = 2;
+    std::int64_t rank = 0;
+    DdpPlan ddp;
+
+    friend bool operator==(const DistributedPlan&, const DistributedPlan&) = default;
+};
+
 /// One run: everything but the network, the library versions and the card.
 struct TrainPlan {
     std::string name;
@@ -164,6 +184,7 @@ struct TrainPlan {
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
+    std::optional<DistributedPlan> distributed;  ///< absent: one process
 
     friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };

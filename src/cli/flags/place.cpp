@@ -4,6 +4,7 @@
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/input.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -34,11 +35,43 @@ void choose_card(Job& job, std::string_view value, const std::string& where) {
     job.device = std::move(device);
 }
 
+void choose_processes(Job& job, std::string_view value, const std::string& where) {
+    const std::int64_t count = integer_from(value, where);
+    if (count > kMostRanks)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} processes are more than {}", count, kMostRanks),
+                    "give fewer");
+    if (count == 1)
+        job.plan.distributed.reset();
+    else if (job.plan.distributed)
+        job.plan.distributed->world_size = count;
+    else
+        job.plan.distributed = DistributedPlan{.world_size = count};
+}
+
+DistributedPlan& processes_of(Job& job, const std::string& where) {
+    if (!job.plan.distributed)
+        throw Error(ErrorKind::invalid, where, "there is one process", "give --gpus as well");
+    return *job.plan.distributed;
+}
+
 constexpr PlanFlag kPlaceFlags[] = {
     {"gpu", "", "CARD", nullptr, kPlace,
      "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
      "nothing is too large]",
      choose_card, 0},
+    {"gpus", "world_size num_processes nproc_per_node", "N", nullptr, kPlace,
+     "Processes with a card each, under torch's DistributedDataParallel; the answer is about one of them [1]",
+     choose_processes, 0},
+    {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
+     "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         processes_of(job, where).ddp.find_unused_parameters = boolean_from(value, where);
+     }},
+    {"ddp-bucket-cap-mb", "", "N", nullptr, kPlace,
+     "Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         processes_of(job, where).ddp.bucket_cap_mb = integer_from(value, where);
+     }},
     {"reserve", "headroom", "SIZE", nullptr, kPlace, "Memory of the card that is kept free [0GiB]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.device = with_reserve(std::move(job.device), size_from(value, where), where);

@@ -1,0 +1,148 @@
+// torch 2.11 nn/parallel/distributed.py DistributedDataParallel, csrc/distributed/c10d/reducer.cpp Reducer.
+#include "model/ddp.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/session.hpp"
+#include "model/collectives.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kBroadcastBytes = 250 * kMiB;  // broadcast_bucket_size
+constexpr std::int64_t kFirstBucketBytes = kMiB;      // reducer.hpp kDefaultFirstBucketBytes
+constexpr std::int64_t kBucketMiB = 25;               // bucket_cap_mb
+
+/// transformers 4.40 to 5.17 trainer.py _build_accelerator_args: PeftModel is no PreTrainedModel.
+bool finds_unused(const TrainPlan& plan) {
+    const auto given = plan.distributed->ddp.find_unused_parameters;
+    if (given) return *given;
+    return plan.peft || !(plan.training.gradient_checkpointing || plan.load.gradient_checkpointing);
+}
+
+bool broadcasts_buffers(const TrainPlan& plan) { return plan.distributed->ddp.broadcast_buffers.value_or(true); }
+
+/// _DDPSink.backward.
+void sink_backward(Node&, Grads& in, Grads& out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i];
+}
+constexpr NodeType kSink{"_DDPSinkBackward", sink_backward};
+
+/// The limits by which gradients are put into buckets once their order is known.
+std::vector<std::int64_t> bucket_limits(const DdpPlan& plan) {
+    if (plan.bucket_cap_mb) return {*plan.bucket_cap_mb * kMiB};
+    return {kFirstBucketBytes, kBucketMiB * kMiB};
+}
+
+/// _sync_module_states: parameters, then buffers.
+std::vector<Tensor> module_states(Network& network, bool with_buffers) {
+    std::vector<Tensor> states;
+    for (const NamedParameter& p : named_states(network)) states.push_back(*p.tensor);
+    if (!with_buffers) return states;
+    for (const auto* buffers : {&network.layer_buffers, &network.rotary_caches, &network.buffers})
+        states.insert(states.end(), buffers->begin(), buffers->end());
+    return states;
+}
+
+}  // namespace
+
+Ddp::Ddp(const Run& run, Network& network)
+    : run_(run),
+      network_(network),
+      finds_unused_(finds_unused(run.plan)),
+      rebuilds_(!finds_unused_) {
+    // Reducer::mark_variable_ready: a recomputed layer's backward shows its parameters to the search once more.
+    if (finds_unused_ && network.checkpointing == Checkpointing::reentrant)
+        throw Error(ErrorKind::invalid, "distributed.ddp.ddp_find_unused_parameters",
+                    "torch stops: \"Expected to mark a variable ready only once\" (a search for unused parameters does not "
+                    "go with reentrant checkpointing)",
+                    "set it to false, or gradient_checkpointing_kwargs to {\"use_reentrant\": false}");
+    Session& session = run.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    for (const NamedParameter& p : trainable_parameters(network)) parameters_.push_back(*p.tensor);
+    compare_shapes(session, parameters_, run.plan.distributed->world_size);
+    broadcast_coalesced(session, module_states(network, broadcasts_buffers(run.plan)), kBroadcastBytes);
+    // _ddp_init_helper: one bucket, if the first backward shows the order.
+    constexpr std::int64_t kNoLimit = std::int64_t{1} << 61;
+    const auto limits = rebuilds_ ? std::vector<std::int64_t>{kNoLimit} : bucket_limits(run.plan.distributed->ddp);
+    auto places = assign_buckets(parameters_, limits, true);
+    std::reverse(places.begin(), places.end());
+    make_buckets(places);
+    if (finds_unused_)
+        used_ = empty(session, {static_cast<std::int64_t>(parameters_.size())}, DType::int32, Op::empty);
+    session.after_accumulate = [this](const Tensor& parameter) { on_gradient(parameter); };
+}
+
+Ddp::~Ddp() { run_.session.after_accumulate = nullptr; }
+
+// Reducer::initialize_buckets.
+void Ddp::make_buckets(const std::vector<std::vector<std::size_t>>& places) {
+    buckets_.clear();
+    for (const auto& bucket : places) {
+        Size elements = 0;
+        for (const std::size_t place : bucket) elements += parameters_[place].numel();
+        buckets_.push_back(empty(run_.session, {elements}, parameters_[bucket[0]].dtype(), Op::empty));
+    }
+}
+
+// Reducer::rebuild_buckets, sync_bucket_indices. The reductions of the first backward, which nobody waited for, have long
+// ended by then: the broadcast of the places makes ProcessGroupNCCL give their buckets back (shelvesToUnstash_).
+void Ddp::rebuild() {
+    Session& session = run_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    parameters_ = std::move(ready_);
+    ready_.clear();
+    rebuilds_ = false;
+    const auto places = assign_buckets(parameters_, bucket_limits(run_.plan.distributed->ddp), false);
+    {
+        const auto numbers = static_cast<std::int64_t>(parameters_.size()) + 1;
+        const Tensor indices = empty(session, {numbers}, DType::int32, Op::empty);
+        const Tensor sizes = empty(session, {static_cast<std::int64_t>(places.size())}, DType::int32, Op::empty);
+    }
+    make_buckets(places);
+}
+
+void Ddp::before_forward(bool sync) {
+    if (sync && rebuilds_ && !ready_.empty()) rebuild();
+    if (syncs_buffers_ && broadcasts_buffers(run_.plan)) {
+        std::vector<Tensor> buffers;
+        for (const auto* each : {&network_.layer_buffers, &network_.rotary_caches, &network_.buffers})
+            buffers.insert(buffers.end(), each->begin(), each->end());
+        broadcast_coalesced(run_.session, buffers, kBroadcastBytes);
+    }
+    syncs_buffers_ = sync;  // require_forward_param_sync
+    expects_gradients_ = sync;
+}
+
+// _post_forward: where unused parameters are looked for, outputs pass through _DDPSink, which clones them.
+void Ddp::after_forward(Output& output) const {
+    if (!finds_unused_) return;
+    Tensor* const tensors[] = {&output.loss, &output.logits};
+    const Ref<Node> node = make_node(run_.session, kSink);
+    std::vector<Tensor> copies;
+    for (const Tensor* t : tensors) {
+        if (!t->defined()) continue;
+        add_edge(*node, *t);
+        const GradMode no_grad(run_.session, false);
+        copies.push_back(clone(*t));
+    }
+    std::size_t next = 0;
+    for (Tensor* t : tensors) {
+        if (!t->defined()) continue;
+        *t = copies[next++];
+        set_history(*t, node);
+    }
+}
+
+// Reducer::autograd_hook. Gradients are copied into their bucket and back: nothing is allocated.
+void Ddp::on_gradient(const Tensor& parameter) {
+    if (expects_gradients_ && rebuilds_) ready_.push_back(parameter);
+}
+
+}  // namespace vramfit::model
