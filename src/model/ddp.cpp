@@ -76,7 +76,7 @@ Ddp::Ddp(const Run& run, Network& network)
     make_buckets(places);
     if (finds_unused_)
         used_ = empty(session, {static_cast<std::int64_t>(parameters_.size())}, DType::int32, Op::empty);
-    session.after_accumulate = [this](const Tensor& parameter) { on_gradient(parameter); };
+    session.after_accumulate = [this](const Tensor& leaf) { on_gradient(leaf); };
 }
 
 Ddp::~Ddp() { run_.session.after_accumulate = nullptr; }
@@ -141,8 +141,10 @@ void Ddp::after_forward(Output& output) const {
 }
 
 // Reducer::autograd_hook. Gradients are copied into their bucket and back: nothing is allocated.
-void Ddp::on_gradient(const Tensor& parameter) {
-    if (expects_gradients_ && rebuilds_) ready_.push_back(parameter);
+void Ddp::on_gradient(const Tensor& leaf) {
+    if (!expects_gradients_ || !rebuilds_) return;
+    const bool known = std::find(parameters_.begin(), parameters_.end(), leaf) != parameters_.end();
+    if (known) ready_.push_back(leaf);  // a recomputed layer's input is a leaf too
 }
 
 }  // namespace vramfit::model

@@ -26,7 +26,7 @@ class Ddp {
   private:
     void make_buckets(const std::vector<std::vector<std::size_t>>& places);
     void rebuild();
-    void on_gradient(const Tensor& parameter);
+    void on_gradient(const Tensor& leaf);
 
     const Run& run_;
     const Network& network_;

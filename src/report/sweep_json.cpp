@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "report/documents.hpp"
+#include "vramfit/spec/devices.hpp"
 #include "report/json.hpp"
 
 namespace vramfit::report {
@@ -156,7 +157,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     const SweepQuestion& widest = report.widest();
     out.put("model", text(widest.model.name));
     out.put("stack", stack_to_json(widest.stack));
-    out.put("device", device_to_json(widest.device));
+    out.put("device", device_to_json(of_process(widest.device, widest.base.distributed)));
     if (!report.choices.empty()) out.put("choices", all_choices(report));
     out.put("space", space_of(widest));
     out.put("bounds", bounds_of(report));

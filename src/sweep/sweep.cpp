@@ -11,6 +11,7 @@
 #include "sweep/search.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/devices.hpp"
 
 namespace vramfit {
 
@@ -134,7 +135,9 @@ std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions)
     return out;
 }
 
-SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& options) {
+SweepResult sweep(std::span<const SweepQuestion> given, const SweepOptions& options) {
+    std::vector<SweepQuestion> questions(given.begin(), given.end());
+    for (SweepQuestion& question : questions) question.device = of_process(question.device, question.base.distributed);
     SweepResult result;
     for (const SweepQuestion& question : questions) {
         if (!question.device.capacity_known)

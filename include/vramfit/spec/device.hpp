@@ -27,6 +27,7 @@ struct Device {
     Bytes total;    ///< as CUDA reports it
     Bytes context;  ///< CUDA context and loaded kernels
     Bytes reserve;  ///< kept free for displays, other processes, headroom
+    Bytes communicator;  ///< NCCL's buffers, of several processes; part of `context` (of_process)
     Bytes usable;
     std::string alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF
     std::optional<std::string> cublas_workspace_config;

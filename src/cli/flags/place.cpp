@@ -45,7 +45,7 @@ void choose_processes(Job& job, std::string_view value, const std::string& where
     else if (job.plan.distributed)
         job.plan.distributed->world_size = count;
     else
-        job.plan.distributed = DistributedPlan{.world_size = count};
+        job.plan.distributed.emplace().world_size = count;
 }
 
 DistributedPlan& processes_of(Job& job, const std::string& where) {
