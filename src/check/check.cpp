@@ -5,6 +5,7 @@
 #include <set>
 
 #include "check/changes.hpp"
+#include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 
@@ -47,26 +48,21 @@ std::string second_highest(const Prediction& p) {
 
 /// The longest row that fits, of those that were given.
 void find_wall(const Reading& reading, const CheckQuestion& question, CheckAnswer& answer) {
-    const auto& given = question.trainer.lengths;
-    if (given.empty() || reading.rows.fixed) return;
-    std::vector<std::int64_t> lengths;
-    {
-        std::set<std::int64_t> all;
-        for (const std::int64_t length : given)
-            all.insert(reading.rows.limit > 0 ? std::min(length, reading.rows.limit) : length);
-        lengths.assign(all.begin(), all.end());
-    }
+    if (question.trainer.lengths.empty() || reading.rows.fixed) return;
+    std::vector<std::int64_t> given = question.trainer.lengths;
+    for (std::int64_t& length : given)
+        if (reading.rows.limit > 0) length = std::min(length, reading.rows.limit);
+    const std::set<std::int64_t> different(given.begin(), given.end());
+    const std::vector<std::int64_t> lengths(different.begin(), different.end());
     Job job = reading.job;
     job.device = answer.prediction.device;
     const auto too_long = std::partition_point(lengths.begin(), lengths.end(), [&](std::int64_t length) {
-        const std::int64_t multiple = reading.rows.multiple;
-        job.plan.batch.sequence_length = (length + multiple - 1) / multiple * multiple;
+        job.plan.batch.sequence_length = round_up(length, reading.rows.multiple);
         return predict(job).verdict == Verdict::fits;
     });
     answer.wall = too_long == lengths.begin() ? 0 : *(too_long - 1);
-    answer.rows_beyond_wall = std::count_if(given.begin(), given.end(), [&](std::int64_t length) {
-        return (reading.rows.limit > 0 ? std::min(length, reading.rows.limit) : length) > *answer.wall;
-    });
+    answer.rows_beyond_wall =
+        std::count_if(given.begin(), given.end(), [&](std::int64_t length) { return length > *answer.wall; });
 }
 
 }  // namespace
@@ -77,7 +73,7 @@ CheckAnswer answer_on(const Reading& reading, const Device& device) {
     CheckAnswer answer;
     answer.prediction = predict(job);
     answer.runner_up = second_highest(answer.prediction);
-    if (device.capacity_known) answer.spare = device.usable.count - answer.prediction.peak.reserved;
+    if (device.capacity_known) answer.spare = answer.prediction.device.usable.count - answer.prediction.peak.reserved;
     return answer;
 }
 

@@ -8,8 +8,8 @@
 
 namespace vramfit::model {
 
-/// compute_bucket_assignment_by_size (reducer.cpp): places of `tensors`, cut where a bucket of one dtype has reached its
-/// limit in bytes; the last limit counts for all further ones. `by_place`: sorted by their smallest place.
+/// compute_bucket_assignment_by_size (reducer.cpp): places of `tensors`, cut where a bucket of one dtype has reached
+/// its limit in bytes; the last limit counts for all further ones. `by_place`: sorted by their smallest place.
 std::vector<std::vector<std::size_t>> assign_buckets(std::span<const engine::Tensor> tensors,
                                                      std::span<const std::int64_t> limits, bool by_place);
 

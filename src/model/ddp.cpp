@@ -53,16 +53,14 @@ std::vector<Tensor> module_states(Network& network, bool with_buffers) {
 }  // namespace
 
 Ddp::Ddp(const Run& run, Network& network)
-    : run_(run),
-      network_(network),
-      finds_unused_(finds_unused(run.plan)),
-      rebuilds_(!finds_unused_) {
+    : run_(run), network_(network), finds_unused_(finds_unused(run.plan)), rebuilds_(!finds_unused_) {
     // Reducer::mark_variable_ready: a recomputed layer's backward shows its parameters to the search once more.
     if (finds_unused_ && network.checkpointing == Checkpointing::reentrant)
-        throw Error(ErrorKind::invalid, "distributed.ddp.ddp_find_unused_parameters",
-                    "torch stops: \"Expected to mark a variable ready only once\" (a search for unused parameters does not "
-                    "go with reentrant checkpointing)",
-                    "set it to false, or gradient_checkpointing_kwargs to {\"use_reentrant\": false}");
+        throw Error(
+            ErrorKind::invalid, "distributed.ddp.ddp_find_unused_parameters",
+            "torch stops: \"Expected to mark a variable ready only once\" (a search for unused parameters does not "
+            "go with reentrant checkpointing)",
+            "set it to false, or gradient_checkpointing_kwargs to {\"use_reentrant\": false}");
     Session& session = run.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     for (const NamedParameter& p : trainable_parameters(network)) parameters_.push_back(*p.tensor);
@@ -74,8 +72,7 @@ Ddp::Ddp(const Run& run, Network& network)
     auto places = assign_buckets(parameters_, limits, true);
     std::reverse(places.begin(), places.end());
     make_buckets(places);
-    if (finds_unused_)
-        used_ = empty(session, {static_cast<std::int64_t>(parameters_.size())}, DType::int32, Op::empty);
+    if (finds_unused_) used_ = empty(session, {static_cast<std::int64_t>(parameters_.size())}, DType::int32, Op::empty);
     session.after_accumulate = [this](const Tensor& leaf) { on_gradient(leaf); };
 }
 
@@ -91,8 +88,8 @@ void Ddp::make_buckets(const std::vector<std::vector<std::size_t>>& places) {
     }
 }
 
-// Reducer::rebuild_buckets, sync_bucket_indices. The reductions of the first backward, which nobody waited for, have long
-// ended by then: the broadcast of the places makes ProcessGroupNCCL give their buckets back (shelvesToUnstash_).
+// Reducer::rebuild_buckets, sync_bucket_indices. The reductions of the first backward, which nobody waited for, have
+// long ended by then: the broadcast of the places makes ProcessGroupNCCL give their buckets back (shelvesToUnstash_).
 void Ddp::rebuild() {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);

@@ -17,7 +17,8 @@ class Ddp {
     Ddp(const Ddp&) = delete;
     Ddp& operator=(const Ddp&) = delete;
 
-    /// DistributedDataParallel._pre_forward. `sync`: not in no_sync, gradients are reduced in the backward that follows.
+    /// DistributedDataParallel._pre_forward. `sync`: not in no_sync, gradients are reduced in the backward that
+    /// follows.
     void before_forward(bool sync);
 
     /// _post_forward.

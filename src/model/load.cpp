@@ -41,8 +41,10 @@ bool embedding_scales_itself(const Run& run) {
     return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
 }
 
-// Processes of their own load without a device map; bitsandbytes has to have one.
-bool waits_on_host(const TrainPlan& plan) { return plan.distributed && !plan.load.quantization; }
+// bitsandbytes has to have a device map.
+bool waits_on_host(const TrainPlan& plan) {
+    return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization;
+}
 
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);

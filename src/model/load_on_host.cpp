@@ -45,7 +45,8 @@ bool is_in_attention(std::string_view name) { return name.find(".self_attn.") !=
 Network load_on_host(const Run& run) {
     const Scoped<bool> on_host(run.session.on_host, true);
     Network network = make_network(run.spec);
-    for (const Entry& e : checkpoint_entries(run, network)) *e.place = empty(run.session, e.sizes, e.dtype, Op::to_copy);
+    for (const Entry& e : checkpoint_entries(run, network))
+        *e.place = empty(run.session, e.sizes, e.dtype, Op::to_copy);
     if (network.tied) network.head.weight = network.embed.weight;
     return network;
 }
@@ -55,8 +56,9 @@ void move_to_device(const Run& run, Network& network) {
     bool in_attention = false;
     bool decoder_is_moved = false;
     for (const NamedParameter& p : named_parameters(network)) {
-        const Scoped<Category> fresh(run.session.recorder.fresh,
-                                     p.tensor->requires_grad() && run.plan.peft ? Category::adapters : Category::weights);
+        const Scoped<Category> fresh(run.session.recorder.fresh, p.tensor->requires_grad() && run.plan.peft
+                                                                     ? Category::adapters
+                                                                     : Category::weights);
         if (in_attention && !is_in_attention(p.name)) buffers.move_layer();
         in_attention = is_in_attention(p.name);
         if (!decoder_is_moved && p.name.starts_with(network.head.name)) {

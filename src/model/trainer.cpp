@@ -74,6 +74,11 @@ void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
         total = add(total, loss);
 }
 
+/// store_flos at the end of training.
+void store_flos(const Run& run) {
+    if (run.plan.distributed) sum_over_ranks(run.session, run.plan.distributed->world_size);
+}
+
 /// _run_epoch: what it holds from one update to the next are its local variables, dropped when it returns. Before it
 /// came, they are those of _inner_training_loop and live while training ends.
 void run_epoch(Trainer& trainer) {
@@ -106,6 +111,7 @@ void run_epoch(Trainer& trainer) {
     }
     session.recorder.begin({PhaseKind::train_end});
     if (!is_function) session.recorder.mark("allocated_end");
+    if (!is_function) store_flos(trainer.run);
 }
 
 /// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
@@ -138,7 +144,7 @@ void run_trainer(const Run& run, Network& network) {
     if (run.stack.trainer_counts_items()) {
         run_epoch(trainer);
         if (run.stack.trainer_has_epoch_function()) session.recorder.mark("allocated_end");
-        if (run.plan.distributed) sum_over_ranks(session, run.plan.distributed->world_size);  // store_flos
+        if (run.stack.trainer_has_epoch_function()) store_flos(run);
     } else {
         training_loop_4_40(trainer);
     }

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "report/documents.hpp"
-#include "vramfit/spec/devices.hpp"
 #include "report/json.hpp"
+#include "vramfit/spec/devices.hpp"
 
 namespace vramfit::report {
 

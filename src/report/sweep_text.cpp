@@ -5,8 +5,8 @@
 
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
-#include "vramfit/spec/devices.hpp"
 #include "report/plan_text.hpp"
+#include "vramfit/spec/devices.hpp"
 
 namespace vramfit::report {
 

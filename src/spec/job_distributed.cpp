@@ -26,8 +26,7 @@ void refuse_options(ObjectReader& distributed, std::string_view key) {
     const JsonValue* options = distributed.value(key);
     const bool none = !options || options->kind == JsonValue::Kind::null ||
                       (options->kind == JsonValue::Kind::object && options->keys.empty());
-    if (!none)
-        distributed.problems().invalid(distributed.path(key), "does not belong to the kind ddp", "leave it out");
+    if (!none) distributed.problems().invalid(distributed.path(key), "does not belong to the kind ddp", "leave it out");
 }
 
 }  // namespace
@@ -43,6 +42,7 @@ DistributedPlan read_distributed(ObjectReader distributed) {
                                        kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind), "ddp");
     ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 2, .high = kMostRanks}));
     ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
+    ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     if (plan.rank >= plan.world_size)
         distributed.problems().invalid(distributed.path("rank"),
                                        fmt::format("{} of {} ranks, which count from 0", plan.rank, plan.world_size),

@@ -177,6 +177,7 @@ JsonValue distributed(const DistributedPlan& plan) {
     out.put("kind", JsonValue::of("ddp"));
     out.put("world_size", JsonValue::of(plan.world_size));
     out.put("rank", JsonValue::of(plan.rank));
+    if (plan.load_on_device) out.put("load_on_device", JsonValue::of(true));
     out.put("ddp", std::move(ddp));
     return out;
 }

@@ -214,8 +214,13 @@ void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
 }
 
 // Only transformers.Trainer wraps the network by itself in the way that is known here.
-void check_distributed(const TrainPlan& plan, Problems& problems) {
+void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!plan.distributed) return;
+    if (!stack.ddp_is_known())
+        problems.unsupported("distributed",
+                             fmt::format("several processes with torch {} and transformers {} are not supported",
+                                         text_of(stack.torch), text_of(stack.transformers)),
+                             "choose a stack with torch 2.10 and transformers 5.0 or later");
     if (plan.loop.kind != LoopKind::trainer)
         problems.unsupported("distributed", "several processes are supported with the Trainer's own loop only",
                              "loop.kind trainer");
@@ -309,7 +314,7 @@ Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& sta
     }
     check_precision(model, plan, stack, problems);
     check_sft(plan, stack, problems);
-    check_distributed(plan, problems);
+    check_distributed(plan, stack, problems);
     if (plan.training.use_liger_kernel && !uses_trainer(plan))
         problems.unsupported("training.use_liger_kernel",
                              "Liger's kernels are put in by the Trainer, not by the plain loop",

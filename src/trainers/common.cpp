@@ -34,6 +34,9 @@ constexpr KeyRow kArgumentRows[] = {
     {"eval_strategy", kUsed, "evaluation", "steps|no"},
     {"evaluation_strategy", kUsed, "evaluation", "steps|no"},
     {"per_device_eval_batch_size", kUsed, "evaluation", "1|64"},
+    {"ddp_find_unused_parameters", kUsed, "distributed.ddp", ""},
+    {"ddp_bucket_cap_mb", kUsed, "distributed.ddp", ""},
+    {"ddp_broadcast_buffers", kUsed, "distributed.ddp", ""},
     {"gradient_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
     {"deepspeed", kUnsupported, "DeepSpeed is not predicted yet"},
     {"fsdp", kUnsupported, "fully sharded training is not predicted yet"},
@@ -63,6 +66,13 @@ constexpr auto kHarmlessRows = harmless_rows(kIgnoredArguments);
 
 const std::span<const KeyRow> kTrainingArguments = kArgumentRows;
 const std::span<const KeyRow> kHarmlessArguments = kHarmlessRows;
+
+void read_ddp(Reader& reader, Draft& draft) {
+    DdpPlan& ddp = draft.processes.emplace().ddp;
+    ddp.find_unused_parameters = reader.boolean("ddp_find_unused_parameters");
+    ddp.bucket_cap_mb = reader.integer("ddp_bucket_cap_mb", {.low = 1, .high = 1 << 20});
+    ddp.broadcast_buffers = reader.boolean("ddp_broadcast_buffers");
+}
 
 std::string default_optimizer(const Stack& stack) {
     return stack.torch >= Version{2, 8, 0} ? "adamw_torch_fused" : "adamw_torch";

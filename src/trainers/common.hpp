@@ -32,6 +32,9 @@ struct ArgumentDefaults {
 /// per_device_train_batch_size, accumulation, precision, checkpointing, optimizer, clipping, evaluation.
 void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, Draft& draft);
 
+/// Several cards under DistributedDataParallel: ddp_* of TrainingArguments.
+void read_ddp(Reader& reader, Draft& draft);
+
 /// transformers 5.17.0, training_args.py: the fused one from torch 2.8.
 std::string default_optimizer(const Stack& stack);
 

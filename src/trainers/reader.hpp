@@ -40,6 +40,7 @@ struct Draft {
     std::optional<std::int64_t> gpus;
     FilePlace gpus_place;
     std::string gpus_key;
+    std::optional<DistributedPlan> processes;  ///< what the trainer makes of several cards; absent: not known
     bool training_read = false;
 };
 

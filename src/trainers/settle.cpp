@@ -83,13 +83,16 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
               why);
 }
 
-void settle_gpus(const TrainerQuestion& question, const Draft& draft, Reading& reading) {
+void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading) {
     const std::int64_t gpus = question.gpus.value_or(draft.gpus.value_or(1));
     const bool flag = question.gpus.has_value();
     const InputSource source = flag ? InputSource::flag : draft.gpus ? InputSource::file : InputSource::trainer_default;
     const std::string key = flag ? "--gpus" : draft.gpus_key;
     add_input(reading, "gpus", std::to_string(gpus), source, key, flag ? FilePlace{} : draft.gpus_place);
-    if (gpus > 1)
+    if (gpus > 1 && draft.processes) {
+        draft.job.plan.distributed = std::move(draft.processes);
+        draft.job.plan.distributed->world_size = gpus;
+    } else if (gpus > 1)
         reading.refusals.push_back({key, flag ? FilePlace{} : draft.gpus_place,
                                     fmt::format("runs on {} cards are not predicted yet", gpus),
                                     "--gpus 1 asks about one card alone"});

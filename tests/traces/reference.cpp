@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,7 @@ Trace trace_from(const json& line) {
     Trace t;
     t.name = line["name"];
     t.job = line["job"].dump();
+    t.distributed = line["job"].contains("distributed") && line["job"]["distributed"].is_object();
     const json& outcome = line["outcome"];
     if (outcome.contains("refused")) t.refusal = outcome["refused"];
     if (outcome.contains("oom") && outcome["oom"].is_object()) t.oom_window = outcome["oom"]["window"];
@@ -52,6 +54,10 @@ void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& o
                                                 w.end.requested - t.requested_end));
         out.allocated_close +=
             within(w.peak.allocated, t.allocated_peak, 0.001) && within(w.end.allocated, t.allocated_end, 0.001);
+        if (t.allocated_peak > 0)
+            out.allocated_worst =
+                std::max(out.allocated_worst, std::abs(static_cast<double>(w.peak.allocated - t.allocated_peak)) /
+                                                  static_cast<double>(t.allocated_peak));
         out.allocated_equal += w.peak.allocated == t.allocated_peak && w.end.allocated == t.allocated_end;
         out.reserved_equal += w.peak.reserved == t.reserved_peak && w.end.reserved == t.reserved_end;
     }

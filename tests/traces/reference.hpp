@@ -22,6 +22,7 @@ struct Trace {
     std::string refusal;  ///< the library's message; empty for jobs that ran
     std::string oom_window;
     std::int64_t retries = 0;  ///< times the allocator gave its cache back and asked again
+    bool distributed = false;  ///< one of several processes
     std::vector<TracedWindow> windows;
 };
 
@@ -39,6 +40,7 @@ struct Comparison {
     std::size_t allocated_equal = 0;  ///< peak and end equal to the byte
     std::size_t reserved_equal = 0;   ///< peak and end equal to the byte
     bool ending_equal = false;        ///< completes, completes after a retry, or out of memory
+    double allocated_worst = 0;       ///< the largest difference of a window's peak, as a share of it
     bool outcome_equal = false;       ///< both complete, or both run out of memory in the same window
     std::vector<std::string> differing;
 };

@@ -74,7 +74,7 @@ TEST_CASE("every trace: windows equal to the byte are never fewer than before") 
         const Comparison c = compare(trace);
         const Counts counts = counts_of(c);
         if (file) out << row_of(trace.name, counts) << "\n";
-        if (!counts.refused)
+        if (!counts.refused && !trace.distributed)
             for (const auto& [column, member] : kColumns) all.*member += counts.*member;
         if (file) continue;
         INFO(trace.name << " " << c.message << (c.differing.empty() ? "" : c.differing[0]));
@@ -110,6 +110,23 @@ TEST_CASE("cards that are hardly large enough, and settings of the allocator: ru
     }
     CHECK(runs >= 28);
     CHECK(share(at_the_same_place, runs) >= 0.95);
+}
+
+// Requested bytes are equal. Which free block is taken varies from one trace of a job to the next, as the watchdog
+// thread of ProcessGroupNCCL lets go of tensors when it gets round to it: allocated bytes (blocks that were not split
+// to the byte) are up to 1 % away in these traces, and equal in other traces of the same jobs.
+TEST_CASE("one of several processes: every window requests the traced bytes") {
+    std::size_t seen = 0;
+    for (const Trace& trace : traces()) {
+        if (!trace.distributed) continue;
+        const Comparison c = compare(trace);
+        INFO(trace.name << " " << c.message << (c.differing.empty() ? "" : c.differing[0]));
+        CHECK(c.windows > 0);
+        CHECK(c.requested_equal == c.windows);
+        CHECK(c.allocated_worst <= 0.01);
+        ++seen;
+    }
+    CHECK(seen == 6);
 }
 
 }  // namespace vramfit::test

@@ -24,9 +24,9 @@ struct Device {
     Capability capability;
     int multiprocessors = 108;
     bool capacity_known = false;
-    Bytes total;    ///< as CUDA reports it
-    Bytes context;  ///< CUDA context and loaded kernels
-    Bytes reserve;  ///< kept free for displays, other processes, headroom
+    Bytes total;         ///< as CUDA reports it
+    Bytes context;       ///< CUDA context and loaded kernels
+    Bytes reserve;       ///< kept free for displays, other processes, headroom
     Bytes communicator;  ///< NCCL's buffers, of several processes; part of `context` (of_process)
     Bytes usable;
     std::string alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF

@@ -169,6 +169,7 @@ inline constexpr std::int64_t kMostRanks = 1 << 16;
 struct DistributedPlan {
     std::int64_t world_size = 2;
     std::int64_t rank = 0;
+    bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
     DdpPlan ddp;
 
     friend bool operator==(const DistributedPlan&, const DistributedPlan&) = default;

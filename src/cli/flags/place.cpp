@@ -49,8 +49,7 @@ void choose_processes(Job& job, std::string_view value, const std::string& where
 }
 
 DistributedPlan& processes_of(Job& job, const std::string& where) {
-    if (!job.plan.distributed)
-        throw Error(ErrorKind::invalid, where, "there is one process", "give --gpus as well");
+    if (!job.plan.distributed) throw Error(ErrorKind::invalid, where, "there is one process", "give --gpus as well");
     return *job.plan.distributed;
 }
 

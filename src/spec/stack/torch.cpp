@@ -18,6 +18,10 @@ bool Stack::cublas_workspace_is_32_mib(const Capability& on) const {
 // 156495).
 bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0}; }
 
+// nn/parallel/distributed.py and csrc/distributed/c10d of 2.10 and 2.11, with Trainer of 5.0 and 5.17; earlier releases
+// have not been compared.
+bool Stack::ddp_is_known() const { return torch >= Version{2, 10, 0} && transformers >= Version{5, 0, 0}; }
+
 // Settings of the caching allocator, by the release that first had them (c10/cuda/CUDAAllocatorConfig.h; from 2.9 on
 // also c10/core/AllocatorConfig.h).
 bool Stack::allocator_knows_non_split_rounding() const { return torch >= Version{2, 6, 0}; }

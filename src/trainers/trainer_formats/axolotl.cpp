@@ -238,8 +238,18 @@ void read_axolotl_checkpointing(Reader& reader, Draft& draft) {
     if (training.gradient_checkpointing) reader.assume("gradient_checkpointing_kwargs.use_reentrant", "false");
 }
 
+// utils/config/__init__.py normalize_config: ddp is on where there are several processes, and each loads on its card;
+// core/builders/causal.py: unused parameters are looked for only on request.
+void read_axolotl_processes(Reader& reader, Draft& draft) {
+    read_ddp(reader, draft);
+    draft.processes->load_on_device = true;
+    DdpPlan& ddp = draft.processes->ddp;
+    if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
+}
+
 void read_axolotl(Reader& reader, Draft& draft) {
     draft.training_read = true;
+    read_axolotl_processes(reader, draft);
     read_axolotl_precision(reader, draft);
     read_axolotl_attention(reader, draft);
     read_axolotl_checkpointing(reader, draft);

@@ -112,6 +112,15 @@ void read_factory_batch(Reader& reader, Draft& draft, const std::string& stage) 
     draft.pad_multiple = 8;  // train/sft/workflow.py: pad_to_multiple_of
 }
 
+// src/llamafactory/hparams/parser.py, get_train_args: each process loads on its card; adapters are not searched for
+// unused parameters.
+void read_factory_processes(Reader& reader, Draft& draft) {
+    read_ddp(reader, draft);
+    draft.processes->load_on_device = true;
+    DdpPlan& ddp = draft.processes->ddp;
+    if (draft.job.plan.peft) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
+}
+
 void read_factory(Reader& reader, Draft& draft) {
     draft.training_read = true;
     TrainingPlan& training = draft.job.plan.training;
@@ -125,6 +134,7 @@ void read_factory(Reader& reader, Draft& draft) {
     training.gradient_checkpointing = !reader.boolean_or("disable_gradient_checkpointing", false);
     training.use_reentrant = reader.boolean_or("use_reentrant_gc", true);
     require_input_grads(draft);
+    read_factory_processes(reader, draft);
     read_factory_attention(reader, draft);
     training.use_liger_kernel = reader.boolean("enable_liger_kernel").value_or(false);
     read_factory_batch(reader, draft, stage);

@@ -68,6 +68,7 @@ bool is_training_args(const Document& document) {
 
 void read_plain(Reader& reader, Draft& draft) {
     draft.training_read = true;
+    read_ddp(reader, draft);
     read_training_arguments(reader, {}, draft);
     LoadPlan& load = draft.job.plan.load;
     const char* key = reader.has("torch_dtype") ? "torch_dtype" : "dtype";

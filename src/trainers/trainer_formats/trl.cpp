@@ -85,6 +85,7 @@ void read_trl_rows(Reader& reader, Draft& draft) {
 
 void read_trl(Reader& reader, Draft& draft) {
     draft.training_read = true;
+    read_ddp(reader, draft);
     const std::string& program = reader.document().program;
     if (program.starts_with("trl ") && program != "trl sft")
         reader.refuse("model_name_or_path", fmt::format("'{}' is not predicted yet", program), "supported: trl sft");

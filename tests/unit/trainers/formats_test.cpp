@@ -210,11 +210,13 @@ TEST_CASE("files are read together: trainer, accelerate") {
     question.files.push_back(
         {"acc.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_processes: 4\n"});
     const Reading several = read_trainer_files(question);
-    REQUIRE(several.refusals.size() == 1);
-    CHECK(several.refusals[0].key == "num_processes");
-    CHECK(several.refusals[0].place == FilePlace{"acc.yaml", {3, 1}});
+    CHECK(several.refusals.empty());
+    REQUIRE(several.job.plan.distributed);
+    CHECK(several.job.plan.distributed->world_size == 4);
+    CHECK(!several.job.plan.distributed->ddp.find_unused_parameters);
+    CHECK(several.input("gpus")->place == FilePlace{"acc.yaml", {3, 1}});
     question.gpus = 1;
-    CHECK(read_trainer_files(question).refusals.empty());
+    CHECK(!read_trainer_files(question).job.plan.distributed);
     question.files[1].text = "distributed_type: FSDP\nnum_processes: 1\nfsdp_config: {fsdp_version: 2}\n";
     CHECK(refusal_of(read_trainer_files(question), "fsdp_config"));
 }
