@@ -9,6 +9,7 @@ extern const Command predict_command;
 extern const Command sweep_command;
 extern const Command check_command;
 extern const Command timeline_command;
+extern const Command explain_command;
 extern const Command models_command;
 extern const Command gpus_command;
 extern const Command stacks_command;
@@ -16,7 +17,7 @@ extern const Command replay_command;
 
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
-        &predict_command, &sweep_command, &check_command,  &timeline_command,
+        &predict_command, &sweep_command, &check_command,  &timeline_command, &explain_command,
         &models_command,  &gpus_command,  &stacks_command, &replay_command,
     };
     return all;

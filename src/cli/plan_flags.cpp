@@ -266,6 +266,7 @@ Error PlanFlags::named_by_flags(const Error& error) const {
 }
 
 bool PlanFlags::given(std::string_view name) const {
+    if (name == "model") return !state_->model.empty();
     const PlanFlag* flag = find_plan_flag(name);
     return flag && state_->find(*flag);
 }

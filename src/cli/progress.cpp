@@ -21,7 +21,10 @@ void Progress::show(std::size_t done, std::size_t total) {
     if (now - start_ < std::chrono::milliseconds(500) || now - last_ < std::chrono::milliseconds(100)) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r\033[K{} {}/{} ({} %)", what_, done, total, 100 * done / total);
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    const double rate = static_cast<double>(done) / seconds;
+    fmt::print(stderr, "\r\033[K{} {}/{} ({} %), {:.0f}/s, {:.0f} s left", what_, done, total, 100 * done / total, rate,
+               static_cast<double>(total - done) / rate);
     std::fflush(stderr);
 }
 

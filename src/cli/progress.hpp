@@ -13,7 +13,7 @@ class Progress {
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Shows "WHAT 120/1344 (9 %)" if half a second has passed since the start.
+    /// Shows "WHAT 120/1344 (9 %), 240/s, 5 s left" if half a second has passed since the start.
     void show(std::size_t done, std::size_t total);
 
   private:

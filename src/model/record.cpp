@@ -138,4 +138,21 @@ ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, co
                             });
 }
 
+PathGrowth growth_of_path(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                          const FormulaAxes& axes) {
+    return run_symbolically(
+        spec, plan, stack, device, axes, Keep::formula,
+        [](const symbolic::Symbols& symbols, Recorder& kept) { return PathGrowth(symbols, kept.take_front()); });
+}
+
+void record_symbols(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                    const FormulaAxes& axes, const UseSymbols& use) {
+    run_symbolically(spec, plan, stack, device, axes, Keep::symbolic_program,
+                     [&use](const symbolic::Symbols& symbols, Recorder& kept) {
+                         const std::vector<Size> bytes = kept.sizes();
+                         use(symbols, kept.take(), bytes);
+                         return 0;
+                     });
+}
+
 }  // namespace vramfit::model

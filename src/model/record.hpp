@@ -1,7 +1,11 @@
 // From a question to its program: runs the libraries' steps on tensors without contents.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "trace/formula.hpp"
+#include "trace/path_growth.hpp"
 #include "trace/program_template.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
@@ -41,8 +45,18 @@ struct FormulaAxes {
 Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                   const FormulaAxes& axes);
 
+/// What is proven of rows between two rows that take the path of this plan.
+PathGrowth growth_of_path(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                          const FormulaAxes& axes);
+
 /// The same, with the whole program: that of any row which takes the path of this plan.
 ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                                 const FormulaAxes& axes);
+
+/// The same, shown to `use` while the symbols live: the program and the sizes of its allocations by their ids.
+using UseSymbols =
+    std::function<void(const symbolic::Symbols& symbols, const Program& program, std::span<const Size> bytes)>;
+void record_symbols(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                    const FormulaAxes& axes, const UseSymbols& use);
 
 }  // namespace vramfit::model

@@ -16,13 +16,18 @@ std::string timeline_text(const TimelineReport& report, const Layout& layout);
 std::string sweep_json(const SweepReport& report, const Layout& layout);
 std::string sweep_text(const SweepReport& report, const Layout& layout);
 std::string sweep_csv(const SweepReport& report, const Layout& layout);
+std::string sweep_svg(const SweepReport& report, const Layout& layout);
 std::string sweep_markdown(const SweepReport& report, const Layout& layout);
 /// The command that asks for one row of a sweep alone: flags with their values.
 std::vector<std::string> command_of(const SweepReport& report, const SweepRow& row);
+/// "bisection", "scan" or "end of range".
+const char* found_by(LargestHow how);
 std::string check_json(const CheckReport& report, const Layout& layout);
 std::string check_text(const CheckReport& report, const Layout& layout);
 std::string check_github(const CheckReport& report, const Layout& layout);
 std::string check_junit(const CheckReport& report, const Layout& layout);
+std::string formulas_json(const FormulaReport& report, const Layout& layout);
+std::string formulas_text(const FormulaReport& report, const Layout& layout);
 std::string table_json(const ReportTable& table, const Layout& layout);
 std::string table_text(const ReportTable& table, const Layout& layout);
 

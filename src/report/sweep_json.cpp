@@ -96,6 +96,16 @@ JsonValue selection_of(const SweepReport& report) {
     return out.put("per_group", report.group.empty() ? JsonValue{} : text(report.group));
 }
 
+JsonValue shard_of(const SweepReport& report) {
+    std::vector<JsonValue> arguments;
+    for (const std::string& argument : report.arguments) arguments.push_back(text(argument));
+    JsonValue out = JsonValue::object();
+    out.put("part", number(report.shard.part));
+    out.put("of", number(report.shard.of));
+    out.put("arguments", JsonValue::list(std::move(arguments)));
+    return out.put("version", text(report.version));
+}
+
 JsonValue bounds_of(const SweepReport& report) {
     std::vector<JsonValue> out;
     for (const SweepBound& bound : report.bounds) {
@@ -120,6 +130,11 @@ JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& r
     out.put("utilization", JsonValue::of(row.utilization));
     const SweepMeasure* tokens = find_measure("tokens");
     out.put("tokens_per_step", JsonValue::of(*tokens->of_plan(report.question_of(row), report.coordinates(row))));
+    if (!report.largest.empty()) {
+        const LargestRow& found = report.largest_rows[place - 1];
+        out.put("found_by", text(found_by(found.how)));
+        out.put("looked_at", number(found.looked_at));
+    }
     return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
 }
 
@@ -160,9 +175,16 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("device", device_to_json(of_process(widest.device, widest.base.distributed)));
     if (!report.choices.empty()) out.put("choices", all_choices(report));
     out.put("space", space_of(widest));
+    if (!report.largest.empty()) {
+        JsonValue largest = JsonValue::object();
+        largest.put("axis", text(report.largest));
+        out.put("largest", largest.put("combinations", number(report.combinations)));
+    }
+    if (!report.arguments.empty()) out.put("shard", shard_of(report));
     out.put("bounds", bounds_of(report));
     out.put("selection", selection_of(report));
     out.put("counts", counts_of(result.counts));
+    out.put("stopped", JsonValue::of(result.stopped));
     out.put("rows", JsonValue::list(std::move(rows)));
     if (report.all_rows) {
         std::vector<JsonValue> all;

@@ -51,12 +51,20 @@ std::string text_of_bounds(const SweepReport& report) {
 
 std::string counts(const SweepReport& report) {
     const SweepCounts& n = report.result.counts;
+    if (!report.largest.empty())
+        return fmt::format(
+            "largest {} that fits, for {} of {} combination{}: {} of {} rows looked at by formulas from {} "
+            "recording{}, {} replayed{}",
+            report.largest, report.largest_rows.size(), report.combinations, report.combinations == 1 ? "" : "s",
+            n.simulated, n.total, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
+            report.result.stopped ? "; stopped before its end" : "");
     std::string out =
         fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
                     n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
                     n.ruled_out, n.invalid);
     if (n.outside > 0) out += fmt::format(", {} outside {}", n.outside, text_of_bounds(report));
     if (n.open > 0) out += fmt::format(", {} not looked at", n.open);
+    if (report.result.stopped) out += "; stopped before its end";
     return out;
 }
 
@@ -98,7 +106,8 @@ TextTable columns_of(const SweepReport& report) {
     table.columns.insert(table.columns.end(), {{"requested", Align::right},
                                                {"reserved", Align::right, 3},
                                                {"used", Align::right, 2},
-                                               {"highest peak", Align::left, 4}});
+                                               {"highest peak", Align::left, 5}});
+    if (!report.largest.empty()) table.columns.push_back({"found by", Align::left, 4});
     return table;
 }
 
@@ -123,11 +132,21 @@ std::string ranking(const SweepReport& report, int width) {
             cells.push_back(std::to_string(measure->of_plan(question, c).value_or(0)));
         cells.insert(cells.end(), {gib(row.requested), gib(row.reserved),
                                    fmt::format("{:.1f} %", 100.0 * row.utilization), row.peak ? row.peak->name : ""});
+        if (!report.largest.empty()) cells.emplace_back(found_by(report.largest_rows[i].how));
     }
     return text_of(table, width);
 }
 
 }  // namespace
+
+const char* found_by(LargestHow how) {
+    switch (how) {
+        case LargestHow::bisection: return "bisection";
+        case LargestHow::scan: return "scan";
+        case LargestHow::end_of_range: break;
+    }
+    return "end of range";
+}
 
 std::vector<std::string> command_of(const SweepReport& report, const SweepRow& row) {
     const SweepQuestion& question = report.question_of(row);
@@ -148,6 +167,7 @@ std::vector<std::string> command_of(const SweepReport& report, const SweepRow& r
 std::string sweep_text(const SweepReport& report, const Layout& layout) {
     const int width = layout.width;
     std::string out = fmt::format("{}\n{}\n", head(report, width), wrapped(counts(report), width));
+    if (report.shard.of > 1) out += fmt::format("part {} of {}\n\n", report.shard.part, report.shard.of);
     if (report.result.ranking.empty()) {
         out += "No configuration fits.\n";
     } else {

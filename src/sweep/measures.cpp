@@ -48,7 +48,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> range_of(const SweepMeasure
                                                               std::span<const SweepQuestion> questions) {
     std::optional<std::pair<std::int64_t, std::int64_t>> out;
     for (const SweepQuestion& q : questions)
-        for (std::size_t place = 0; place < row_count(q.space); ++place) {
+        for (std::size_t place = 0, rows = row_count(q.space); place < rows; ++place) {
             const auto value = measure.of_plan(q, coordinates_of(q.space, place));
             if (!value) continue;
             if (!out) out.emplace(*value, *value);

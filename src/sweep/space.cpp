@@ -17,7 +17,7 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 10'000'000;
+constexpr std::int64_t kMostRows = 1'000'000'000;
 
 void check_axis(const std::vector<std::int64_t>& axis, const char* name) {
     if (axis.empty()) throw Error(ErrorKind::invalid, name, "no value given", "give a number or a list like 8,16,32");

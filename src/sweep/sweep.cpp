@@ -17,8 +17,6 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::size_t kMostRowsInAll = 10'000'000;
-
 /// Settles the rows of all questions, one question after the other.
 class Settling {
   public:
@@ -114,6 +112,17 @@ void count(SweepResult& result) {
     }
 }
 
+/// Counts of another part of the same rows.
+void add(const SweepCounts& part, SweepCounts& sum) {
+    sum.simulated += part.simulated;
+    sum.recorded += part.recorded;
+    sum.replayed += part.replayed;
+    sum.ruled_out += part.ruled_out;
+    sum.invalid += part.invalid;
+    sum.outside += part.outside;
+    sum.open -= part.total - part.open;
+}
+
 /// The first of each kind and text.
 void keep_one_of_each(Notes& notes) {
     Notes out;
@@ -129,9 +138,11 @@ void keep_one_of_each(Notes& notes) {
 std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions) {
     std::vector<std::size_t> out = {0};
     for (const SweepQuestion& question : questions) out.push_back(out.back() + row_count(question.space));
-    if (out.back() > kMostRowsInAll)
-        throw Error(ErrorKind::invalid, "sweep", fmt::format("{} configurations are too many", out.back()),
-                    fmt::format("at most {} rows: shorten an axis", kMostRowsInAll));
+    if (out.back() > kMostRowsHeld)
+        throw Error(
+            ErrorKind::invalid, "sweep", fmt::format("{} configurations are too many", out.back()),
+            fmt::format("a ranking holds at most {}: shorten an axis, or ask for the largest value of one with --max",
+                        kMostRowsHeld));
     return out;
 }
 
@@ -173,14 +184,12 @@ SweepResult merged(std::span<const SweepQuestion> questions, const SweepOptions&
         for (std::size_t n = 0; n < part.rows.size(); ++n)
             if (part.rows[n].status != RowStatus::open) result.rows[n] = std::move(part.rows[n]);
         fitting.insert(fitting.end(), part.ranking.begin(), part.ranking.end());
-        result.counts.recorded += part.counts.recorded;
-        result.counts.replayed += part.counts.replayed;
+        add(part.counts, result.counts);
         result.stopped = result.stopped || part.stopped;
         result.notes.insert(result.notes.end(), part.notes.begin(), part.notes.end());
     }
-    rank_rows(
-        questions, options.selection, false, std::move(fitting), [](SweepRow&) { return true; }, nullptr, result);
-    count(result);
+    const auto known = [](SweepRow&) { return true; };
+    rank_rows(questions, options.selection, false, std::move(fitting), known, nullptr, result);
     keep_one_of_each(result.notes);
     return result;
 }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "symbolic/functions.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -21,13 +22,6 @@ std::string key_of(const std::vector<T>& values) {
 }
 
 Size symbol_at(std::size_t index) { return Size(kFirstSymbol + static_cast<std::int64_t>(index)); }
-
-/// floor(a / b) of a plain divisor and what is left: the only functions that division makes.
-std::int64_t quotient(const void*, std::span<const std::int64_t> a) { return a[0] / a[1]; }
-
-std::int64_t largest(const void*, std::span<const std::int64_t> a) { return std::max(a[0], a[1]); }
-
-std::int64_t is_less(const void*, std::span<const std::int64_t> a) { return a[0] < a[1]; }
 
 /// Ranges of quotients of numbers that are not negative.
 Range quotient_range(Range a, Range b) {

@@ -5,8 +5,10 @@
 #include <string_view>
 
 #include "vramfit/check/check.hpp"
+#include "vramfit/predict/peak_formulas.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
+#include "vramfit/sweep/largest.hpp"
 #include "vramfit/sweep/sweep.hpp"
 #include "vramfit/trace/program.hpp"
 
@@ -35,8 +37,15 @@ struct SweepReport {
     SweepSelection selection;
     std::string group;               ///< the axis that the ranking is grouped by: "rank"
     std::vector<SweepBound> bounds;  ///< rows outside were not swept
-    std::size_t top = 10;            ///< rows of the ranking that are shown
-    bool all_rows = false;           ///< every row of the space too, where the format can
+    SweepShard shard;                ///< the part that the answer is of, and the arguments that all parts share
+    std::vector<std::string> arguments;
+    std::string version;           ///< of the program
+    std::vector<std::string> map;  ///< the two axes of a picture; empty: those with most values
+    std::string largest;           ///< the axis whose largest value each row of the answer has: "seq"
+    std::vector<LargestRow> largest_rows;
+    std::size_t combinations = 0;  ///< of the other axes
+    std::size_t top = 10;          ///< rows of the ranking that are shown
+    bool all_rows = false;         ///< every row of the space too, where the format can
     /// By question: "vramfit predict", "--model gemma-2b", ...: what all its rows share.
     std::vector<std::vector<std::string>> commands;
 
@@ -61,6 +70,12 @@ struct CheckReport {
     bool explain_inputs = false;  ///< text: every value with where it comes from
 };
 
+/// The peaks of a run as formulas.
+struct FormulaReport {
+    std::string model;
+    PeakFormulas formulas;
+};
+
 /// One format. A plug-in; a function it does not have is nullptr.
 struct Format {
     const char* name;     ///< "text", "json": the word after --format
@@ -71,6 +86,7 @@ struct Format {
     std::string (*table)(const ReportTable&, const Layout&) = nullptr;
     std::string (*sweep)(const SweepReport&, const Layout&) = nullptr;
     std::string (*check)(const CheckReport&, const Layout&) = nullptr;
+    std::string (*formulas)(const FormulaReport&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

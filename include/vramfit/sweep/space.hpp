@@ -33,7 +33,7 @@ struct Coordinates {
 };
 
 /// Number of rows; throws Error (invalid) on an empty axis, a value below 1, a value or a set of targets twice, or more
-/// than ten million rows.
+/// than 10^9 rows.
 std::size_t row_count(const SweepSpace& space);
 
 /// Rows are numbered with the length running fastest, then batch, rank, target.

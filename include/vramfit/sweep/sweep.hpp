@@ -91,6 +91,9 @@ struct SweepResult {
     std::size_t place_of(const SweepRow& row) const { return row.number - first_rows[row.question]; }
 };
 
+/// Rows that a sweep holds in memory at most.
+inline constexpr std::size_t kMostRowsHeld = 10'000'000;
+
 /// Numbers of each question's first row, and of all rows behind them. Throws what row_count throws, and Error (invalid)
 /// for more rows than a sweep can number.
 std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions);

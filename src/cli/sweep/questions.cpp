@@ -24,9 +24,11 @@ bool is_axis(const std::string& name) {
 }
 
 /// What is said about the axis: by the combination, or by a flag.
-std::optional<std::string> axis_text(const PlanFlags& flags, const Chosen& chosen, const char* name) {
-    const auto own = chosen.find(name);
-    return own == chosen.end() ? flags.axis(name) : own->second;
+std::optional<std::string> axis_text(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen,
+                                     const char* name) {
+    if (const auto own = chosen.find(name); own != chosen.end()) return own->second;
+    if (const auto own = asked.axes.find(name); own != asked.axes.end()) return own->second;
+    return flags.axis(name);
 }
 
 /// The paper's recipe, where no flag says otherwise.
@@ -39,9 +41,9 @@ void take_recipe(const PlanFlags& flags, const Chosen& chosen, Job& job) {
         job.plan.training.optim = "paged_adamw_32bit";
 }
 
-SweepSpace space_from(const PlanFlags& flags, const Chosen& chosen, const Job& job) {
-    const auto ranks = axis_text(flags, chosen, "rank"), batches = axis_text(flags, chosen, "batch"),
-               lengths = axis_text(flags, chosen, "seq"), targets = axis_text(flags, chosen, "targets");
+SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
+    const auto ranks = axis_text(flags, asked, chosen, "rank"), batches = axis_text(flags, asked, chosen, "batch"),
+               lengths = axis_text(flags, asked, chosen, "seq"), targets = axis_text(flags, asked, chosen, "targets");
     SweepSpace space = paper_space(job.model);
     if (batches) space.batches = axis_from(*batches, "--batch");
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
@@ -56,11 +58,11 @@ SweepSpace space_from(const PlanFlags& flags, const Chosen& chosen, const Job& j
 }
 
 /// Axes of adapters need adapters somewhere.
-void refuse_idle_axes(const PlanFlags& flags, const std::vector<SweepQuestion>& questions) {
+void refuse_idle_axes(const PlanFlags& flags, const SweepAsked& asked, const std::vector<SweepQuestion>& questions) {
     for (const SweepQuestion& q : questions)
         if (q.base.peft) return;
     for (const char* axis : {"rank", "targets"})
-        if (flags.axis(axis))
+        if (flags.axis(axis) || asked.axes.contains(axis))
             throw Error(ErrorKind::invalid, fmt::format("--{}", axis), "full fine-tuning has no adapters",
                         "choose --method lora or qlora");
 }
@@ -83,7 +85,7 @@ std::vector<Chosen> longer_by(const std::vector<Chosen>& combinations, const Tog
 }
 
 std::vector<Chosen> combinations(const SweepAsked& asked) {
-    std::vector<Chosen> out = {{}};
+    std::vector<Chosen> out = {asked.fixed};
     for (const PlanChoice& choice : asked.choices) {
         Together alternatives;
         for (const std::string& value : choice.values) alternatives.push_back({{choice.name, value}});
@@ -124,13 +126,13 @@ void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, N
     for (const Chosen& chosen : combinations(asked)) {
         Job job = flags.job(chosen);
         take_recipe(flags, chosen, job);
-        report.questions.push_back({job.model, job.plan, job.stack, job.device, space_from(flags, chosen, job)});
+        report.questions.push_back({job.model, job.plan, job.stack, job.device, space_from(flags, asked, chosen, job)});
         std::vector<std::string>& values = report.chosen.emplace_back();
         for (const std::string& name : report.choices) values.push_back(chosen.at(name));
         report.commands.push_back(shared_command(flags, chosen, job));
         if (notes.empty()) notes = job.notes;
     }
-    refuse_idle_axes(flags, report.questions);
+    refuse_idle_axes(flags, asked, report.questions);
 }
 
 }  // namespace vramfit::cli

@@ -20,6 +20,8 @@ using Together = std::vector<Chosen>;
 struct SweepAsked {
     std::vector<PlanChoice> choices;
     std::vector<Together> together;
+    Chosen fixed;                             ///< values of a file that all questions share
+    std::map<std::string, std::string> axes;  ///< of a file: "rank": "8,16"
 };
 
 /// Fills the questions of the report with what tells them apart. `notes` are those of the stacks.

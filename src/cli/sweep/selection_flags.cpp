@@ -114,6 +114,22 @@ void SelectionFlags::add(CLI::App& app) {
         ->group("Ranking");
 }
 
+void SelectionFlags::take_bounds(const std::map<std::string, std::string>& bounds, const std::string& file) {
+    const std::pair<const char*, std::string*> places[] = {{"effective-batch", &effective_batch},
+                                                           {"min-tokens-per-step", &min_tokens},
+                                                           {"min-rank", &min_rank},
+                                                           {"min-batch", &min_batch},
+                                                           {"min-seq", &min_seq}};
+    for (const auto& [name, place] : places) {
+        const auto bound = bounds.find(name);
+        if (bound == bounds.end()) continue;
+        if (!place->empty())
+            throw Error(ErrorKind::invalid, fmt::format("--{}", name), fmt::format("{} says it, too", file),
+                        "keep one of the two");
+        *place = bound->second;
+    }
+}
+
 void SelectionFlags::pair_accumulation(const PlanFlags& flags, SweepAsked& asked) const {
     const auto says = [&](const char* name) {
         return std::any_of(asked.together.begin(), asked.together.end(),
@@ -121,10 +137,14 @@ void SelectionFlags::pair_accumulation(const PlanFlags& flags, SweepAsked& asked
                std::any_of(asked.choices.begin(), asked.choices.end(),
                            [&](const PlanChoice& c) { return c.name == name; });
     };
-    if (effective_batch.empty() || flags.given("accumulate") || says("accumulate") || says("batch")) return;
+    if (effective_batch.empty() || flags.given("accumulate") || asked.fixed.contains("accumulate") ||
+        says("accumulate") || says("batch"))
+        return;
     const std::int64_t rows = integer_from(effective_batch, "--effective-batch");
     Together pairs;
-    const auto batches = axis_from(flags.axis("batch").value_or("1,2,4,8"), "--batch");
+    const auto in_file = asked.axes.find("batch");
+    const auto batches =
+        axis_from(in_file == asked.axes.end() ? flags.axis("batch").value_or("1,2,4,8") : in_file->second, "--batch");
     for (const std::int64_t batch : batches)
         if (rows % batch == 0)
             pairs.push_back({{"batch", std::to_string(batch)}, {"accumulate", std::to_string(rows / batch)}});

@@ -18,6 +18,8 @@ struct SelectionFlags {
 
     void add(CLI::App& app);
 
+    /// Bounds of a file. Throws Error (invalid) for one that a flag gives, too.
+    void take_bounds(const std::map<std::string, std::string>& bounds, const std::string& file);
     /// With --effective-batch alone: batches with the accumulation that makes N of them.
     void pair_accumulation(const PlanFlags& flags, SweepAsked& asked) const;
     /// Bounds, order and what is shown, for a report whose questions are known. Throws Error.

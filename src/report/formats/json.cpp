@@ -13,6 +13,7 @@ const Format json_entry = {
     .table = report::table_json,
     .sweep = report::sweep_json,
     .check = report::check_json,
+    .formulas = report::formulas_json,
 };
 
 }  // namespace vramfit::formats

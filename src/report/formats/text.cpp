@@ -13,6 +13,7 @@ const Format text_entry = {
     .table = report::table_text,
     .sweep = report::sweep_text,
     .check = report::check_text,
+    .formulas = report::formulas_text,
 };
 
 }  // namespace vramfit::formats

@@ -1,0 +1,242 @@
+// Bisection where formulas prove growth, a scan where they do not, and replays from the largest candidate down.
+#include "vramfit/sweep/largest.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "sweep/formulas.hpp"
+#include "sweep/row_replays.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/plan_check.hpp"
+
+namespace vramfit {
+
+namespace {
+
+const std::vector<std::int64_t>& values_of(const SweepSpace& space, SweepAxis axis) {
+    switch (axis) {
+        case SweepAxis::rank: return space.ranks;
+        case SweepAxis::batch: return space.batches;
+        case SweepAxis::length: break;
+    }
+    return space.lengths;
+}
+
+std::size_t& position(Coordinates& at, SweepAxis axis) {
+    switch (axis) {
+        case SweepAxis::rank: return at.rank;
+        case SweepAxis::batch: return at.batch;
+        case SweepAxis::length: break;
+    }
+    return at.length;
+}
+
+std::size_t place_at(const SweepSpace& space, const Coordinates& at) {
+    return ((at.target * space.ranks.size() + at.rank) * space.batches.size() + at.batch) * space.lengths.size() +
+           at.length;
+}
+
+/// One question with all that is known of its rows.
+struct Asked {
+    const SweepQuestion& question;
+    std::size_t number;  ///< among the questions
+    std::size_t first_row;
+    const SweepOptions& options;
+    SpaceFormulas formulas;
+    RowReplays& replays;
+    LargestAnswer& answer;
+    RowAxes axes;
+    std::map<std::size_t, PathGrowth> growth = {};  ///< by path
+    std::optional<Error> problem = {};              ///< of the first invalid row
+
+    /// Whether all rows between two rows of a path that differ in one axis lie between them in size.
+    bool rises_between(std::size_t path, std::size_t low, std::size_t high) {
+        auto known = growth.find(path);
+        if (known == growth.end()) {
+            const TrainPlan plan = plan_of(question.space, question.base, low);
+            known = growth
+                        .emplace(path, model::growth_of_path(question.model, plan, question.stack, question.device,
+                                                             axes.ranges()))
+                        .first;
+        }
+        return known->second.proves(axes.values(low).all(), axes.values(high).all());
+    }
+};
+
+/// All values of the axis with one combination of the others.
+class Column {
+  public:
+    Column(Asked& asked, SweepAxis axis, Coordinates at) : asked_(asked), axis_(axis), at_(at) {
+        const auto& values = values_of(asked.question.space, axis);
+        order_.resize(values.size());
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    }
+
+    /// The row of the largest value that fits.
+    std::optional<LargestRow> solve() {
+        const std::size_t last = order_.size() - 1;
+        for (auto at = last_within(0, last); at; at = *at == 0 ? std::nullopt : last_within(0, *at - 1)) {
+            if (asked_.options.stop && asked_.options.stop()) {
+                asked_.answer.result.stopped = true;
+                return std::nullopt;
+            }
+            SweepRow row = row_of(*at);
+            ++asked_.answer.result.counts.replayed;
+            asked_.replays.settle(row, place_of(*at));
+            if (row.verdict == Verdict::fits) return LargestRow{std::move(row), how(*at), looks_.size()};
+        }
+        return std::nullopt;
+    }
+
+    std::size_t looked_at() const { return looks_.size(); }
+    bool any_valid() const {
+        return std::any_of(looks_.begin(), looks_.end(), [](const auto& look) { return look.second.valid; });
+    }
+
+  private:
+    struct Look {
+        bool valid = false;   ///< a run that can be, within the bounds
+        bool within = false;  ///< requests no more than the card has
+        std::size_t path = 0;
+        std::int64_t requested = 0;
+    };
+
+    std::size_t place_of(std::size_t i) const {
+        Coordinates at = at_;
+        position(at, axis_) = order_[i];
+        return place_at(asked_.question.space, at);
+    }
+
+    const Look& look(std::size_t i) {
+        const auto [known, is_new] = looks_.try_emplace(i);
+        if (!is_new) return known->second;
+        const SweepQuestion& q = asked_.question;
+        const std::size_t place = place_of(i);
+        Look& out = known->second;
+        if (!vramfit::within(asked_.options.bounds, q, place)) return out;
+        try {
+            check_plan(q.model, plan_of(q.space, q.base, place), q.stack);
+            out.path = asked_.formulas.path_of(place);
+        } catch (const Error& e) {
+            if (!asked_.problem) asked_.problem = e;
+            return out;
+        }
+        out.requested = asked_.formulas.highest().requested;
+        out.valid = true;
+        out.within = out.requested <= q.device.usable.count;
+        return out;
+    }
+
+    /// The largest of these values that requests no more than the card has. What is between two rows of a path that
+    /// rises is between their sizes; elsewhere every value is looked at.
+    std::optional<std::size_t> last_within(std::size_t low, std::size_t high) {
+        if (look(high).within) return high;
+        if (low == high) return std::nullopt;
+        if (rises(low, high)) {
+            if (!look(low).within) return std::nullopt;
+            while (high - low > 1) {
+                const std::size_t middle = low + (high - low) / 2;
+                (look(middle).within ? low : high) = middle;
+            }
+            return low;
+        }
+        const std::size_t middle = low + (high - low) / 2;
+        if (const auto found = last_within(middle + 1, high)) return found;
+        return last_within(low, middle);
+    }
+
+    bool rises(std::size_t low, std::size_t high) {
+        const Look a = look(low), b = look(high);
+        return a.valid && b.valid && a.path == b.path && asked_.rises_between(a.path, place_of(low), place_of(high));
+    }
+
+    /// A scan has looked at every value above the answer.
+    LargestHow how(std::size_t found) const {
+        const std::size_t above = order_.size() - 1 - found;
+        if (above == 0) return LargestHow::end_of_range;
+        const auto looked = std::distance(looks_.upper_bound(found), looks_.end());
+        return above > 1 && static_cast<std::size_t>(looked) < above ? LargestHow::bisection : LargestHow::scan;
+    }
+
+    SweepRow row_of(std::size_t i) {
+        const Look& known = look(i);
+        SweepRow row;
+        row.number = asked_.first_row + place_of(i);
+        row.question = asked_.number;
+        row.status = RowStatus::simulated;
+        row.path = known.path;
+        row.requested = known.requested;
+        row.utilization =
+            static_cast<double>(known.requested) / static_cast<double>(asked_.question.device.usable.count);
+        return row;
+    }
+
+    Asked& asked_;
+    SweepAxis axis_;
+    Coordinates at_;
+    std::vector<std::size_t> order_;  ///< positions on the axis by rising value
+    std::map<std::size_t, Look> looks_;
+};
+
+/// Every combination of the other axes: the first position of the axis stands for it.
+std::vector<Coordinates> columns_of(const SweepSpace& space, SweepAxis axis) {
+    std::vector<Coordinates> out;
+    const auto count = [&](SweepAxis of) { return of == axis ? 1 : values_of(space, of).size(); };
+    for (std::size_t target = 0; target < space.targets.size(); ++target)
+        for (std::size_t rank = 0; rank < count(SweepAxis::rank); ++rank)
+            for (std::size_t batch = 0; batch < count(SweepAxis::batch); ++batch)
+                for (std::size_t length = 0; length < count(SweepAxis::length); ++length)
+                    out.push_back({target, rank, batch, length});
+    return out;
+}
+
+}  // namespace
+
+LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis) {
+    LargestAnswer answer;
+    SweepResult& result = answer.result;
+    std::optional<Error> problem;
+    bool any = false;
+    RowReplays replays(questions);
+    SweepProgress progress;
+    for (const SweepQuestion& q : questions) {
+        if (!q.device.capacity_known)
+            throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a card to fill",
+                        "give one, e.g. --gpu 24GiB or --gpu rtx4090");
+        result.first_rows.push_back(result.counts.total);
+        result.counts.total += row_count(q.space);
+        progress.total += columns_of(q.space, axis).size();
+        for (const Note& note : q.device.notes)
+            if (std::none_of(result.notes.begin(), result.notes.end(),
+                             [&note](const Note& known) { return known.text == note.text; }))
+                result.notes.push_back(note);
+    }
+    check_bounds(options.bounds, questions);
+    for (std::size_t n = 0; n < questions.size(); ++n) {
+        Asked asked{questions[n], n,      result.first_rows[n], options, SpaceFormulas(questions[n]),
+                    replays,      answer, RowAxes(questions[n])};
+        for (const Coordinates& at : columns_of(questions[n].space, axis)) {
+            Column column(asked, axis, at);
+            if (auto found = column.solve()) answer.rows.push_back(std::move(*found));
+            any = any || column.any_valid();
+            result.counts.simulated += column.looked_at();
+            ++progress.settled;
+            if (options.progress) options.progress(progress);
+            if (result.stopped) break;
+        }
+        result.counts.recorded += asked.formulas.recorded();
+        if (!problem) problem = asked.problem;
+        if (result.stopped) break;
+    }
+    if (!any && problem) throw *problem;
+    answer.combinations = progress.total;
+    for (const LargestRow& row : answer.rows) {
+        result.ranking.push_back(result.rows.size());
+        result.rows.push_back(row.row);
+    }
+    return answer;
+}
+
+}  // namespace vramfit
