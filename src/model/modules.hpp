@@ -21,7 +21,7 @@ Tensor embed(const Network& network, const Tensor& ids);
 Tensor llama_norm(const Norm& norm, const Tensor& hidden);
 /// GemmaRMSNorm: everything in float32, cast at the end.
 Tensor gemma_norm(const Norm& norm, const Tensor& hidden);
-/// Olmo2RMSNorm: the weight multiplied in float32.
+/// Olmo2RMSNorm, GptOssRMSNorm: the weight multiplied in float32.
 Tensor olmo2_norm(const Norm& norm, const Tensor& hidden);
 /// nn.LayerNorm.
 Tensor layer_norm(const Norm& norm, const Tensor& hidden);

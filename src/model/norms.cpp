@@ -9,8 +9,11 @@ namespace vramfit::model {
 
 using namespace engine;
 
-// transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaRMSNorm.forward.
-Tensor llama_norm(const Norm& norm, const Tensor& input) {
+namespace {
+
+/// hidden * rsqrt(variance + epsilon) in float32, then what the family does with it: the variance is alive until then.
+template <class Last>
+Tensor normalized(const Tensor& input, Last last) {
     Tensor hidden = to(input, DType::float32);
     Tensor variance = square(hidden);
     variance = mean_last(variance);
@@ -18,8 +21,17 @@ Tensor llama_norm(const Norm& norm, const Tensor& input) {
     scale = rsqrt(scale);
     hidden = mul(hidden, scale);
     scale.reset();
-    const Tensor cast = to(hidden, input.dtype());
-    return mul(norm.weight, cast);
+    return last(hidden);
+}
+
+}  // namespace
+
+// transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaRMSNorm.forward.
+Tensor llama_norm(const Norm& norm, const Tensor& input) {
+    return normalized(input, [&](const Tensor& hidden) {
+        const Tensor cast = to(hidden, input.dtype());
+        return mul(norm.weight, cast);
+    });
 }
 
 // transformers 4.40 to 5.17 models/gemma/modeling_gemma.py GemmaRMSNorm: _norm, then (1 + weight).
@@ -41,17 +53,13 @@ Tensor gemma_norm(const Norm& norm, const Tensor& input) {
     return to(output, input.dtype());
 }
 
-// transformers 5.17 models/olmo2/modeling_olmo2.py Olmo2RMSNorm.forward.
+// transformers 5.17 models/olmo2/modeling_olmo2.py Olmo2RMSNorm.forward, models/gpt_oss/modeling_gpt_oss.py
+// GptOssRMSNorm.forward.
 Tensor olmo2_norm(const Norm& norm, const Tensor& input) {
-    Tensor hidden = to(input, DType::float32);
-    Tensor variance = square(hidden);
-    variance = mean_last(variance);
-    Tensor scale = add(variance, 1e-6);
-    scale = rsqrt(scale);
-    hidden = mul(hidden, scale);
-    scale.reset();
-    const Tensor product = mul(norm.weight, hidden);
-    return to(product, input.dtype());
+    return normalized(input, [&](const Tensor& hidden) {
+        const Tensor product = mul(norm.weight, hidden);
+        return to(product, input.dtype());
+    });
 }
 
 Tensor layer_norm(const Norm& norm, const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); }

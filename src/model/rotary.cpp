@@ -150,11 +150,13 @@ Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position
     return {cosine_cast, sine_cast};
 }
 
-void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary) {
+void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary) { apply_rotary(q, k, rotary, rotate); }
+
+void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary, Rotate turn) {
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
-    const Tensor q_embed = rotate(q, cos, sin);
-    const Tensor k_embed = rotate(k, cos, sin);
+    const Tensor q_embed = turn(q, cos, sin);
+    const Tensor k_embed = turn(k, cos, sin);
     q = q_embed;
     k = k_embed;
 }

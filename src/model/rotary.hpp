@@ -14,6 +14,9 @@ void update_frequencies(const Network& network, const Tensor& position_ids);
 
 /// apply_rotary_pos_emb: q -- [B, H, S, D], k -- [B, Hk, S, D]; both are rebound.
 void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary);
+/// The same with a family's own way of turning one of them.
+using Rotate = Tensor (*)(const Tensor& x, const Tensor& cos, const Tensor& sin);
+void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary, Rotate turn);
 /// The same, in the tables' dtype and cast back (olmo2).
 void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary);
 /// Turns the first places of each vector, as many as the tables have: phi3's and gpt_neox's way.

@@ -82,4 +82,6 @@ Size count_scratch(const Session& session, Size n) {
     return n <= 256 * 16 ? 1 : aliased({session.device.multiprocessors * 2 * 5 * 4});
 }
 
+void use_scratch(Session& session, Size bytes, Op op) { const Tensor t = empty(session, {bytes}, DType::uint8, op); }
+
 }  // namespace vramfit::engine

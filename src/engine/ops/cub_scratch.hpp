@@ -20,4 +20,7 @@ Size select_scratch(const Session& session, Size n);
 /// DeviceReduce::Sum of flags into a 32-bit number.
 Size count_scratch(const Session& session, Size n);
 
+/// Takes the bytes for the time of one algorithm.
+void use_scratch(Session& session, Size bytes, Op op);
+
 }  // namespace vramfit::engine

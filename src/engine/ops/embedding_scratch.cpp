@@ -14,8 +14,6 @@ namespace {
 
 constexpr Size kRowsPerThread = 10;  // EmbeddingBackwardKernel.cu NROWS_PER_THREAD
 
-void scratch(Session& session, Size bytes, Op op) { const Tensor t = empty(session, {bytes}, DType::uint8, op); }
-
 Tensor indices(Session& session, Size n) { return empty(session, {n}, DType::int64, Op::embedding_backward); }
 
 }  // namespace
@@ -25,19 +23,19 @@ Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size n, c
     const Tensor original = indices(session, n);
     {
         const Tensor range = arange(session, n);
-        scratch(session, sort_scratch(session, n), Op::radix_sort);
+        use_scratch(session, sort_scratch(session, n), Op::radix_sort);
     }
     Tensor weight_grad = zeros(session, weight_sizes, grad.dtype());
     const Tensor segment_offsets = indices(session, n);
     const Tensor segments = empty(session, {}, DType::int64, Op::embedding_backward);
     {
         const Tensor keys_out = indices(session, n);
-        scratch(session, unique_scratch(session, n), Op::scan);
+        use_scratch(session, unique_scratch(session, n), Op::scan);
     }
     const Size most_segments = std::min(n, weight_sizes[0]);
     const Tensor partials = indices(session, most_segments);
     const Tensor partials_offset = indices(session, most_segments);
-    scratch(session, scan_scratch(session, most_segments), Op::scan);
+    use_scratch(session, scan_scratch(session, most_segments), Op::scan);
     const Tensor partial_segments = empty(session, {}, DType::int64, Op::embedding_backward);
     const Size most_partials = n / kRowsPerThread + most_segments;
     const Tensor partial_offset = indices(session, most_partials);

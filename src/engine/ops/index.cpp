@@ -14,8 +14,6 @@ namespace vramfit::engine {
 
 namespace {
 
-void index_scratch(Session& session, Size bytes, Op op) { const Tensor t = empty(session, {bytes}, DType::uint8, op); }
-
 // value_selecting_reduction_backward: zeros, the gradient scattered into them.
 void select_backward(Node& node, Grads& in, Grads& out) {
     const Tensor indices = node.unpack(0);
@@ -42,7 +40,7 @@ void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& val
     const Size bits = apply(index_bits, nullptr, {rows});
     session.decide("passes of an index sort", (bits + 7) / 8);
     session.decide("index sort in one tile", sort_scratch(session, ids.numel(), bits) == 1);
-    index_scratch(session, sort_scratch(session, ids.numel(), bits), Op::radix_sort);
+    use_scratch(session, sort_scratch(session, ids.numel(), bits), Op::radix_sort);
 }
 
 // index_backward: zeros of the whole, the gradient added at its places.
@@ -85,7 +83,7 @@ Picked sort(const Tensor& ids) {
     out.indices = empty(session, ids.sizes(), DType::int64, Op::sort);
     const Tensor range = arange(session, ids.numel());
     if (session.decide("sort takes cub", ids.numel() > kSmallSort))
-        index_scratch(session, sort_scratch(session, ids.numel()), Op::radix_sort);
+        use_scratch(session, sort_scratch(session, ids.numel()), Op::radix_sort);
     return out;
 }
 
@@ -119,7 +117,7 @@ Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.d
 Tensor cumsum_row(const Tensor& t) {
     Session& session = t.session();
     Tensor out = empty(session, t.sizes(), DType::int32, Op::cumsum);
-    index_scratch(session, scan_int32_scratch(session, t.numel()), Op::scan);
+    use_scratch(session, scan_int32_scratch(session, t.numel()), Op::scan);
     return out;
 }
 

@@ -11,10 +11,6 @@ namespace vramfit::engine {
 
 namespace {
 
-void scratch_bytes(Session& session, Size bytes) {
-    const Tensor t = empty(session, {bytes}, DType::uint8, Op::nonzero);
-}
-
 /// Indexing.cu index_put_with_sort_kernel behind computeLinearIndex: one index for each masked dimension.
 void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
     Session& session = zeros.session();
@@ -31,7 +27,7 @@ void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
     const Tensor sorted = empty(session, indices, DType::int64, Op::index_put);
     const Tensor original = empty(session, indices, DType::int64, Op::index_put);
     const Tensor range = arange(session, count);
-    scratch_bytes(session, sort_scratch(session, count));
+    use_scratch(session, sort_scratch(session, count), Op::nonzero);
 }
 
 // index_backward: zeros, the gradient added where the mask is set.
@@ -57,9 +53,9 @@ Tensor nonzero(const Tensor& mask, Size count) {
     Session& session = mask.session();
     const Size n = mask.numel();
     const Tensor number = empty(session, {1}, DType::int32, Op::nonzero);
-    scratch_bytes(session, count_scratch(session, n));
+    use_scratch(session, count_scratch(session, n), Op::nonzero);
     Tensor places = empty(session, {count, mask.dim()}, DType::int64, Op::nonzero);
-    scratch_bytes(session, select_scratch(session, n));
+    use_scratch(session, select_scratch(session, n), Op::nonzero);
     return places;
 }
 
@@ -92,7 +88,7 @@ Tensor masked_scatter(const Tensor& zeros, const Tensor& mask, const Tensor& sou
     Tensor out = clone(zeros);
     {
         const Tensor sums = empty(session, {mask.numel()}, DType::int64, Op::masked_scatter);
-        scratch_bytes(session, scan_scratch(session, mask.numel()));
+        use_scratch(session, scan_scratch(session, mask.numel()), Op::nonzero);
     }
     if (node) set_history(out, node);
     return out;

@@ -13,6 +13,7 @@
 #include "model/family.hpp"
 #include "model/modules.hpp"
 #include "model/param_wrapper.hpp"
+#include "model/rotary.hpp"
 
 namespace vramfit::families {
 
@@ -20,18 +21,6 @@ using namespace model;
 using namespace engine;
 
 namespace {
-
-// GptOssRMSNorm.forward: the weight is multiplied in float32.
-Tensor gpt_oss_norm(const Norm& norm, const Tensor& input) {
-    Tensor hidden = to(input, DType::float32);
-    Tensor variance = square(hidden);
-    variance = mean_last(variance);
-    Tensor scale = add(variance, 1e-6);
-    scale = rsqrt(scale);
-    hidden = mul(hidden, scale);
-    scale.reset();
-    return to(mul(norm.weight, hidden), input.dtype());
-}
 
 // _apply_rotary_emb: both halves turned apart.
 Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
@@ -47,16 +36,6 @@ Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
     const Tensor first = minus();
     const Tensor parts[2] = {first, plus()};
     return cat(parts, -1);
-}
-
-// apply_rotary_pos_emb.
-void turn(Tensor& q, Tensor& k, const Rotary& rotary) {
-    const Tensor cos = unsqueeze(rotary.cos, 1);
-    const Tensor sin = unsqueeze(rotary.sin, 1);
-    const Tensor q_embed = turned(q, cos, sin);
-    const Tensor k_embed = turned(k, cos, sin);
-    q = q_embed;
-    k = k_embed;
 }
 
 // eager_attention_forward: each head's sink is one more column of the scores.
@@ -92,7 +71,7 @@ Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tens
     Tensor q = transpose(view(forward(layer.q, hidden), heads), 1, 2);
     Tensor k = transpose(view(forward(layer.k, hidden), heads), 1, 2);
     Tensor v = transpose(view(forward(layer.v, hidden), heads), 1, 2);
-    turn(q, k, inputs.rotary);
+    apply_rotary(q, k, inputs.rotary, turned);
     if (inputs.cache) inputs.cache->update(layer, run.spec.sliding_window, k, v);
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
     auto [out, weights] = attention_with_sinks(run, layer, q, k, v, mask);
@@ -157,7 +136,7 @@ Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& l
 extern const Family gpt_oss_entry;
 const Family gpt_oss_entry = {
     .model_type = "gpt_oss",
-    .norm = gpt_oss_norm,
+    .norm = olmo2_norm,
     .layer = gpt_oss_layer,
     .norms_in_float32 = true,
     .masks_without_positions = true,
