@@ -106,7 +106,8 @@ struct TooNarrow {
 };
 
 // peft 0.21.2, tuners/lora/config.py, LoraConfig.__post_init__, and tuners/lora/model.py, _create_new_module.
-void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems) {
+void check_lora(const ModelSpec& model, const LoraPlan& lora, const std::vector<LoraTarget>& targets,
+                Problems& problems) {
     const bool pattern = std::holds_alternative<std::string>(lora.target_modules);
     if (pattern && lora.layers_to_transform)
         problems.invalid("peft.layers_to_transform", "cannot be used when target_modules is one text",
@@ -114,7 +115,6 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, Problems& problems
     if (!lora.layers_pattern.empty() && !lora.layers_to_transform)
         problems.invalid("peft.layers_pattern", "is used only with layers_to_transform",
                          "give layers_to_transform too, or leave it out");
-    const std::vector<LoraTarget> targets = lora_targets(model, lora);
     if (targets.empty()) return refuse_no_target(model, lora, problems);
     check_parameters(model, lora, targets, problems);
     std::map<std::int64_t, TooNarrow> too_narrow;  // by rank
@@ -301,30 +301,48 @@ void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack
 }  // namespace
 
 Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
-    Problems problems("");
-    Notes notes;
-    check_sizes(model, plan, problems, notes);
-    note_workspaces(plan, notes);
-    check_release(model, stack, problems);
-    check_attention(model, plan, problems);
+    return PlanChecker(model, stack).check(plan);
+}
+
+void PlanChecker::check_adapters(const LoraPlan& plan, Problems& problems) {
+    if (fine_ == plan) return;
+    LoraPlan any_rank = plan;
+    any_rank.r = 0;
     try {
-        if (plan.peft) check_lora(model, *plan.peft, problems);
+        if (matched_ != any_rank) {
+            targets_ = lora_targets(model_, plan);
+            matched_ = std::move(any_rank);
+        }
+        for (LoraTarget& target : targets_)
+            if (!target.has_own_rank) target.r = plan.r;
+        check_lora(model_, plan, targets_, problems);
+        if (problems.none()) fine_ = plan;
     } catch (const Error& error) {
         problems.add(error);
     }
-    check_precision(model, plan, stack, problems);
-    check_sft(plan, stack, problems);
-    check_distributed(plan, stack, problems);
+}
+
+Notes PlanChecker::check(const TrainPlan& plan) {
+    Problems problems("");
+    Notes notes;
+    check_sizes(model_, plan, problems, notes);
+    note_workspaces(plan, notes);
+    check_release(model_, stack_, problems);
+    check_attention(model_, plan, problems);
+    if (plan.peft) check_adapters(*plan.peft, problems);
+    check_precision(model_, plan, stack_, problems);
+    check_sft(plan, stack_, problems);
+    check_distributed(plan, stack_, problems);
     if (plan.training.use_liger_kernel && !uses_trainer(plan))
         problems.unsupported("training.use_liger_kernel",
                              "Liger's kernels are put in by the Trainer, not by the plain loop",
                              "choose loop.kind trainer");
-    if (plan.training.torch_empty_cache_steps && !stack.trainer_empties_cache())
+    if (plan.training.torch_empty_cache_steps && !stack_.trainer_empties_cache())
         problems.unsupported("training.torch_empty_cache_steps",
-                             fmt::format("transformers {} does not know it", text_of(stack.transformers)),
+                             fmt::format("transformers {} does not know it", text_of(stack_.transformers)),
                              "choose a stack with transformers 4.44 or later");
     problems.throw_if_any();
-    note_race(model, plan, stack, notes);
+    note_race(model_, plan, stack_, notes);
     return notes;
 }
 

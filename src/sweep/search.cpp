@@ -53,6 +53,7 @@ void Search::validate(const LeftOut& left_out) {
     rows_.resize(row_count(question_.space));
     std::optional<Error> first;
     bool any = false;
+    PlanChecker checker(question_.model, question_.stack);
     for (std::size_t row = 0; row < rows_.size(); ++row) {
         SweepRow& r = rows_[row];
         r.number = row;
@@ -61,7 +62,7 @@ void Search::validate(const LeftOut& left_out) {
             continue;
         }
         try {
-            note(check_plan(question_.model, plan_of(question_.space, question_.base, row), question_.stack));
+            note(checker.check(plan_of(question_.space, question_.base, row)));
             r.status = RowStatus::ruled_out;
             any = true;
         } catch (const Error& e) {

@@ -1,15 +1,38 @@
 // Whether a plan makes sense for a network and a stack, before anything is recorded.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "vramfit/base/note.hpp"
 #include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/stack.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
 namespace vramfit {
 
+class Problems;
+
 /// What is worth saying about the plan. Throws one Error with everything that cannot be: what the libraries refuse
 /// themselves (invalid, with their reason) and what they do but this program does not (unsupported).
 Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& stack);
+
+/// The same for many plans of one network: modules are not matched again while only other things change.
+class PlanChecker {
+  public:
+    PlanChecker(const ModelSpec& model, const Stack& stack) : model_(model), stack_(stack) {}
+
+    Notes check(const TrainPlan& plan);
+
+  private:
+    void check_adapters(const LoraPlan& plan, Problems& problems);
+
+    const ModelSpec& model_;
+    const Stack& stack_;
+    std::optional<LoraPlan> matched_;  ///< adapters of which the targets are known, whatever their rank
+    std::vector<LoraTarget> targets_;
+    std::optional<LoraPlan> fine_;  ///< adapters in which nothing was wrong
+};
 
 }  // namespace vramfit
