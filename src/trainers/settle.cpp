@@ -90,12 +90,13 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
     const std::string key = flag ? "--gpus" : draft.gpus_key;
     add_input(reading, "gpus", std::to_string(gpus), source, key, flag ? FilePlace{} : draft.gpus_place);
     if (gpus > 1 && draft.processes) {
-        draft.job.plan.distributed = std::move(draft.processes);
+        draft.job.plan.distributed = draft.processes;
         draft.job.plan.distributed->world_size = gpus;
-    } else if (gpus > 1)
+    } else if (gpus > 1) {
         reading.refusals.push_back({key, flag ? FilePlace{} : draft.gpus_place,
                                     fmt::format("runs on {} cards are not predicted yet", gpus),
                                     "--gpus 1 asks about one card alone"});
+    }
     if (!flag && !draft.gpus)
         reading.notes.push_back({RemarkKind::assumed_gpus, "no file says how many cards the run has: one is taken",
                                  "give --gpus N, or the file of accelerate config as well"});

@@ -24,7 +24,9 @@ namespace {
 
 // _apply_rotary_emb: both halves turned apart.
 Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-    const auto [first_half, second_half] = halves(x);
+    const std::pair<Tensor, Tensor> both = halves(x);  // lambdas cannot capture bindings before clang 16
+    const auto& first_half = both.first;
+    const auto& second_half = both.second;
     const auto minus = [&] {
         const Tensor straight = mul(first_half, cos);
         return sub(straight, mul(second_half, sin));
