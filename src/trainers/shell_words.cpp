@@ -26,7 +26,7 @@ class ShellText : TextCursor {
   private:
     void read_one() {
         const char c = peek();
-        if (c == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'))) {
+        if (line_goes_on()) {
             while (peek() != '\n') step();
             step();
         } else if (c == ' ' || c == '\t' || c == '\r') {
@@ -41,6 +41,9 @@ class ShellText : TextCursor {
         }
     }
 
+    // A backslash at the end of a line.
+    bool line_goes_on() const { return peek() == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n')); }
+
     void read_word() {
         ShellWord word{{}, here(), false};
         while (!done()) {
@@ -49,7 +52,7 @@ class ShellText : TextCursor {
             if (c == '\'' || c == '"') {
                 read_quoted(word.text, c);
             } else if (c == '\\') {
-                if (peek(1) == '\n' || peek(1) == '\r') break;
+                if (line_goes_on()) break;
                 step();
                 if (!done()) word.text += peek(), step();
             } else if (c == '$') {

@@ -113,6 +113,8 @@ TEST_CASE("shell lines: words, variables, launchers") {
     CHECK(problem_of([] { read_shell("python 'train.py", "r.sh"); }) == "r.sh:1:8: a quote is never closed");
     CHECK(read_shell("python train.py -- --lr 1e-4", "r.sh")[0].root.at("lr")->real == 1e-4);
     CHECK(problem_of([] { read_shell("ls -l\n", "r.sh"); }).find("no command") != std::string::npos);
+    // A carriage return inside a line is an escaped character, no end of a line.
+    CHECK(read_shell("python train.py --seed 4\\\r2 --lr 1", "r.sh")[0].root.at("lr")->integer == 1);
 }
 
 TEST_CASE("Python: calls with literal arguments") {
