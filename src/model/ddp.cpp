@@ -40,13 +40,19 @@ std::vector<std::int64_t> bucket_limits(const DdpPlan& plan) {
     return {kFirstBucketBytes, kBucketMiB * kMiB};
 }
 
+std::vector<Tensor> module_buffers(const Network& network) {
+    std::vector<Tensor> all;
+    for (const auto* some : {&network.layer_buffers, &network.rotary_caches, &network.buffers})
+        all.insert(all.end(), some->begin(), some->end());
+    return all;
+}
+
 /// _sync_module_states: parameters, then buffers.
 std::vector<Tensor> module_states(Network& network, bool with_buffers) {
     std::vector<Tensor> states;
     for (const NamedParameter& p : named_states(network)) states.push_back(*p.tensor);
     if (!with_buffers) return states;
-    for (const auto* buffers : {&network.layer_buffers, &network.rotary_caches, &network.buffers})
-        states.insert(states.end(), buffers->begin(), buffers->end());
+    for (Tensor& buffer : module_buffers(network)) states.push_back(std::move(buffer));
     return states;
 }
 
@@ -107,12 +113,8 @@ void Ddp::rebuild() {
 
 void Ddp::before_forward(bool sync) {
     if (sync && rebuilds_ && !ready_.empty()) rebuild();
-    if (syncs_buffers_ && broadcasts_buffers(run_.plan)) {
-        std::vector<Tensor> buffers;
-        for (const auto* each : {&network_.layer_buffers, &network_.rotary_caches, &network_.buffers})
-            buffers.insert(buffers.end(), each->begin(), each->end());
-        broadcast_coalesced(run_.session, buffers, kBroadcastBytes);
-    }
+    if (syncs_buffers_ && broadcasts_buffers(run_.plan))
+        broadcast_coalesced(run_.session, module_buffers(network_), kBroadcastBytes);
     syncs_buffers_ = sync;  // require_forward_param_sync
     expects_gradients_ = sync;
 }

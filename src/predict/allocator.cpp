@@ -1,6 +1,8 @@
 // Which allocator a run meets: the card's usable memory, the settings in its environment, torch's version.
 #include "vramfit/predict/allocator.hpp"
 
+#include "vramfit/spec/devices.hpp"
+
 namespace vramfit {
 
 ReplayOptions allocator_of(const Stack& stack, const Device& device) {
@@ -19,6 +21,10 @@ ReplayOptions allocator_of(const Stack& stack, const Device& device) {
     if (stack.allocator_orders_blocks_by_creation()) options.ties = TieRule::block_creation;
     if (stack.allocator_orders_segments_by_creation()) options.ties = TieRule::segment_creation;
     return options;
+}
+
+ReplayOptions allocator_of(const Job& job) {
+    return allocator_of(job.stack, of_process(job.device, job.plan.distributed));
 }
 
 }  // namespace vramfit

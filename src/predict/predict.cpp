@@ -77,7 +77,7 @@ Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& st
 }
 
 Timeline timeline(const Job& job) {
-    const ReplayOptions allocator = allocator_of(job.stack, of_process(job.device, job.plan.distributed));
+    const ReplayOptions allocator = allocator_of(job);
     return replay(program_of(job), allocator);
 }
 

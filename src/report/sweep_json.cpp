@@ -5,7 +5,6 @@
 
 #include "report/documents.hpp"
 #include "report/json.hpp"
-#include "vramfit/spec/devices.hpp"
 
 namespace vramfit::report {
 
@@ -172,7 +171,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     const SweepQuestion& widest = report.widest();
     out.put("model", text(widest.model.name));
     out.put("stack", stack_to_json(widest.stack));
-    out.put("device", device_to_json(of_process(widest.device, widest.base.distributed)));
+    out.put("device", device_to_json(widest.device));
     if (!report.choices.empty()) out.put("choices", all_choices(report));
     out.put("space", space_of(widest));
     if (!report.largest.empty()) {

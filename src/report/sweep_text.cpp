@@ -6,7 +6,6 @@
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
 #include "report/plan_text.hpp"
-#include "vramfit/spec/devices.hpp"
 
 namespace vramfit::report {
 
@@ -21,7 +20,7 @@ std::vector<Line> common_lines(const SweepReport& report) {
     const auto lines_of = [](const SweepQuestion& q) {
         std::vector<Line> lines = {{"model", q.model.name}};
         for (Line& line : describe(q.base, q.stack, Axes::listed)) lines.push_back(std::move(line));
-        lines.push_back({"card", describe(of_process(q.device, q.base.distributed))});
+        lines.push_back({"card", describe(q.device)});
         return lines;
     };
     std::vector<Line> out = lines_of(report.questions.front());

@@ -87,8 +87,10 @@ Device card_from(std::string_view text, std::string_view where) {
 
 std::string card_text(const Device& device) {
     if (!device.capacity_known) return {};
+    // NCCL's buffers are taken off again by whoever reads the card.
+    const Bytes free = device.usable + device.communicator;
     return fmt::format("{},{},{},{},{},{}", device.name, device.capability.major, device.capability.minor,
-                       device.multiprocessors, device.total.count, device.usable.count);
+                       device.multiprocessors, device.total.count, free.count);
 }
 
 }  // namespace vramfit

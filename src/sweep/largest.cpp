@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "sweep/cards.hpp"
 #include "sweep/formulas.hpp"
 #include "sweep/row_replays.hpp"
 #include "vramfit/base/error.hpp"
@@ -32,11 +33,6 @@ std::size_t& position(Coordinates& at, SweepAxis axis) {
     return at.length;
 }
 
-std::size_t place_at(const SweepSpace& space, const Coordinates& at) {
-    return ((at.target * space.ranks.size() + at.rank) * space.batches.size() + at.batch) * space.lengths.size() +
-           at.length;
-}
-
 /// One question with all that is known of its rows.
 struct Asked {
     const SweepQuestion& question;
@@ -47,6 +43,7 @@ struct Asked {
     RowReplays& replays;
     LargestAnswer& answer;
     RowAxes axes;
+    PlanChecker checker;
     std::map<std::size_t, PathGrowth> growth = {};  ///< by path
     std::optional<Error> problem = {};              ///< of the first invalid row
 
@@ -106,7 +103,7 @@ class Column {
     std::size_t place_of(std::size_t i) const {
         Coordinates at = at_;
         position(at, axis_) = order_[i];
-        return place_at(asked_.question.space, at);
+        return row_at(asked_.question.space, at);
     }
 
     const Look& look(std::size_t i) {
@@ -117,7 +114,7 @@ class Column {
         Look& out = known->second;
         if (!vramfit::within(asked_.options.bounds, q, place)) return out;
         try {
-            check_plan(q.model, plan_of(q.space, q.base, place), q.stack);
+            asked_.checker.check(plan_of(q.space, q.base, place));
             out.path = asked_.formulas.path_of(place);
         } catch (const Error& e) {
             if (!asked_.problem) asked_.problem = e;
@@ -168,8 +165,7 @@ class Column {
         row.status = RowStatus::simulated;
         row.path = known.path;
         row.requested = known.requested;
-        row.utilization =
-            static_cast<double>(known.requested) / static_cast<double>(asked_.question.device.usable.count);
+        row.utilization = asked_.question.utilization(known.requested);
         return row;
     }
 
@@ -201,22 +197,24 @@ LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptio
     bool any = false;
     RowReplays replays(questions);
     SweepProgress progress;
+    result.notes = notes_of_cards(questions);
+    keep_one_of_each(result.notes);
     for (const SweepQuestion& q : questions) {
-        if (!q.device.capacity_known)
-            throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a card to fill",
-                        "give one, e.g. --gpu 24GiB or --gpu rtx4090");
         result.first_rows.push_back(result.counts.total);
         result.counts.total += row_count(q.space);
         progress.total += columns_of(q.space, axis).size();
-        for (const Note& note : q.device.notes)
-            if (std::none_of(result.notes.begin(), result.notes.end(),
-                             [&note](const Note& known) { return known.text == note.text; }))
-                result.notes.push_back(note);
     }
     check_bounds(options.bounds, questions);
     for (std::size_t n = 0; n < questions.size(); ++n) {
-        Asked asked{questions[n], n,      result.first_rows[n], options, SpaceFormulas(questions[n]),
-                    replays,      answer, RowAxes(questions[n])};
+        Asked asked{questions[n],
+                    n,
+                    result.first_rows[n],
+                    options,
+                    SpaceFormulas(questions[n]),
+                    replays,
+                    answer,
+                    RowAxes(questions[n]),
+                    PlanChecker(questions[n].model, questions[n].stack)};
         for (const Coordinates& at : columns_of(questions[n].space, axis)) {
             Column column(asked, axis, at);
             if (auto found = column.solve()) answer.rows.push_back(std::move(*found));

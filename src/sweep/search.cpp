@@ -80,7 +80,7 @@ void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
     row.status = RowStatus::simulated;
     row.requested = requested;
     if (peak != peaks_.end()) row.peak = *peak;
-    row.utilization = static_cast<double>(requested) / static_cast<double>(limit_);
+    row.utilization = question_.utilization(requested);
     if (requested > limit_) row.verdict = Verdict::too_large;
 }
 

@@ -85,6 +85,11 @@ std::size_t row_count(const SweepSpace& space) {
     return static_cast<std::size_t>(rows);
 }
 
+std::size_t row_at(const SweepSpace& space, const Coordinates& at) {
+    return ((at.target * space.ranks.size() + at.rank) * space.batches.size() + at.batch) * space.lengths.size() +
+           at.length;
+}
+
 Coordinates coordinates_of(const SweepSpace& space, std::size_t row) {
     Coordinates c;
     c.length = row % space.lengths.size();

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "predict/peaks.hpp"
+#include "sweep/cards.hpp"
 #include "sweep/ranking.hpp"
 #include "sweep/row_replays.hpp"
 #include "sweep/search.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
-#include "vramfit/spec/devices.hpp"
 
 namespace vramfit {
 
@@ -123,16 +123,6 @@ void add(const SweepCounts& part, SweepCounts& sum) {
     sum.open -= part.total - part.open;
 }
 
-/// The first of each kind and text.
-void keep_one_of_each(Notes& notes) {
-    Notes out;
-    for (Note& note : notes) {
-        const auto same = [&note](const Note& n) { return n.kind == note.kind && n.text == note.text; };
-        if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(note));
-    }
-    notes = std::move(out);
-}
-
 }  // namespace
 
 std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions) {
@@ -146,16 +136,9 @@ std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions)
     return out;
 }
 
-SweepResult sweep(std::span<const SweepQuestion> given, const SweepOptions& options) {
-    std::vector<SweepQuestion> questions(given.begin(), given.end());
-    for (SweepQuestion& question : questions) question.device = of_process(question.device, question.base.distributed);
+SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& options) {
     SweepResult result;
-    for (const SweepQuestion& question : questions) {
-        if (!question.device.capacity_known)
-            throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a card to fill",
-                        "give one, e.g. --gpu 24GiB or --gpu rtx4090");
-        result.notes.insert(result.notes.end(), question.device.notes.begin(), question.device.notes.end());
-    }
+    result.notes = notes_of_cards(questions);
     check_bounds(options.bounds, questions);
     Settling(questions, options, result).settle_all();
     RowReplays replays(questions);

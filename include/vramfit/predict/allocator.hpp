@@ -3,11 +3,14 @@
 
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/spec/device.hpp"
+#include "vramfit/spec/job.hpp"
 #include "vramfit/spec/stack.hpp"
 
 namespace vramfit {
 
 /// Throws Error for settings that this version of torch does not know.
 ReplayOptions allocator_of(const Stack& stack, const Device& device);
+/// The allocator of the job's process.
+ReplayOptions allocator_of(const Job& job);
 
 }  // namespace vramfit

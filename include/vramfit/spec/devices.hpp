@@ -39,11 +39,11 @@ Device device_from(std::string_view text, std::string_view where = "--gpu");
 /// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE"; what is usable is exactly FREE.
 Device card_from(std::string_view text, std::string_view where);
 
-/// The same card with that much kept free. Throws Error (invalid) if nothing is left.
 /// The card of one of several processes: NCCL's buffers, which lie beside the allocator, are taken off as if they were
 /// part of the context, once. Without `distributed` the same card.
 Device of_process(Device device, const std::optional<DistributedPlan>& distributed);
 
+/// The same card with that much kept free. Throws Error (invalid) if nothing is left.
 Device with_reserve(Device device, Bytes reserve, std::string_view where = "--reserve");
 
 /// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE", from which card_from makes the same card; empty without a capacity.

@@ -14,8 +14,13 @@ struct SweepQuestion {
     ModelSpec model;
     TrainPlan base;
     Stack stack;
-    Device device;  ///< capacity_known must hold
+    Device device;  ///< capacity_known must hold; of several processes as of_process makes it
     SweepSpace space;
+
+    /// Requested bytes by the card's usable bytes.
+    double utilization(std::int64_t requested) const {
+        return static_cast<double>(requested) / static_cast<double>(device.usable.count);
+    }
 };
 
 /// A row by its question and its place in the question's space.

@@ -38,6 +38,8 @@ std::size_t row_count(const SweepSpace& space);
 
 /// Rows are numbered with the length running fastest, then batch, rank, target.
 Coordinates coordinates_of(const SweepSpace& space, std::size_t row);
+/// The row of these coordinates.
+std::size_t row_at(const SweepSpace& space, const Coordinates& at);
 
 /// The plan of a row: `base` with the row's values.
 TrainPlan plan_of(const SweepSpace& space, const TrainPlan& base, std::size_t row);

@@ -7,7 +7,6 @@
 #include "cli/report_flags.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/predict/predict.hpp"
-#include "vramfit/spec/devices.hpp"
 
 namespace vramfit::cli {
 
@@ -22,7 +21,7 @@ struct TimelineFlags {
 ExitStatus run_timeline(const TimelineFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
-    const ReplayOptions allocator = allocator_of(job.stack, of_process(job.device, job.plan.distributed));
+    const ReplayOptions allocator = allocator_of(job);
     Program program = flags.plan.answered([&] { return program_of(job); });
     TimelineReport report{job.model.name, replay(program, allocator), std::nullopt, notes_of(job)};
     if (flags.events) report.events = std::move(program);

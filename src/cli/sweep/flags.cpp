@@ -70,17 +70,24 @@ void SweepFlags::ask(SweepReport& asked, Notes& notes) {
 
 /// The axis of --max without values of its own.
 void SweepFlags::widen(SweepAsked& what) const {
-    static constexpr std::pair<const char*, const char*> kRanges[] = {
-        {"seq", "64..131072:+64"}, {"batch", "1..1024"}, {"rank", "1..512"}};
-    static constexpr const char* kAxes[] = {"seq", "batch", "rank"};
-    const std::string axis = kAxes[2 - static_cast<int>(largest_axis())];
+    struct Wide {
+        SweepAxis axis;
+        const char* name;
+        const char* range;
+    };
+    static constexpr Wide kWide[] = {{SweepAxis::length, "seq", "64..131072:+64"},
+                                     {SweepAxis::batch, "batch", "1..1024"},
+                                     {SweepAxis::rank, "rank", "1..512"}};
+    const SweepAxis wanted = largest_axis();
+    const Wide& wide =
+        *std::find_if(std::begin(kWide), std::end(kWide), [&](const Wide& w) { return w.axis == wanted; });
+    const std::string axis = wide.name;
     const bool together = std::any_of(what.together.begin(), what.together.end(),
                                       [&](const Together& t) { return t.front().contains(axis); });
     if (together)
         throw Error(ErrorKind::invalid, "--max", fmt::format("{} moves together with others", axis),
                     "ask for an axis that moves by itself");
-    for (const auto& [name, range] : kRanges)
-        if (name == axis && !plan.given(axis) && !what.axes.contains(axis)) what.axes[axis] = range;
+    if (!plan.given(axis) && !what.axes.contains(axis)) what.axes[axis] = wide.range;
 }
 
 SweepAxis SweepFlags::largest_axis() const {

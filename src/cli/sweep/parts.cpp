@@ -167,8 +167,7 @@ std::vector<SweepResult> results_of(std::vector<SweepPart> parts, const SweepRep
             for (std::size_t n = firsts[q]; n < firsts[q + 1]; ++n) {
                 SweepRow& row = result.rows[n];
                 row.question = q;
-                row.utilization =
-                    static_cast<double>(row.requested) / static_cast<double>(report.questions[q].device.usable.count);
+                row.utilization = report.questions[q].utilization(row.requested);
             }
         SweepReport whole = report;
         whole.result = result;

@@ -7,6 +7,7 @@
 
 #include "cli/flags/axes.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/devices.hpp"
 
 namespace vramfit::cli {
 
@@ -126,7 +127,8 @@ void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, N
     for (const Chosen& chosen : combinations(asked)) {
         Job job = flags.job(chosen);
         take_recipe(flags, chosen, job);
-        report.questions.push_back({job.model, job.plan, job.stack, job.device, space_from(flags, asked, chosen, job)});
+        report.questions.push_back({job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
+                                    space_from(flags, asked, chosen, job)});
         std::vector<std::string>& values = report.chosen.emplace_back();
         for (const std::string& name : report.choices) values.push_back(chosen.at(name));
         report.commands.push_back(shared_command(flags, chosen, job));
