@@ -19,14 +19,16 @@ constexpr std::int64_t kBroadcastBytes = 250 * kMiB;  // broadcast_bucket_size
 constexpr std::int64_t kFirstBucketBytes = kMiB;      // reducer.hpp kDefaultFirstBucketBytes
 constexpr std::int64_t kBucketMiB = 25;               // bucket_cap_mb
 
+const DdpPlan& ddp_plan(const TrainPlan& plan) { return std::get<DdpPlan>(plan.distributed->method); }
+
 /// transformers 4.40 to 5.17 trainer.py _build_accelerator_args: PeftModel is no PreTrainedModel.
 bool finds_unused(const TrainPlan& plan) {
-    const auto given = plan.distributed->ddp.find_unused_parameters;
+    const auto given = ddp_plan(plan).find_unused_parameters;
     if (given) return *given;
     return plan.peft || !(plan.training.gradient_checkpointing || plan.load.gradient_checkpointing);
 }
 
-bool broadcasts_buffers(const TrainPlan& plan) { return plan.distributed->ddp.broadcast_buffers.value_or(true); }
+bool broadcasts_buffers(const TrainPlan& plan) { return ddp_plan(plan).broadcast_buffers.value_or(true); }
 
 /// _DDPSink.backward.
 void sink_backward(Node&, Grads& in, Grads& out) {
@@ -74,7 +76,7 @@ Ddp::Ddp(const Run& run, Network& network)
     broadcast_coalesced(session, module_states(network, broadcasts_buffers(run.plan)), kBroadcastBytes);
     // _ddp_init_helper: one bucket, if the first backward shows the order.
     constexpr std::int64_t kNoLimit = std::int64_t{1} << 61;
-    const auto limits = rebuilds_ ? std::vector<std::int64_t>{kNoLimit} : bucket_limits(run.plan.distributed->ddp);
+    const auto limits = rebuilds_ ? std::vector<std::int64_t>{kNoLimit} : bucket_limits(ddp_plan(run.plan));
     auto places = assign_buckets(parameters_, limits, true);
     std::reverse(places.begin(), places.end());
     make_buckets(places);
@@ -102,7 +104,7 @@ void Ddp::rebuild() {
     parameters_ = std::move(ready_);
     ready_.clear();
     rebuilds_ = false;
-    const auto places = assign_buckets(parameters_, bucket_limits(run_.plan.distributed->ddp), false);
+    const auto places = assign_buckets(parameters_, bucket_limits(ddp_plan(run_.plan)), false);
     {
         const auto numbers = static_cast<std::int64_t>(parameters_.size()) + 1;
         const Tensor indices = empty(session, {numbers}, DType::int32, Op::empty);

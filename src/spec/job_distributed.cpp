@@ -1,5 +1,8 @@
 // Job files: several processes, the key `distributed`.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ranges>
 
 #include "spec/job_read.hpp"
 
@@ -8,8 +11,10 @@ namespace vramfit {
 namespace {
 
 // transformers 5.17.0, training_args.py: ddp_*.
-DdpPlan read_ddp(ObjectReader arguments) {
+DistributedMethod read_ddp(std::optional<ObjectReader> given) {
     DdpPlan plan;
+    if (!given) return plan;
+    ObjectReader& arguments = *given;
     plan.find_unused_parameters = arguments.boolean("ddp_find_unused_parameters", Null::absent);
     plan.bucket_cap_mb =
         arguments.integer("ddp_bucket_cap_mb", {.low = 1, .high = std::int64_t{1} << 20}, Null::absent);
@@ -22,24 +27,52 @@ DdpPlan read_ddp(ObjectReader arguments) {
 }
 
 /// Options of other kinds may be there, as long as they are empty.
-void refuse_options(ObjectReader& distributed, std::string_view key) {
+void refuse_options(ObjectReader& distributed, std::string_view key, std::string_view kind) {
     const JsonValue* options = distributed.value(key);
     const bool none = !options || options->kind == JsonValue::Kind::null ||
                       (options->kind == JsonValue::Kind::object && options->keys.empty());
-    if (!none) distributed.problems().invalid(distributed.path(key), "does not belong to the kind ddp", "leave it out");
+    if (!none)
+        distributed.problems().invalid(distributed.path(key), fmt::format("does not belong to the kind {}", kind),
+                                       "leave it out");
+}
+
+/// A kind of `distributed`, the key of its options, and who reads them.
+struct Method {
+    std::string_view kind;
+    std::string_view options;
+    DistributedMethod (*read)(std::optional<ObjectReader> options);  ///< absent: as the libraries choose
+};
+constexpr Method kMethods[] = {
+    {"ddp", "ddp", read_ddp},
+};
+constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp"};
+
+void read_method(ObjectReader& distributed, DistributedPlan& plan) {
+    const std::string kind = distributed.text("kind").value_or("");
+    const auto* const method = std::find_if(std::begin(kMethods), std::end(kMethods),
+                                            [&kind](const Method& known) { return known.kind == kind; });
+    if (method == std::end(kMethods)) {
+        const std::string supported =
+            fmt::format("supported: {}", fmt::join(kMethods | std::views::transform(&Method::kind), ", "));
+        if (kind == "fsdp1" || kind == "fsdp2" || kind == "deepspeed" || kind == "tp")
+            distributed.problems().unsupported(distributed.path("kind"), fmt::format("{} is not supported yet", kind),
+                                               supported);
+        else
+            distributed.problems().invalid(distributed.path("kind"),
+                                           kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind),
+                                           supported);
+        for (const std::string_view options : kAllOptions) (void)distributed.value(options);
+        return;
+    }
+    for (const std::string_view options : kAllOptions)
+        if (options != method->options) refuse_options(distributed, options, kind);
+    plan.method = method->read(distributed.object(method->options, Null::absent));
 }
 
 }  // namespace
 
 DistributedPlan read_distributed(ObjectReader distributed) {
     DistributedPlan plan;
-    const std::string kind = distributed.text("kind").value_or("");
-    if (kind == "fsdp1" || kind == "fsdp2" || kind == "deepspeed" || kind == "tp")
-        distributed.problems().unsupported(distributed.path("kind"), fmt::format("{} is not supported yet", kind),
-                                           "supported: ddp");
-    else if (kind != "ddp")
-        distributed.problems().invalid(distributed.path("kind"),
-                                       kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind), "ddp");
     ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 2, .high = kMostRanks}));
     ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
@@ -47,9 +80,7 @@ DistributedPlan read_distributed(ObjectReader distributed) {
         distributed.problems().invalid(distributed.path("rank"),
                                        fmt::format("{} of {} ranks, which count from 0", plan.rank, plan.world_size),
                                        fmt::format("at most {}", plan.world_size - 1));
-    if (auto ddp = distributed.object("ddp", Null::absent)) plan.ddp = read_ddp(std::move(*ddp));
-    if (kind == "ddp")
-        for (const char* other : {"fsdp_config", "deepspeed", "tp"}) refuse_options(distributed, other);
+    read_method(distributed, plan);
     for (const char* of_the_tracer : {"events", "load_first"}) (void)distributed.value(of_the_tracer);
     distributed.refuse_unknown();
     return plan;

@@ -167,18 +167,21 @@ JsonValue loop(const LoopPlan& plan) {
     return out;
 }
 
-JsonValue distributed(const DistributedPlan& plan) {
+void put_method(const DdpPlan& plan, JsonValue& out) {
     JsonValue ddp = JsonValue::object();
-    if (plan.ddp.find_unused_parameters)
-        ddp.put("ddp_find_unused_parameters", or_null(plan.ddp.find_unused_parameters));
-    if (plan.ddp.bucket_cap_mb) ddp.put("ddp_bucket_cap_mb", or_null(plan.ddp.bucket_cap_mb));
-    if (plan.ddp.broadcast_buffers) ddp.put("ddp_broadcast_buffers", or_null(plan.ddp.broadcast_buffers));
+    if (plan.find_unused_parameters) ddp.put("ddp_find_unused_parameters", or_null(plan.find_unused_parameters));
+    if (plan.bucket_cap_mb) ddp.put("ddp_bucket_cap_mb", or_null(plan.bucket_cap_mb));
+    if (plan.broadcast_buffers) ddp.put("ddp_broadcast_buffers", or_null(plan.broadcast_buffers));
+    out.put("ddp", std::move(ddp));
+}
+
+JsonValue distributed(const DistributedPlan& plan) {
     JsonValue out = JsonValue::object();
-    out.put("kind", JsonValue::of("ddp"));
+    out.put("kind", JsonValue::of(name_of(plan.method).kind));
     out.put("world_size", JsonValue::of(plan.world_size));
     out.put("rank", JsonValue::of(plan.rank));
     if (plan.load_on_device) out.put("load_on_device", JsonValue::of(true));
-    out.put("ddp", std::move(ddp));
+    std::visit([&out](const auto& method) { put_method(method, out); }, plan.method);
     return out;
 }
 

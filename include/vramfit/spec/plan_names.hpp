@@ -37,6 +37,16 @@ inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove:
                                                        {"once", BatchMove::once}};
 
 /// "eager", "nf4", ...: the word of a choice.
+/// A method of several processes: `distributed.kind`, and the name that reports use.
+struct MethodName {
+    std::string_view kind;
+    std::string_view title;
+};
+inline constexpr MethodName kMethodNames[] = {{"ddp", "DistributedDataParallel"}};
+static_assert(std::size(kMethodNames) == std::variant_size_v<DistributedMethod>);
+
+constexpr const MethodName& name_of(const DistributedMethod& method) { return kMethodNames[method.index()]; }
+
 constexpr std::string_view name_of(AttentionImplementation v) {
     return name_in<AttentionImplementation>(kAttentionNames, v);
 }

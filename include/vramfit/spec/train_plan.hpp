@@ -165,12 +165,25 @@ struct DdpPlan {
 
 inline constexpr std::int64_t kMostRanks = 1 << 16;
 
+/// How several processes share the work: `distributed.kind`, one struct for each.
+using DistributedMethod = std::variant<DdpPlan>;
+
 /// Several processes with one card each; the run is that of one of them.
 struct DistributedPlan {
     std::int64_t world_size = 2;
     std::int64_t rank = 0;
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
-    DdpPlan ddp;
+    DistributedMethod method;
+
+    /// The options of a method, or null if it is another one.
+    template <class Plan>
+    const Plan* as() const {
+        return std::get_if<Plan>(&method);
+    }
+    template <class Plan>
+    Plan* as() {
+        return std::get_if<Plan>(&method);
+    }
 
     friend bool operator==(const DistributedPlan&, const DistributedPlan&) = default;
 };

@@ -53,6 +53,11 @@ DistributedPlan& processes_of(Job& job, const std::string& where) {
     return *job.plan.distributed;
 }
 
+DdpPlan& ddp_of(Job& job, const std::string& where) {
+    if (DdpPlan* ddp = processes_of(job, where).as<DdpPlan>()) return *ddp;
+    throw Error(ErrorKind::invalid, where, "the processes do not use DistributedDataParallel", "leave it out");
+}
+
 constexpr PlanFlag kPlaceFlags[] = {
     {"gpu", "", "CARD", nullptr, kPlace,
      "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
@@ -64,12 +69,12 @@ constexpr PlanFlag kPlaceFlags[] = {
     {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
      "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
      [](Job& job, std::string_view value, const std::string& where) {
-         processes_of(job, where).ddp.find_unused_parameters = boolean_from(value, where);
+         ddp_of(job, where).find_unused_parameters = boolean_from(value, where);
      }},
     {"ddp-bucket-cap-mb", "", "N", nullptr, kPlace,
      "Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]",
      [](Job& job, std::string_view value, const std::string& where) {
-         processes_of(job, where).ddp.bucket_cap_mb = integer_from(value, where);
+         ddp_of(job, where).bucket_cap_mb = integer_from(value, where);
      }},
     {"reserve", "headroom", "SIZE", nullptr, kPlace, "Memory of the card that is kept free [0GiB]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -213,7 +213,7 @@ TEST_CASE("files are read together: trainer, accelerate") {
     CHECK(several.refusals.empty());
     REQUIRE(several.job.plan.distributed);
     CHECK(several.job.plan.distributed->world_size == 4);
-    CHECK(!several.job.plan.distributed->ddp.find_unused_parameters);
+    CHECK(!several.job.plan.distributed->as<DdpPlan>()->find_unused_parameters);
     CHECK(several.input("gpus")->place == FilePlace{"acc.yaml", {3, 1}});
     question.gpus = 1;
     CHECK(!read_trainer_files(question).job.plan.distributed);
