@@ -44,19 +44,21 @@ void LevelFront::shrink(Size bytes) {
     change(bytes, -1);
 }
 
-// A sum of the least that each term of the difference can be.
+// A sum of the least that each term of the difference can be. Without jumps, which are hard to foresee here.
 bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) const {
+    const std::vector<Range>& ranges = symbols_.monomial_ranges();
     __extension__ __int128 least = 0;
-    const std::size_t n = std::max(a.size(), b.size());
-    for (std::size_t m = 0; m < n; ++m) {
-        const std::int64_t more = (m < a.size() ? a[m] : 0) - (m < b.size() ? b[m] : 0);
-        if (more == 0) continue;
-        const Range& range = symbols_.monomial_ranges()[m];
-        const std::int64_t bound = more > 0 ? range.low : range.high;
-        if (bound <= -Range::kNone || bound >= Range::kNone) return false;
+    bool unbounded = false;
+    const auto add = [&](std::size_t m, std::int64_t more) {
+        const std::int64_t bound = more > 0 ? ranges[m].low : ranges[m].high;
+        unbounded |= (more != 0) & ((bound <= -Range::kNone) | (bound >= Range::kNone));
         least += __extension__ __int128{more} * bound;
-    }
-    return least >= 0;
+    };
+    const std::size_t shared = std::min(a.size(), b.size());
+    for (std::size_t m = 0; m < shared; ++m) add(m, a[m] - b[m]);
+    for (std::size_t m = shared; m < a.size(); ++m) add(m, a[m]);
+    for (std::size_t m = shared; m < b.size(); ++m) add(m, -b[m]);
+    return !unbounded && least >= 0;
 }
 
 // Doubles may be off by their last digits.
@@ -68,8 +70,15 @@ bool LevelFront::may_exceed(const Corners& a, const Corners& b) {
 // A later instant that equals an earlier one everywhere is not kept: the first of equals names the peak.
 void LevelFront::look() {
     ++looked_;
-    for (const Candidate& c : front_)
-        if (may_exceed(c.corners, corners_) && exceeds(c.coefficients, level_)) return;
+    const auto covers = [this](const Candidate& c) {
+        return may_exceed(c.corners, corners_) && exceeds(c.coefficients, level_);
+    };
+    if (last_cover_ < front_.size() && covers(front_[last_cover_])) return;
+    for (std::size_t i = 0; i < front_.size(); ++i)
+        if (i != last_cover_ && covers(front_[i])) {
+            last_cover_ = i;
+            return;
+        }
     std::erase_if(front_, [this](const Candidate& c) {
         return may_exceed(corners_, c.corners) && exceeds(level_, c.coefficients);
     });

@@ -48,6 +48,7 @@ class LevelFront {
     bool rising_ = false;
     std::size_t looked_ = 0;
     std::vector<Candidate> front_;  ///< the largest here first
+    std::size_t last_cover_ = 0;    ///< place of the one that exceeded an instant last: likely to exceed the next
 };
 
 }  // namespace vramfit::engine

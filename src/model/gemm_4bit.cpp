@@ -145,23 +145,23 @@ bool worth_it(const Capability& on, DType dtype, const Shape& s) {
     return on_others(s);
 }
 
-std::int64_t is_fused(const void* context, std::span<const std::int64_t> a) {
+std::int64_t unpacks(const void* context, std::span<const std::int64_t> a) {
     const Device& device = *static_cast<const Device*>(context);
     const std::int64_t m = a[0], n = a[1], k = a[2];
     constexpr std::int64_t kMostRows = 1536;  // _gemm_4bit_custom_max_m
     constexpr std::int64_t kBlock = 64;       // blocksize of quantize_4bit
-    if (m > kMostRows || k % kBlock != 0) return 0;
+    if (m > kMostRows || k % kBlock != 0) return 1;
     Shape s{m, n, k, device.multiprocessors, (n + 63) / 64};
     s.a100 = device.capability == Capability{8, 0};
     s.hopper = device.capability.major == 9;
     s.turing = device.capability == Capability{7, 5};
-    return worth_it(device.capability, static_cast<DType>(a[3]), s);
+    return !worth_it(device.capability, static_cast<DType>(a[3]), s);
 }
 
 }  // namespace
 
-bool fused_gemm_4bit(const Device& device, DType dtype, Size m, Size n, Size k) {
-    return apply(is_fused, &device, {m, n, k, static_cast<int>(dtype)}) == 1;
+Size unpacks_4bit(const Device& device, DType dtype, Size m, Size n, Size k) {
+    return apply_choice(unpacks, &device, {m, n, k, static_cast<int>(dtype)});
 }
 
 }  // namespace vramfit::model

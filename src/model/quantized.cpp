@@ -70,14 +70,32 @@ void matmul_4bit_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kMatMul4BitBackward{"MatMul4BitBackward", matmul_4bit_backward};
 
+/// Whether linear() takes its result alone: nothing is cast, copied, or taken to stay.
+bool linear_takes_no_more(const Tensor& a, const Tensor& bias) {
+    const Session& session = a.session();
+    const auto thread = static_cast<int>(session.thread);
+    return !bias.defined() && is_formally_dense(a.sizes(), a.strides()) &&
+           session.workspaces.cublas[thread].defined() &&
+           (!session.autocast.enabled || a.dtype() == session.autocast.dtype);
+}
+
 /// backends/cuda/ops.py bitsandbytes::gemm_4bit: the fused kernel, or unpack and multiply.
 Tensor gemm_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape, const Tensor& bias) {
     Session& session = a.session();
     const Size rows = a.numel() / a.size(-1);
-    if (session.decide("gemm_4bit is fused", fused_gemm_4bit(session.device, a.dtype(), rows, shape[0], shape[1]))) {
+    const Size unpacks = unpacks_4bit(session.device, a.dtype(), rows, shape[0], shape[1]);
+    Dims sizes = a.sizes();
+    sizes[-1] = shape[0];
+    if (unpacks.is_symbolic() && linear_takes_no_more(a, bias)) {
+        // One formula for both: what is unpacked has no bytes where the kernel is fused.
+        const Size blocks = state.offset.defined() ? unpacks * state.absmax.numel() : Size(0);
+        const Tensor absmax = empty(session, {blocks}, DType::float32, Op::gemm_4bit);
+        const Tensor centred = empty(session, {blocks}, DType::float32, Op::add);
+        const Tensor weight = empty(session, {unpacks * shape[0] * shape[1]}, a.dtype(), Op::gemm_4bit);
+        return empty(session, sizes, a.dtype(), Op::mm);
+    }
+    if (session.decide("gemm_4bit is fused", unpacks == 0)) {
         const Tensor input = contiguous(a);
-        Dims sizes = a.sizes();
-        sizes[-1] = shape[0];
         return empty(session, sizes, a.dtype(), Op::gemm_4bit);
     }
     Tensor absmax = state.absmax, unpacked;

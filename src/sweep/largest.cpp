@@ -2,8 +2,13 @@
 #include "vramfit/sweep/largest.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <map>
+#include <mutex>
 #include <numeric>
+
+#include "base/parallel.hpp"
 
 #include "sweep/cards.hpp"
 #include "sweep/formulas.hpp"
@@ -33,19 +38,29 @@ std::size_t& position(Coordinates& at, SweepAxis axis) {
     return at.length;
 }
 
-/// One question with all that is known of its rows.
+/// What is found for one set of targets of a question.
+struct ColumnsFound {
+    std::vector<LargestRow> rows;
+    std::size_t looked_at = 0;
+    std::size_t recorded = 0;
+    std::size_t replayed = 0;
+    bool any_valid = false;
+    std::optional<Error> problem;  ///< of the first invalid row
+};
+
+/// One question with all that is known of the rows of a set of targets.
 struct Asked {
     const SweepQuestion& question;
     std::size_t number;  ///< among the questions
     std::size_t first_row;
     const SweepOptions& options;
-    SpaceFormulas formulas;
+    const std::function<bool()>& stopped;
     RowReplays& replays;
-    LargestAnswer& answer;
-    RowAxes axes;
-    PlanChecker checker;
+    SpaceFormulas formulas{question};
+    RowAxes axes{question};
+    PlanChecker checker{question.model, question.stack};
     std::map<std::size_t, PathGrowth> growth = {};  ///< by path
-    std::optional<Error> problem = {};              ///< of the first invalid row
+    ColumnsFound found = {};
 
     /// Whether all rows between two rows of a path that differ in one axis lie between them in size.
     bool rises_between(std::size_t path, std::size_t low, std::size_t high) {
@@ -75,12 +90,9 @@ class Column {
     std::optional<LargestRow> solve() {
         const std::size_t last = order_.size() - 1;
         for (auto at = last_within(0, last); at; at = *at == 0 ? std::nullopt : last_within(0, *at - 1)) {
-            if (asked_.options.stop && asked_.options.stop()) {
-                asked_.answer.result.stopped = true;
-                return std::nullopt;
-            }
+            if (asked_.stopped()) return std::nullopt;
             SweepRow row = row_of(*at);
-            ++asked_.answer.result.counts.replayed;
+            ++asked_.found.replayed;
             asked_.replays.settle(row, place_of(*at));
             if (row.verdict == Verdict::fits) return LargestRow{std::move(row), how(*at), looks_.size()};
         }
@@ -117,7 +129,7 @@ class Column {
             asked_.checker.check(plan_of(q.space, q.base, place));
             out.path = asked_.formulas.path_of(place);
         } catch (const Error& e) {
-            if (!asked_.problem) asked_.problem = e;
+            if (!asked_.found.problem) asked_.found.problem = e;
             return out;
         }
         out.requested = asked_.formulas.highest().requested;
@@ -176,60 +188,110 @@ class Column {
     std::map<std::size_t, Look> looks_;
 };
 
-/// Every combination of the other axes: the first position of the axis stands for it.
-std::vector<Coordinates> columns_of(const SweepSpace& space, SweepAxis axis) {
+/// Every combination of the other axes with a set of targets: the first position of the axis stands for it.
+std::vector<Coordinates> columns_of(const SweepSpace& space, std::size_t target, SweepAxis axis) {
     std::vector<Coordinates> out;
     const auto count = [&](SweepAxis of) { return of == axis ? 1 : values_of(space, of).size(); };
-    for (std::size_t target = 0; target < space.targets.size(); ++target)
-        for (std::size_t rank = 0; rank < count(SweepAxis::rank); ++rank)
-            for (std::size_t batch = 0; batch < count(SweepAxis::batch); ++batch)
-                for (std::size_t length = 0; length < count(SweepAxis::length); ++length)
-                    out.push_back({target, rank, batch, length});
+    for (std::size_t rank = 0; rank < count(SweepAxis::rank); ++rank)
+        for (std::size_t batch = 0; batch < count(SweepAxis::batch); ++batch)
+            for (std::size_t length = 0; length < count(SweepAxis::length); ++length)
+                out.push_back({target, rank, batch, length});
     return out;
 }
+
+/// The columns of all questions: each set of targets is a task of its own.
+class Columns {
+  public:
+    Columns(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis,
+            std::vector<std::size_t> first_rows)
+        : questions_(questions), options_(options), axis_(axis), first_rows_(std::move(first_rows)) {
+        for (std::size_t q = 0; q < questions.size(); ++q)
+            for (std::size_t t = 0; t < questions[q].space.targets.size(); ++t) {
+                tasks_.push_back({q, t, columns_of(questions[q].space, t, axis)});
+                progress_.total += tasks_.back().columns.size();
+            }
+    }
+
+    std::size_t count() const { return progress_.total; }
+    bool stopped() const { return stopped_; }
+
+    /// In order of the tasks.
+    std::vector<ColumnsFound> solve() {
+        std::vector<ColumnsFound> out(tasks_.size());
+        for_each_index(tasks_.size(), options_.threads, [&](std::size_t i) { out[i] = solve(tasks_[i]); });
+        return out;
+    }
+
+  private:
+    struct Task {
+        std::size_t question;
+        std::size_t target;
+        std::vector<Coordinates> columns;
+    };
+
+    ColumnsFound solve(const Task& task) {
+        const std::function<bool()> stopped = [this] { return stop_asked(); };
+        Asked asked{questions_[task.question], task.question, first_rows_[task.question], options_, stopped, replays_};
+        for (const Coordinates& at : task.columns) {
+            Column column(asked, axis_, at);
+            if (auto found = column.solve()) asked.found.rows.push_back(std::move(*found));
+            asked.found.any_valid = asked.found.any_valid || column.any_valid();
+            asked.found.looked_at += column.looked_at();
+            settled();
+            if (stopped_) break;
+        }
+        asked.found.recorded = asked.formulas.recorded();
+        return std::move(asked.found);
+    }
+
+    bool stop_asked() {
+        const std::scoped_lock lock(mutex_);
+        if (options_.stop && options_.stop()) stopped_ = true;
+        return stopped_;
+    }
+    void settled() {
+        const std::scoped_lock lock(mutex_);
+        ++progress_.settled;
+        if (options_.progress) options_.progress(progress_);
+    }
+
+    std::span<const SweepQuestion> questions_;
+    const SweepOptions& options_;
+    SweepAxis axis_;
+    std::vector<std::size_t> first_rows_;
+    std::vector<Task> tasks_;
+    RowReplays replays_{questions_};
+    std::mutex mutex_;  ///< of progress_
+    SweepProgress progress_;
+    std::atomic<bool> stopped_ = false;
+};
 
 }  // namespace
 
 LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis) {
     LargestAnswer answer;
     SweepResult& result = answer.result;
-    std::optional<Error> problem;
-    bool any = false;
-    RowReplays replays(questions);
-    SweepProgress progress;
     result.notes = notes_of_cards(questions);
     keep_one_of_each(result.notes);
     for (const SweepQuestion& q : questions) {
         result.first_rows.push_back(result.counts.total);
         result.counts.total += row_count(q.space);
-        progress.total += columns_of(q.space, axis).size();
     }
     check_bounds(options.bounds, questions);
-    for (std::size_t n = 0; n < questions.size(); ++n) {
-        Asked asked{questions[n],
-                    n,
-                    result.first_rows[n],
-                    options,
-                    SpaceFormulas(questions[n]),
-                    replays,
-                    answer,
-                    RowAxes(questions[n]),
-                    PlanChecker(questions[n].model, questions[n].stack)};
-        for (const Coordinates& at : columns_of(questions[n].space, axis)) {
-            Column column(asked, axis, at);
-            if (auto found = column.solve()) answer.rows.push_back(std::move(*found));
-            any = any || column.any_valid();
-            result.counts.simulated += column.looked_at();
-            ++progress.settled;
-            if (options.progress) options.progress(progress);
-            if (result.stopped) break;
-        }
-        result.counts.recorded += asked.formulas.recorded();
-        if (!problem) problem = asked.problem;
-        if (result.stopped) break;
+    Columns columns(questions, options, axis, result.first_rows);
+    std::optional<Error> problem;
+    bool any = false;
+    for (ColumnsFound& found : columns.solve()) {
+        std::move(found.rows.begin(), found.rows.end(), std::back_inserter(answer.rows));
+        result.counts.simulated += found.looked_at;
+        result.counts.recorded += found.recorded;
+        result.counts.replayed += found.replayed;
+        any = any || found.any_valid;
+        if (!problem) problem = found.problem;
     }
     if (!any && problem) throw *problem;
-    answer.combinations = progress.total;
+    result.stopped = columns.stopped();
+    answer.combinations = columns.count();
     for (const LargestRow& row : answer.rows) {
         result.ranking.push_back(result.rows.size());
         result.rows.push_back(row.row);

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/parallel.hpp"
+
 namespace vramfit {
 
 namespace {
@@ -69,6 +71,29 @@ class Picks {
     std::vector<std::vector<double>> front_;  ///< values of the front's axes
 };
 
+/// Verdicts of candidates, several at once.
+class Ahead {
+  public:
+    explicit Ahead(const Deciding& deciding) : deciding_(deciding) {}
+
+    /// The row made certain. `next` adds what is likely to be asked for after it, to the number of rows at once.
+    template <class Next>
+    SweepRow row(const SweepRow& asked, const Next& next) {
+        if (!known_.contains(asked.number)) {
+            known_.clear();
+            std::vector<SweepRow> rows = {asked};
+            next(rows, deciding_.threads);
+            for_each_index(rows.size(), deciding_.threads, [&](std::size_t i) { deciding_.decide(rows[i]); });
+            for (SweepRow& row : rows) known_.emplace(row.number, std::move(row));
+        }
+        return known_.at(asked.number);
+    }
+
+  private:
+    const Deciding& deciding_;
+    std::map<std::size_t, SweepRow> known_;
+};
+
 void order_by_group(const SweepSelection& selection, SweepResult& result) {
     const auto group_of = [&](std::size_t number) {
         const SweepRow& row = result.rows[number];
@@ -81,9 +106,9 @@ void order_by_group(const SweepSelection& selection, SweepResult& result) {
 }  // namespace
 
 // In this order no row excels one before it, so that what is taken stays in the front.
-void rank_rows(std::span<const SweepQuestion> questions, const SweepSelection& selection, bool all,
-               std::vector<std::size_t> candidates, const std::function<bool(SweepRow&)>& fits,
-               const std::function<bool()>& stop, SweepResult& result) {
+void rank_rows(std::span<const SweepQuestion> questions, const SweepSelection& selection,
+               std::vector<std::size_t> candidates, const Deciding& deciding, const std::function<bool()>& stop,
+               SweepResult& result) {
     std::sort(candidates.begin(), candidates.end());
     const Keys keys(questions, selection, result, candidates);
     std::vector<std::size_t> order(candidates.size());
@@ -92,20 +117,32 @@ void rank_rows(std::span<const SweepQuestion> questions, const SweepSelection& s
         const auto first = keys.of(a), second = keys.of(b);
         return std::lexicographical_compare(first.begin(), first.end(), second.begin(), second.end(), std::greater<>());
     });
-    Picks picks(selection, all);
-    for (const std::size_t at : order) {
-        if (picks.done()) break;
-        SweepRow& row = result.rows[candidates[at]];
-        const RowPlace place{row.question, result.place_of(row)};
-        const bool wanted = picks.wants(keys.of(at), place);
-        if (!wanted && !all) continue;
+    Picks picks(selection, deciding.all);
+    Ahead ahead(deciding);
+    const auto row_of = [&](std::size_t turn) -> SweepRow& { return result.rows[candidates[order[turn]]]; };
+    const auto wanted = [&](std::size_t turn) {
+        const SweepRow& row = row_of(turn);
+        return picks.wants(keys.of(order[turn]), {row.question, result.place_of(row)});
+    };
+    for (std::size_t turn = 0; turn < order.size() && !picks.done(); ++turn) {
+        SweepRow& row = row_of(turn);
+        const bool wants = wanted(turn);
+        if (!wants && !deciding.all) continue;
         if (stop && stop()) {
             result.stopped = true;
             break;
         }
-        if (!fits(row) || !wanted) continue;
+        if (deciding.decide) {
+            ++result.counts.replayed;
+            row = ahead.row(row, [&](std::vector<SweepRow>& rows, std::size_t most) {
+                for (std::size_t later = turn + 1; later < order.size() && rows.size() < most; ++later)
+                    if (deciding.all || wanted(later)) rows.push_back(row_of(later));
+            });
+            if (row.verdict != Verdict::fits) continue;
+        }
+        if (!wants) continue;
         result.ranking.push_back(row.number);
-        picks.take(keys.of(at), place);
+        picks.take(keys.of(order[turn]), {row.question, result.place_of(row)});
     }
     if (selection.group) order_by_group(selection, result);
 }

@@ -9,11 +9,17 @@
 
 namespace vramfit {
 
-/// Fills result.ranking from the candidates (numbers of rows), which may or may not fit. `fits` makes a row certain; it
-/// is asked in the order of the selection, and only for rows that the ranking wants, or for every one where `all` is
-/// set. `stop` ends it early.
-void rank_rows(std::span<const SweepQuestion> questions, const SweepSelection& selection, bool all,
-               std::vector<std::size_t> candidates, const std::function<bool(SweepRow&)>& fits,
-               const std::function<bool()>& stop, SweepResult& result);
+/// How candidates become certain.
+struct Deciding {
+    std::function<void(SweepRow&)> decide;  ///< replays a row; empty: every candidate is known to fit
+    bool all = false;                       ///< every one, also those that the ranking does not want
+    std::size_t threads = 1;                ///< rows that are decided at once, ahead of their turn
+};
+
+/// Fills result.ranking from the candidates (numbers of rows), which may or may not fit. Rows are made certain in the
+/// order of the selection; what was decided ahead and turns out not to be wanted leaves no trace. `stop` ends it early.
+void rank_rows(std::span<const SweepQuestion> questions, const SweepSelection& selection,
+               std::vector<std::size_t> candidates, const Deciding& deciding, const std::function<bool()>& stop,
+               SweepResult& result);
 
 }  // namespace vramfit

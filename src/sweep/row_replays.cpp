@@ -1,6 +1,8 @@
 // Programs of rows from templates of their paths.
 #include "sweep/row_replays.hpp"
 
+#include <algorithm>
+
 #include "predict/peaks.hpp"
 #include "vramfit/predict/allocator.hpp"
 
@@ -8,7 +10,7 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::size_t kMostTemplates = 32;  // about a megabyte each
+constexpr std::size_t kMostTemplates = 256;  // less than a megabyte each
 
 }  // namespace
 
@@ -16,21 +18,27 @@ RowReplays::RowReplays(std::span<const SweepQuestion> questions) : questions_(qu
     for (const SweepQuestion& question : questions) axes_.emplace_back(question);
 }
 
-const ProgramTemplate& RowReplays::template_of(const SweepRow& row, std::size_t place) {
-    const std::pair key{row.question, row.path};
-    const auto known = templates_.find(key);
-    if (known != templates_.end()) return known->second;
-    if (templates_.size() == kMostTemplates) templates_.clear();
-    const SweepQuestion& q = questions_[row.question];
-    return templates_
-        .emplace(key, model::record_template(q.model, plan_of(q.space, q.base, place), q.stack, q.device,
-                                             axes_[row.question].ranges()))
-        .first->second;
+std::shared_ptr<RowReplays::Recorded> RowReplays::recorded(const Key& key) {
+    const std::scoped_lock lock(mutex_);
+    if (!recordings_.contains(key) && recordings_.size() == kMostTemplates)
+        recordings_.erase(std::min_element(recordings_.begin(), recordings_.end(), [](const auto& a, const auto& b) {
+            return a.second->last_use < b.second->last_use;
+        }));
+    std::shared_ptr<Recorded>& known = recordings_[key];
+    if (!known) known = std::make_shared<Recorded>();
+    known->last_use = ++uses_;
+    return known;
 }
 
 void RowReplays::settle(SweepRow& row, std::size_t place) {
     const SweepQuestion& q = questions_[row.question];
-    const Program program = template_of(row, place).at(axes_[row.question].values(place).all());
+    const RowAxes& axes = axes_[row.question];
+    const std::shared_ptr<Recorded> known = recorded({row.question, coordinates_of(q.space, place).target, row.path});
+    std::call_once(known->once, [&] {
+        known->program =
+            model::record_template(q.model, plan_of(q.space, q.base, place), q.stack, q.device, axes.ranges());
+    });
+    const Program program = known->program->at(axes.values(place).all());
     const Timeline timeline = replay(program, allocator_of(q.stack, q.device));
     row.verdict = timeline.out_of_memory ? Verdict::too_large : Verdict::fits;
     if (timeline.out_of_memory) return;

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "sweep/row_axes.hpp"
@@ -15,15 +18,26 @@ class RowReplays {
     explicit RowReplays(std::span<const SweepQuestion> questions);
 
     /// Replays a row of this place in its question's space: its verdict and, if it fits, the levels of its highest
-    /// peak. Rows of one path share a recording.
+    /// peak. Rows of one path share a recording. Several threads may ask at once.
     void settle(SweepRow& row, std::size_t place);
 
   private:
-    const ProgramTemplate& template_of(const SweepRow& row, std::size_t place);
+    /// The recording of a path, made by the first thread that asks for it.
+    struct Recorded {
+        std::once_flag once;
+        std::optional<ProgramTemplate> program;
+        std::size_t last_use = 0;
+    };
+
+    /// A path: its question, set of targets, and number among the paths of these.
+    using Key = std::tuple<std::size_t, std::size_t, std::size_t>;
+    std::shared_ptr<Recorded> recorded(const Key& key);
 
     std::span<const SweepQuestion> questions_;
-    std::vector<RowAxes> axes_;                                                 ///< by question
-    std::map<std::pair<std::size_t, std::size_t>, ProgramTemplate> templates_;  ///< by question and path
+    std::vector<RowAxes> axes_;  ///< by question
+    std::mutex mutex_;           ///< of the recordings' table
+    std::size_t uses_ = 0;
+    std::map<Key, std::shared_ptr<Recorded>> recordings_;
 };
 
 /// Writes the highest peak of a run into its row; nullptr: the run has none.

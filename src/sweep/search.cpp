@@ -7,35 +7,33 @@
 
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
-#include "vramfit/base/error.hpp"
 #include "vramfit/peaks/peak.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
 
-namespace {
-
-/// Rows by targets, then by rising rank, batch and length, whatever the order in which the axes are given.
-std::vector<std::size_t> by_rising_axes(const SweepSpace& space, std::size_t rows) {
-    std::vector<std::size_t> order(rows);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto key = [&space](std::size_t row) {
-        const Coordinates c = coordinates_of(space, row);
-        return std::tuple(c.target, space.ranks[c.rank], space.batches[c.batch], space.lengths[c.length]);
-    };
+/// Rows by rising rank, batch and length, whatever the order in which the axes are given.
+std::vector<std::size_t> Search::by_rising_axes() const {
+    const SweepSpace& space = question_.space;
+    std::vector<std::size_t> order(rows_.size());
+    std::iota(order.begin(), order.end(), first_);
     const auto rises = [](const std::vector<std::int64_t>& axis) { return std::is_sorted(axis.begin(), axis.end()); };
     if (rises(space.ranks) && rises(space.batches) && rises(space.lengths)) return order;
+    const auto key = [&space](std::size_t row) {
+        const Coordinates c = coordinates_of(space, row);
+        return std::tuple(space.ranks[c.rank], space.batches[c.batch], space.lengths[c.length]);
+    };
     std::sort(order.begin(), order.end(), [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
     return order;
 }
 
-}  // namespace
-
-Search::Search(const SweepQuestion& question, const SweepOptions& options, const LeftOut& left_out)
+Search::Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out)
     : question_(question),
       dominance_(options.dominance),
       limit_(question.device.usable.count),
-      peaks_(peaks_in_order()) {
+      peaks_(peaks_in_order()),
+      first_(row_at(question.space, {.target = target})),
+      rows_(row_at(question.space, {.target = target + 1}) - first_) {
     validate(left_out);
     if (options.prune) formulas_.emplace(question_);
 }
@@ -48,30 +46,26 @@ void Search::note(const Notes& notes) {
     }
 }
 
-/// Rows that no run can have are marked with the reason; a space of only such rows is no question.
+/// Rows that no run can have are marked with the reason.
 void Search::validate(const LeftOut& left_out) {
-    rows_.resize(row_count(question_.space));
-    std::optional<Error> first;
-    bool any = false;
     PlanChecker checker(question_.model, question_.stack);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-        SweepRow& r = rows_[row];
-        r.number = row;
-        if (const auto status = left_out(row)) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        SweepRow& r = rows_[i];
+        r.number = first_ + i;
+        if (const auto status = left_out(r.number)) {
             r.status = *status;
             continue;
         }
         try {
-            note(checker.check(plan_of(question_.space, question_.base, row)));
+            note(checker.check(plan_of(question_.space, question_.base, r.number)));
             r.status = RowStatus::ruled_out;
-            any = true;
+            any_valid_ = true;
         } catch (const Error& e) {
             if (e.kind() == ErrorKind::unsupported) throw;
             r.problem = e.problems()[0].what;
-            if (!first) first = e;
+            if (!problem_) problem_ = e;
         }
     }
-    if (!any && first) throw *first;
 }
 
 void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
@@ -85,7 +79,7 @@ void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
 }
 
 void Search::settle(std::size_t number) {
-    SweepRow& row = rows_[number];
+    SweepRow& row = at(number);
     if (!formulas_) {
         const TrainPlan plan = plan_of(question_.space, question_.base, number);
         const Summary summary = model::summarize(question_.model, plan, question_.stack, question_.device);
@@ -107,12 +101,12 @@ void Search::settle(std::size_t number) {
 
 void Search::settle(const std::function<bool()>& settled) {
     bool go_on = true;
-    for (const std::size_t row : by_rising_axes(question_.space, rows_.size())) {
-        const bool waits = rows_[row].status == RowStatus::ruled_out;  // as validate() leaves those that are valid
+    for (const std::size_t row : by_rising_axes()) {
+        const bool waits = at(row).status == RowStatus::ruled_out;  // as validate() leaves those that are valid
         if (waits && go_on)
             settle(row);
         else if (waits)
-            rows_[row].status = RowStatus::open;
+            at(row).status = RowStatus::open;
         go_on = settled() && go_on;
     }
 }

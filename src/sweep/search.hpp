@@ -1,4 +1,5 @@
-// Finds what every row of a space requests: by the formula of its path, or not at all where dominance rules it out.
+// Finds what the rows of one set of targets request: by the formula of their path, or not at all where dominance rules
+// them out.
 #pragma once
 
 #include <functional>
@@ -7,28 +8,37 @@
 
 #include "sweep/dominance.hpp"
 #include "sweep/formulas.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/sweep/sweep.hpp"
 
 namespace vramfit {
 
-/// Settles all rows of one question's space but for their replay. Rows are numbered from 0.
+/// Settles the rows of a question's space that share a set of targets, but for their replay. Rows are numbered as in
+/// the space. Searches have nothing in common: they may run at once.
 class Search {
   public:
-    /// `left_out` says which rows are not swept: outside or open. Throws Error if there are others and none of them is
-    /// valid, or what makes all of them impossible.
+    /// `left_out` says which rows are not swept: outside or open. Throws Error for what makes all rows impossible.
     using LeftOut = std::function<std::optional<RowStatus>(std::size_t row)>;
-    Search(const SweepQuestion& question, const SweepOptions& options, const LeftOut& left_out);
+    Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out);
+
+    /// Whether a row is to be settled.
+    bool any_valid() const { return any_valid_; }
+    /// Why the first invalid row is that.
+    const std::optional<Error>& problem() const { return problem_; }
 
     /// `settled` is called after each row; where it returns false, the rest is left open.
     void settle(const std::function<bool()>& settled);
 
     std::vector<SweepRow> take_rows() { return std::move(rows_); }
     const Notes& notes() const { return notes_; }
+    /// Runs of the engine; rows' paths are below it if there are formulas.
     std::size_t recorded() const { return formulas_ ? formulas_->recorded() : recorded_; }
 
   private:
     void validate(const LeftOut& left_out);
     void note(const Notes& notes);
+    std::vector<std::size_t> by_rising_axes() const;
+    SweepRow& at(std::size_t row) { return rows_[row - first_]; }
     void settle(std::size_t row);
     void set(SweepRow& row, std::int64_t requested, const Phase& at) const;
 
@@ -36,7 +46,10 @@ class Search {
     bool dominance_;
     std::int64_t limit_;
     std::vector<const Peak*> peaks_;
+    std::size_t first_;  ///< row of the targets
     std::vector<SweepRow> rows_;
+    bool any_valid_ = false;
+    std::optional<Error> problem_;
     Notes notes_;
     std::size_t recorded_ = 0;
     std::optional<SpaceFormulas> formulas_;  ///< absent: every row is recorded by itself

@@ -2,9 +2,12 @@
 #include "vramfit/sweep/sweep.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/parallel.hpp"
 #include "predict/peaks.hpp"
 #include "sweep/cards.hpp"
 #include "sweep/ranking.hpp"
@@ -17,7 +20,18 @@ namespace vramfit {
 
 namespace {
 
-/// Settles the rows of all questions, one question after the other.
+/// What a search of one set of targets has found.
+struct Searched {
+    std::vector<SweepRow> rows;
+    bool any_valid = false;
+    std::optional<Error> problem;  ///< of the first invalid row
+    Notes notes;
+    std::size_t recorded = 0;
+    std::optional<Error> impossible;  ///< the whole question is
+};
+
+/// Settles the rows of all questions: each set of targets is a task of its own, their answers are put together in
+/// order.
 class Settling {
   public:
     Settling(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepResult& result)
@@ -25,63 +39,112 @@ class Settling {
         result.first_rows = first_rows_of(questions);
         progress_.total = result.first_rows.back();
         result.first_rows.pop_back();
-        result.rows.reserve(progress_.total);
     }
 
     /// Throws the first question's error if no question has a valid row.
     void settle_all() {
-        bool any = false;
+        std::vector<std::pair<std::size_t, std::size_t>> tasks;
         for (std::size_t q = 0; q < questions_.size(); ++q)
-            for (SweepRow& row : rows_of(q)) {
-                row.number = result_.rows.size();
-                row.question = q;
-                if (row.ruled_out_by) *row.ruled_out_by += result_.first_rows[q];
-                any = any || (row.status != RowStatus::invalid && row.status != RowStatus::outside);
-                result_.rows.push_back(std::move(row));
-            }
-        if (!any) throw *problem_;
+            for (std::size_t t = 0; t < questions_[q].space.targets.size(); ++t) tasks.emplace_back(q, t);
+        std::vector<Searched> found(tasks.size());
+        for_each_index(tasks.size(), options_.threads,
+                       [&](std::size_t i) { found[i] = search(tasks[i].first, tasks[i].second); });
+        result_.stopped = stopped_;
+        result_.rows.reserve(progress_.total);
+        std::span<Searched> rest = found;
+        for (std::size_t q = 0; q < questions_.size(); ++q) {
+            const std::size_t targets = questions_[q].space.targets.size();
+            take(q, rest.first(targets));
+            rest = rest.subspan(targets);
+        }
+        const auto counts = [](const SweepRow& row) {
+            return row.status != RowStatus::invalid && row.status != RowStatus::outside;
+        };
+        if (problem_ && std::none_of(result_.rows.begin(), result_.rows.end(), counts)) throw *problem_;
     }
 
   private:
     bool settled() {
+        const std::scoped_lock lock(mutex_);
         ++progress_.settled;
         if (options_.progress) options_.progress(progress_);
-        result_.stopped = result_.stopped || (options_.stop && options_.stop());
-        return !result_.stopped;
+        if (options_.stop && options_.stop()) stopped_ = true;
+        return !stopped_;
     }
 
     std::optional<RowStatus> left_out(std::size_t question, std::size_t place) const {
-        if (result_.stopped || !options_.shard.holds(result_.first_rows[question] + place, progress_.total))
+        if (stopped_ || !options_.shard.holds(result_.first_rows[question] + place, progress_.total))
             return RowStatus::open;
         if (!within(options_.bounds, questions_[question], place)) return RowStatus::outside;
         return std::nullopt;
     }
 
-    /// All of them invalid if one of several questions is impossible as a whole.
-    std::vector<SweepRow> rows_of(std::size_t q) {
+    Searched search(std::size_t q, std::size_t target) {
         try {
-            Search search(questions_[q], options_, [this, q](std::size_t place) { return left_out(q, place); });
+            Search search(questions_[q], target, options_, [this, q](std::size_t place) { return left_out(q, place); });
             search.settle([this] { return settled(); });
-            result_.counts.recorded += search.recorded();
-            result_.notes.insert(result_.notes.end(), search.notes().begin(), search.notes().end());
-            return search.take_rows();
+            return {search.take_rows(), search.any_valid(), search.problem(), search.notes(), search.recorded(), {}};
         } catch (const Error& e) {
-            if (!problem_) problem_ = e;
-            std::vector<SweepRow> rows(row_count(questions_[q].space));
-            for (std::size_t place = 0; place < rows.size(); ++place) {
-                rows[place].status = left_out(q, place).value_or(RowStatus::invalid);
-                if (rows[place].status == RowStatus::invalid) rows[place].problem = e.problems()[0].what;
-                settled();
-            }
-            return rows;
+            Searched out;
+            out.impossible = e;
+            return out;
+        }
+    }
+
+    void take(std::size_t q, std::span<Searched> found) {
+        std::optional<Error> impossible, problem;
+        bool any = false;
+        for (const Searched& f : found) {
+            if (!impossible) impossible = f.impossible;
+            if (!problem) problem = f.problem;
+            any = any || f.any_valid;
+        }
+        if (!impossible && !any) impossible = problem;
+        if (impossible) {
+            if (!problem_) problem_ = impossible;
+            take_impossible(q, *impossible);
+            return;
+        }
+        std::size_t paths = 0;
+        for (Searched& f : found) {
+            take_rows(q, std::move(f.rows), paths);
+            paths += f.recorded;
+            result_.notes.insert(result_.notes.end(), f.notes.begin(), f.notes.end());
+        }
+        result_.counts.recorded += paths;
+    }
+
+    /// Paths of a question count on from one set of targets to the next.
+    void take_rows(std::size_t q, std::vector<SweepRow> rows, std::size_t paths) {
+        for (SweepRow& row : rows) {
+            row.number = result_.rows.size();
+            row.question = q;
+            row.path += paths;
+            if (row.ruled_out_by) *row.ruled_out_by += result_.first_rows[q];
+            result_.rows.push_back(std::move(row));
+        }
+    }
+
+    /// All rows of a question are invalid for the same reason.
+    void take_impossible(std::size_t q, const Error& error) {
+        const std::size_t count = row_count(questions_[q].space);
+        for (std::size_t place = 0; place < count; ++place) {
+            SweepRow row;
+            row.number = result_.rows.size();
+            row.question = q;
+            row.status = left_out(q, place).value_or(RowStatus::invalid);
+            if (row.status == RowStatus::invalid) row.problem = error.problems()[0].what;
+            result_.rows.push_back(std::move(row));
         }
     }
 
     std::span<const SweepQuestion> questions_;
     const SweepOptions& options_;
     SweepResult& result_;
+    std::mutex mutex_;  ///< of progress_
     SweepProgress progress_;
-    std::optional<Error> problem_;
+    std::atomic<bool> stopped_ = false;
+    std::optional<Error> problem_;  ///< of the first question without a valid row
 };
 
 /// Runs a row by itself: what its replay is checked against.
@@ -142,16 +205,14 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     check_bounds(options.bounds, questions);
     Settling(questions, options, result).settle_all();
     RowReplays replays(questions);
-    const auto fits = [&](SweepRow& row) {
-        ++result.counts.replayed;
+    const auto decide = [&](SweepRow& row) {
         if (options.prune)
             replays.settle(row, result.place_of(row));
         else
             predict_row(questions[row.question], result, row);
-        return row.verdict == Verdict::fits;
     };
     const bool all = options.selection.top == 0 || !options.prune;
-    rank_rows(questions, options.selection, all, candidates(result), fits, options.stop, result);
+    rank_rows(questions, options.selection, candidates(result), {decide, all, options.threads}, options.stop, result);
     count(result);
     keep_one_of_each(result.notes);
     return result;
@@ -171,8 +232,7 @@ SweepResult merged(std::span<const SweepQuestion> questions, const SweepOptions&
         result.stopped = result.stopped || part.stopped;
         result.notes.insert(result.notes.end(), part.notes.begin(), part.notes.end());
     }
-    const auto known = [](SweepRow&) { return true; };
-    rank_rows(questions, options.selection, false, std::move(fitting), known, nullptr, result);
+    rank_rows(questions, options.selection, std::move(fitting), {}, nullptr, result);
     keep_one_of_each(result.notes);
     return result;
 }

@@ -114,6 +114,9 @@ inline Size apply(SizeFunction function, const void* context, std::initializer_l
     return apply(function, context, std::span<const Size>(arguments.begin(), arguments.size()));
 }
 
+/// The same of a function that answers 0 or 1.
+Size apply_choice(SizeFunction function, const void* context, std::initializer_list<Size> arguments);
+
 /// Whether the two differ in all rows. False says nothing.
 bool always_differ(Size a, Size b);
 /// Whether a is a plain number or formula times b, in all rows. False says nothing.

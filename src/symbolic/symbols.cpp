@@ -23,6 +23,8 @@ std::string key_of(const std::vector<T>& values) {
 
 Size symbol_at(std::size_t index) { return Size(kFirstSymbol + static_cast<std::int64_t>(index)); }
 
+constexpr Range kChoice{0, 1};
+
 /// Ranges of quotients of numbers that are not negative.
 Range quotient_range(Range a, Range b) {
     Range out;
@@ -210,7 +212,7 @@ Size Symbols::divide(Size a, Size b) {
     Size out;
     if (!divide_exactly(a, b, out)) {
         const Size arguments[] = {a, b};
-        out = apply(quotient, nullptr, arguments);
+        out = apply(quotient, nullptr, arguments, quotient_range(range_of(a), range_of(b)));
     }
     remember(Memo::divide, a, b, out.bits());
     return out;
@@ -223,7 +225,7 @@ Size Symbols::remainder(Size a, Size b) {
     return out;
 }
 
-Size Symbols::apply(SizeFunction function, const void* context, std::span<const Size> arguments) {
+Size Symbols::apply(SizeFunction function, const void* context, std::span<const Size> arguments, Range range) {
     std::vector<std::int64_t> words{reinterpret_cast<std::intptr_t>(function),
                                     reinterpret_cast<std::intptr_t>(context)};
     std::vector<std::int64_t> values;
@@ -233,11 +235,7 @@ Size Symbols::apply(SizeFunction function, const void* context, std::span<const 
     }
     const auto [at, fresh] = applied_.emplace(key_of(words), static_cast<std::uint32_t>(symbols_.size()));
     if (fresh) {
-        Symbol s{function(context, values), {}, function, context, {arguments.begin(), arguments.end()}};
-        if (function == quotient) s.range = quotient_range(range_of(arguments[0]), range_of(arguments[1]));
-        if (function == is_less) s.range = {0, 1};
-        if (function == largest) s.range = larger_range(range_of(arguments[0]), range_of(arguments[1]));
-        symbols_.push_back(std::move(s));
+        symbols_.push_back({function(context, values), range, function, context, {arguments.begin(), arguments.end()}});
     }
     return intern({{monomial({at->second}), 1}});
 }
@@ -260,7 +258,7 @@ Size Symbols::larger(Size a, Size b) {
     if (difference.low >= 0) return a;
     if (difference.high <= 0) return b;
     const Size arguments[] = {a, b};
-    return apply(largest, nullptr, arguments);
+    return apply(largest, nullptr, arguments, larger_range(range_of(a), range_of(b)));
 }
 
 Size Symbols::indicator_less(Size a, Size b) {
@@ -269,7 +267,7 @@ Size Symbols::indicator_less(Size a, Size b) {
     const Range& range = expressions_[index_of(difference)].range;
     if (range.high < 0 || range.low >= 0) return range.high < 0;
     const Size arguments[] = {a, b};
-    return apply(is_less, nullptr, arguments);
+    return apply(is_less, nullptr, arguments, kChoice);
 }
 
 bool Symbols::condition(Condition::Kind kind, Size difference, bool holds) {
@@ -389,6 +387,13 @@ Size apply(SizeFunction function, const void* context, std::span<const Size> arg
     std::int64_t values[symbolic::kMostArguments] = {};
     for (std::size_t i = 0; i < arguments.size(); ++i) values[i] = arguments[i].bits();
     return function(context, {values, arguments.size()});
+}
+
+Size apply_choice(SizeFunction function, const void* context, std::initializer_list<Size> arguments) {
+    const std::span<const Size> all(arguments.begin(), arguments.size());
+    if (std::any_of(all.begin(), all.end(), [](Size a) { return a.is_symbolic(); }))
+        return symbolic::current->apply(function, context, all, symbolic::kChoice);
+    return apply(function, context, all);
 }
 
 }  // namespace vramfit

@@ -63,7 +63,8 @@ class Symbols {
     Size larger(Size a, Size b);
     bool is_multiple(Size a, Size b);
     bool always_differ(Size a, Size b);
-    Size apply(SizeFunction function, const void* context, std::span<const Size> arguments);
+    /// A function's values lie in `range`.
+    Size apply(SizeFunction function, const void* context, std::span<const Size> arguments, Range range = {});
 
     std::int64_t value_of(Size size) const;
     /// The polynomial of any size; a plain number is its own constant.

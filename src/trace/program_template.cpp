@@ -60,7 +60,10 @@ ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program progr
     : ProgramTemplate(symbols, std::move(program), Distinct(symbols, sizes)) {}
 
 ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct)
-    : program_(std::move(program)), size_of_(std::move(distinct.of)), sizes_(symbols, distinct.all()) {}
+    : program_(std::move(program)), size_of_(std::move(distinct.of)), sizes_(symbols, distinct.all()) {
+    program_.allocations.shrink_to_fit();
+    program_.events.shrink_to_fit();
+}
 
 Program ProgramTemplate::at(std::span<const std::int64_t> axes) const {
     symbolic::Evaluation::Row row;

@@ -2,6 +2,8 @@
 // of each under sanitizers).
 #include "vramfit/sweep/sweep.hpp"
 
+#include <tuple>
+
 #include "model/record.hpp"
 #include "property/random_questions.hpp"
 #include "support/catch.hpp"
@@ -9,6 +11,7 @@
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/job.hpp"
 #include "vramfit/spec/stacks.hpp"
+#include "vramfit/sweep/largest.hpp"
 
 namespace vramfit::test {
 
@@ -43,8 +46,10 @@ bool same_answers(Random& random, const SweepQuestion& q) {
 
 #ifdef VRAMFIT_SANITIZED
 constexpr int kSpaces = 5;
+constexpr Bytes kStep{24 * kMiB};  ///< between the cards of the last test
 #else
 constexpr int kSpaces = 50;
+constexpr Bytes kStep{4 * kMiB};
 #endif
 
 void many_spaces(unsigned seed, Plan plan) {
@@ -101,7 +106,7 @@ TEST_CASE("early stopping: a larger rank may need less than a smaller one") {
     REQUIRE(requested(kAfter) < requested(kBefore));
     int told_apart = 0;
     for (q.device.usable = Bytes{requested(kAfter)}; q.device.usable.count < requested(kBefore);
-         q.device.usable = q.device.usable + Bytes{4 * kMiB}) {
+         q.device.usable += kStep) {
         q.device.total = q.device.usable + q.device.context;
         CHECK(same_answers(random, q));
         SweepOptions whole;
@@ -111,6 +116,49 @@ TEST_CASE("early stopping: a larger rank may need less than a smaller one") {
             result.rows[kBefore].verdict == Verdict::too_large && result.rows[kAfter].verdict == Verdict::fits;
     }
     CHECK(told_apart > 0);
+}
+
+TEST_CASE("sweep: the same answer on any number of threads") {
+    Random random(22);
+    std::vector<SweepQuestion> questions;
+    for (const Plan plan : {lora_torch, full_torch, qlora_paged}) {
+        SweepQuestion& q = questions.emplace_back();
+        q.stack = stack_from("").stack;
+        q.device = device_from("1GiB");
+        q.model = tiny_model(random);
+        plan(random, q);
+        q.space = tiny_space(random, q.model, q.base.peft.has_value());
+        q.device = tight_card(random, q);
+    }
+    for (const bool prune : {true, false}) {
+        SweepOptions options;
+        options.prune = prune;
+        options.selection.top = 3;
+        const SweepResult one = sweep(questions, options);
+        options.threads = 5;
+        const SweepResult many = sweep(questions, options);
+        CHECK(many.ranking == one.ranking);
+        CHECK(many.counts.recorded == one.counts.recorded);
+        CHECK(many.counts.replayed == one.counts.replayed);
+        REQUIRE(many.rows.size() == one.rows.size());
+        for (std::size_t i = 0; i < one.rows.size(); ++i) {
+            INFO("row " << i);
+            const SweepRow &a = one.rows[i], &b = many.rows[i];
+            CHECK(std::tuple(a.number, a.question, a.status, a.verdict, a.path, a.ruled_out_by, a.problem, a.peak) ==
+                  std::tuple(b.number, b.question, b.status, b.verdict, b.path, b.ruled_out_by, b.problem, b.peak));
+            CHECK(std::tuple(a.requested, a.allocated, a.reserved) == std::tuple(b.requested, b.allocated, b.reserved));
+        }
+    }
+    SweepOptions options;
+    const auto places = [&](const LargestAnswer& answer) {
+        std::vector<std::tuple<std::size_t, std::int64_t, std::int64_t>> out;
+        for (const LargestRow& r : answer.rows) out.emplace_back(r.row.number, r.row.requested, r.row.reserved);
+        return out;
+    };
+    const auto one = places(largest(questions, options, SweepAxis::length));
+    options.threads = 4;
+    CHECK(places(largest(questions, options, SweepAxis::length)) == one);
+    CHECK_FALSE(one.empty());
 }
 
 TEST_CASE("sweep: several questions keep their rows and share a ranking") {

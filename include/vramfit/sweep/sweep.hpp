@@ -43,10 +43,11 @@ struct SweepOptions {
     bool prune = true;      ///< formulas and dominance; else every row is recorded by itself and replayed
     bool dominance = true;  ///< rows are ruled out without asking what they request
     SweepSelection selection;
-    std::vector<SweepBound> bounds;  ///< rows outside are not swept
-    SweepShard shard;                ///< rows of other parts are not swept
-    std::function<void(const SweepProgress&)> progress;
-    std::function<bool()> stop;  ///< asked after every row: the rest is left open
+    std::vector<SweepBound> bounds;                      ///< rows outside are not swept
+    SweepShard shard;                                    ///< rows of other parts are not swept
+    std::size_t threads = 1;                             ///< the answer is the same for any number of them
+    std::function<void(const SweepProgress&)> progress;  ///< of one thread at a time, as is stop
+    std::function<bool()> stop;                          ///< asked after every row: the rest is left open
 };
 
 /// `outside` of the bounds; `open`: another part's, or not reached before the sweep was stopped.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/parallel.hpp"
 #include "base/split.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
@@ -18,6 +19,9 @@ void SweepFlags::add(CLI::App& app) {
     plan.add(app, sweep_axes(), false);
     selection.add(app);
     app.add_flag("--no-prune", no_prune, "Simulate every configuration; the answer is the same")->group("Ranking");
+    add_value(app, "--threads", threads, "N",
+              "Threads to search on; the answer is the same [as many as the machine runs]")
+        ->group("Ranking");
     app.add_flag("--all-rows", all_rows, "JSON: every row of the space with its status")->group("Ranking");
     add_value(
         app, "--max", max, "AXIS",
@@ -97,12 +101,27 @@ SweepAxis SweepFlags::largest_axis() const {
     throw Error(ErrorKind::invalid, "--max", fmt::format("unknown axis '{}'", max), "known: seq, batch, rank");
 }
 
+namespace {
+
+std::size_t threads_from(const std::string& text) {
+    constexpr std::int64_t kMost = 1024;
+    if (text.empty()) return threads_of_machine();
+    const std::int64_t count = integer_from(text, "--threads");
+    if (count > kMost)
+        throw Error(ErrorKind::invalid, "--threads", fmt::format("{} are too many", count),
+                    fmt::format("at most {}; this machine runs {} at once", kMost, threads_of_machine()));
+    return static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
 SweepOptions SweepFlags::options(const SweepReport& asked) const {
     SweepOptions options;
     options.prune = !no_prune;
     options.selection = asked.selection;
     options.bounds = asked.bounds;
     if (!shard.empty()) options.shard = shard_from(shard);
+    options.threads = threads_from(threads);
     if (report.format == "svg") {  // every cell of a map is certain
         options.dominance = false;
         options.selection.top = 0;
@@ -124,7 +143,8 @@ SweepShard shard_from(const std::string& text) {
 }
 
 std::vector<std::string> arguments_of(const CLI::App& app) {
-    constexpr std::string_view kOwn[] = {"--shard", "--merge", "--output", "--format", "--jobs", "--map", "--help"};
+    constexpr std::string_view kOwn[] = {"--shard", "--merge", "--output",  "--format",
+                                         "--jobs",  "--map",   "--threads", "--help"};
     std::vector<std::string> out;
     for (const CLI::Option* option : app.get_options()) {
         const std::string name = option->get_name();

@@ -20,6 +20,7 @@ struct SweepFlags {
     std::string space;
     std::string max;
     std::string map;
+    std::string threads;
     bool no_prune = false;
     bool all_rows = false;
 

@@ -1,0 +1,39 @@
+// Threads take the next task until there is none.
+#include "base/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace vramfit {
+
+std::size_t threads_of_machine() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+void for_each_index(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& task) {
+    std::vector<std::exception_ptr> errors(count);
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < count; i = next++) {
+            try {
+                task(i);
+            } catch (...) {
+                errors[i] = std::current_exception();
+            }
+        }
+    };
+    std::vector<std::jthread> others;
+    try {
+        for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {
+        // As many as the system allows.
+    }
+    work();
+    others.clear();
+    for (const std::exception_ptr& error : errors)
+        if (error) std::rethrow_exception(error);
+}
+
+}  // namespace vramfit
