@@ -137,8 +137,7 @@ void run_trainer(const Run& run, Network& network) {
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
-    if (run.plan.distributed && run.plan.distributed->as<DdpPlan>())
-        trainer.ddp = std::make_unique<Ddp>(run, network);
+    if (run.plan.distributed && run.plan.distributed->as<DdpPlan>()) trainer.ddp = std::make_unique<Ddp>(run, network);
     place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);

@@ -73,8 +73,7 @@ std::string attention(const LoadPlan& plan) {
 }
 
 std::string processes(const DistributedPlan& plan) {
-    return fmt::format("{} with a card each, {}; this is one of them", plan.world_size,
-                       name_of(plan.method).title);
+    return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, name_of(plan.method).title);
 }
 
 }  // namespace

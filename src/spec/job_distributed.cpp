@@ -58,9 +58,8 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
             distributed.problems().unsupported(distributed.path("kind"), fmt::format("{} is not supported yet", kind),
                                                supported);
         else
-            distributed.problems().invalid(distributed.path("kind"),
-                                           kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind),
-                                           supported);
+            distributed.problems().invalid(
+                distributed.path("kind"), kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind), supported);
         for (const std::string_view options : kAllOptions) (void)distributed.value(options);
         return;
     }

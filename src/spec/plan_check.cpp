@@ -246,7 +246,23 @@ void note_workspaces(const TrainPlan& plan, Notes& notes) {
                      "keep memory free for them with --reserve, or choose another kernel"});
 }
 
-void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
+// Rows beyond the positions of the model.
+void check_positions(const ModelSpec& model, const TrainPlan& plan, bool learned, Problems& problems, Notes& notes) {
+    if (learned) {
+        problems.invalid("batch.sequence_length",
+                         fmt::format("{} tokens, but the table of positions has {} rows", plan.batch.sequence_length,
+                                     model.max_position_embeddings),
+                         "a shorter sequence");
+    } else {
+        notes.push_back({NoteKind::sequence_beyond_model,
+                         fmt::format("{} tokens are more than the model's {} positions", plan.batch.sequence_length,
+                                     model.max_position_embeddings),
+                         "a shorter sequence; memory is predicted all the same"});
+    }
+}
+
+/// Whether all of them can be used.
+bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
     const auto positive = [&](std::string_view where, std::int64_t value) {
         if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value), "give 1 or more");
     };
@@ -255,7 +271,7 @@ void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     positive("batch.sequence_length", plan.batch.sequence_length);
     positive("loop.steps", plan.loop.steps);
     if (plan.peft) positive("peft.r", plan.peft->r);
-    if (!problems.none()) return;
+    if (!problems.none()) return false;
     check_length_of_run(plan, problems);
     try {
         // The largest tensors: logits, attention scores, the MLP's inner values, all layers' worth of them.
@@ -272,18 +288,7 @@ void check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     if (model.is_text_part)
         notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
                          "load the text part (Gemma3ForCausalLM), as here; the whole needs more"});
-    const bool beyond = plan.batch.sequence_length > model.max_position_embeddings;
-    if (beyond && learns_positions(model)) {
-        problems.invalid("batch.sequence_length",
-                         fmt::format("{} tokens, but the table of positions has {} rows", plan.batch.sequence_length,
-                                     model.max_position_embeddings),
-                         "a shorter sequence");
-    } else if (beyond) {
-        notes.push_back({NoteKind::sequence_beyond_model,
-                         fmt::format("{} tokens are more than the model's {} positions", plan.batch.sequence_length,
-                                     model.max_position_embeddings),
-                         "a shorter sequence; memory is predicted all the same"});
-    }
+    return true;
 }
 
 // transformers 5.0 to 5.3 core_model_loading.py: four threads read while the main one quantizes. Pull request 44576,
@@ -325,7 +330,11 @@ void PlanChecker::check_adapters(const LoraPlan& plan, Problems& problems) {
 Notes PlanChecker::check(const TrainPlan& plan) {
     Problems problems("");
     Notes notes;
-    check_sizes(model_, plan, problems, notes);
+    const bool usable = check_sizes(model_, plan, problems, notes);
+    if (usable && plan.batch.sequence_length > model_.max_position_embeddings) {
+        if (!learns_positions_) learns_positions_ = learns_positions(model_);
+        check_positions(model_, plan, *learns_positions_, problems, notes);
+    }
     note_workspaces(plan, notes);
     check_release(model_, stack_, problems);
     check_attention(model_, plan, problems);

@@ -18,6 +18,7 @@ class SpaceFormulas {
     std::size_t path_of(std::size_t row);
     /// The highest moment of the row that path_of was asked for last.
     Highest highest() { return formulas_[current_].highest(row_); }
+    std::int64_t floor() { return formulas_[current_].floor(row_); }
     std::size_t recorded() const { return formulas_.size(); }
 
   private:

@@ -96,7 +96,7 @@ void Search::settle(std::size_t number) {
     }
     const Highest highest = formulas_->highest();
     set(row, highest.requested, highest.at);
-    if (highest.floor > limit_) classes_[path].add_too_large(number);
+    if (highest.requested > limit_ && formulas_->floor() > limit_) classes_[path].add_too_large(number);
 }
 
 void Search::settle(const std::function<bool()>& settled) {

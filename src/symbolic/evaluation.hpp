@@ -19,7 +19,7 @@ class Evaluation {
 
     struct Row {
         std::vector<std::int64_t> values;
-        std::vector<bool> known;
+        std::vector<std::uint8_t> known;  ///< whether a value is
     };
     /// Begins a row: one value for each axis, in the order in which they were made.
     void begin(Row& row, std::span<const std::int64_t> axes) const;

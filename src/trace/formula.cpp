@@ -87,10 +87,15 @@ Highest Formula::highest(Row& row) const {
     Highest out;
     for (std::size_t i = 0; i < phases_.size(); ++i) {
         const std::int64_t value = evaluation_.value(row, conditions_.size() + i);
-        if (value > out.requested) out = {value, phases_[i], 0};
+        if (value > out.requested) out = {value, phases_[i]};
     }
+    return out;
+}
+
+std::int64_t Formula::floor(Row& row) const {
+    std::int64_t out = 0;
     for (std::size_t i = 0; i < floors_; ++i)
-        out.floor = std::max(out.floor, evaluation_.value(row, conditions_.size() + phases_.size() + i));
+        out = std::max(out, evaluation_.value(row, conditions_.size() + phases_.size() + i));
     return out;
 }
 

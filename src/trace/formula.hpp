@@ -20,7 +20,6 @@ struct FormulaInstant {
 struct Highest {
     std::int64_t requested = 0;
     Phase at;
-    std::int64_t floor = 0;  ///< a bound from below that cannot shrink along an axis while the path stays the same
 };
 
 /// The maximum over a few instants, exact for every row that takes the recorded path.
@@ -34,6 +33,8 @@ class Formula {
     /// Whether the row that has begun meets every condition of the recorded path.
     bool covers(Row& row) const;
     Highest highest(Row& row) const;
+    /// A bound from below of the highest moment that cannot shrink along an axis while the path stays the same.
+    std::int64_t floor(Row& row) const;
 
   private:
     struct Check {

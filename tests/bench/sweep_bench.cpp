@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "sweep/formulas.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/models.hpp"
@@ -60,7 +61,63 @@ void sweep_of_paper(benchmark::State& state) {
     state.counters["saved"] = without / (with / static_cast<double>(state.iterations()));
 }
 
+// Rows of one path once its formula is known: the highest moment of each, in requested bytes.
+void rows_of_known_path(benchmark::State& state) {
+    SweepQuestion question = paper_question();
+    question.space.targets.resize(1);
+    question.space.ranks = {8};
+    question.space.batches = {4};
+    question.space.lengths.clear();
+    for (std::int64_t length = 1024; length < 1024 + 4096; ++length) question.space.lengths.push_back(length);
+    SpaceFormulas formulas(question);
+    const std::size_t rows = row_count(question.space);
+    for (std::size_t row = 0; row < rows; ++row) formulas.path_of(row);
+    const std::size_t recorded = formulas.recorded();
+    for (auto _ : state)
+        for (std::size_t row = 0; row < rows; ++row) {
+            formulas.path_of(row);
+            benchmark::DoNotOptimize(formulas.highest());
+        }
+    if (formulas.recorded() != recorded) state.SkipWithError("a path was not known");
+    state.SetItemsProcessed(static_cast<std::int64_t>(rows) * state.iterations());
+}
+
+// How a sweep grows: `range` lengths of one batch, rank and set of targets.
+void sweep_by_rows(benchmark::State& state) {
+    SweepQuestion question = paper_question();
+    question.space.targets.resize(1);
+    question.space.ranks = {8, 16};
+    question.space.lengths.clear();
+    for (std::int64_t i = 1; i <= state.range(0) / 8; ++i) question.space.lengths.push_back(i);
+    for (auto _ : state) benchmark::DoNotOptimize(sweep(question, {}));
+    state.SetComplexityN(state.range(0));
+    state.SetItemsProcessed(state.range(0) * state.iterations());
+}
+
+// The same space of networks of `range` layers.
+void sweep_by_layers(benchmark::State& state) {
+    SweepQuestion question = paper_question();
+    question.model.num_hidden_layers = state.range(0);
+    question.model.layer_types.assign(static_cast<std::size_t>(state.range(0)), LayerAttention::full);
+    question.device = device_from("80GiB");
+    question.space.targets.resize(1);
+    for (auto _ : state) benchmark::DoNotOptimize(sweep(question, {}));
+    state.SetComplexityN(state.range(0));
+}
+
+// The paper's space with the first `range` sets of targets.
+void sweep_by_targets(benchmark::State& state) {
+    SweepQuestion question = paper_question();
+    question.space.targets.resize(static_cast<std::size_t>(state.range(0)));
+    for (auto _ : state) benchmark::DoNotOptimize(sweep(question, {}));
+    state.SetComplexityN(state.range(0));
+}
+
 }  // namespace
 
+BENCHMARK(rows_of_known_path)->Unit(benchmark::kMillisecond);
+BENCHMARK(sweep_by_rows)->RangeMultiplier(8)->Range(64, 1 << 18)->Unit(benchmark::kMillisecond)->Complexity();
+BENCHMARK(sweep_by_layers)->RangeMultiplier(2)->Range(4, 64)->Unit(benchmark::kMillisecond)->Complexity();
+BENCHMARK(sweep_by_targets)->DenseRange(1, 7, 2)->Unit(benchmark::kMillisecond)->Complexity();
 BENCHMARK(predict_8b)->Unit(benchmark::kMillisecond);
 BENCHMARK(sweep_of_paper)->Unit(benchmark::kMillisecond);

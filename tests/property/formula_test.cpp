@@ -82,7 +82,7 @@ class JobFormulas {
         const Highest highest = formula.highest(row);
         CHECK(highest.requested == summary.requested);
         CHECK(highest.at == summary.at);
-        CHECK(highest.floor <= highest.requested);
+        CHECK(formula.floor(row) <= highest.requested);
         return true;
     }
 

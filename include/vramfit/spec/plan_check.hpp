@@ -33,6 +33,7 @@ class PlanChecker {
     std::optional<LoraPlan> matched_;  ///< adapters of which the targets are known, whatever their rank
     std::vector<LoraTarget> targets_;
     std::optional<LoraPlan> fine_;  ///< adapters in which nothing was wrong
+    std::optional<bool> learns_positions_;
 };
 
 }  // namespace vramfit

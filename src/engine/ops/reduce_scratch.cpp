@@ -2,6 +2,7 @@
 #include "engine/ops/reduce_scratch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -18,6 +19,25 @@ struct IterDim {
     std::int64_t output_stride;
 };
 
+/// As many as a tensor has at most, without memory of their own: sweeps ask for thousands.
+class IterDims {
+  public:
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    IterDim& operator[](std::size_t i) { return dims_[i]; }
+    const IterDim& operator[](std::size_t i) const { return dims_[i]; }
+    IterDim* begin() { return dims_.data(); }
+    IterDim* end() { return dims_.data() + size_; }
+    const IterDim* begin() const { return dims_.data(); }
+    const IterDim* end() const { return dims_.data() + size_; }
+    IterDim& back() { return dims_[size_ - 1]; }
+    void push(const IterDim& d) { dims_[size_++] = d; }
+
+  private:
+    std::array<IterDim, Dims::kCapacity> dims_;  // only the first size_ are ever read
+    std::size_t size_ = 0;
+};
+
 std::int64_t last_pow2(std::int64_t n) {
     std::int64_t p = 1;
     while (p * 2 <= n) p *= 2;
@@ -25,22 +45,23 @@ std::int64_t last_pow2(std::int64_t n) {
 }
 
 /// TensorIterator: reduced dimensions first (output stride 0), then by stride; neighbours that are one are joined.
-std::vector<IterDim> iterator_dims(const Layout& input, DimMask dims) {
-    std::vector<IterDim> out;
+IterDims iterator_dims(const Layout& input, DimMask dims) {
+    const auto before = [](const IterDim& a, const IterDim& b) {
+        const bool ra = a.output_stride == 0, rb = b.output_stride == 0;
+        return ra != rb ? ra : a.input_stride < b.input_stride;
+    };
+    IterDims sorted;
     std::int64_t out_stride = 1;
     for (int i = input.sizes.size() - 1; i >= 0; --i) {
         const bool reduced = (dims >> i) & 1u;
-        out.push_back({input.sizes[i].bits(), input.strides[i].bits(), reduced ? 0 : out_stride});
-        if (!reduced) out_stride *= input.sizes[i].bits();
+        const IterDim d{input.sizes[i].bits(), input.strides[i].bits(), reduced ? 0 : out_stride};
+        if (!reduced) out_stride *= d.size;
+        if (d.size == 1) continue;
+        sorted.push(d);  // behind its equals
+        for (IterDim* at = sorted.end() - 1; at != sorted.begin() && before(*at, at[-1]); --at) std::swap(*at, at[-1]);
     }
-    std::erase_if(out, [](const IterDim& d) { return d.size == 1; });
-    std::stable_sort(out.begin(), out.end(), [](const IterDim& a, const IterDim& b) {
-        const bool ra = a.output_stride == 0, rb = b.output_stride == 0;
-        if (ra != rb) return ra;
-        return a.input_stride < b.input_stride;
-    });
-    std::vector<IterDim> joined;
-    for (const IterDim& d : out) {
+    IterDims joined;
+    for (const IterDim& d : sorted) {
         if (!joined.empty()) {
             IterDim& p = joined.back();
             if (p.input_stride * p.size == d.input_stride && p.output_stride * p.size == d.output_stride) {
@@ -48,7 +69,7 @@ std::vector<IterDim> iterator_dims(const Layout& input, DimMask dims) {
                 continue;
             }
         }
-        joined.push_back(d);
+        joined.push(d);
     }
     return joined;
 }
@@ -60,7 +81,7 @@ int max_threads_per_multiprocessor(const Capability& c) {
     return 2048;
 }
 
-int output_vec_size(const std::vector<IterDim>& dims, std::size_t reduced) {
+int output_vec_size(const IterDims& dims, std::size_t reduced) {
     int vec = 4;
     const auto fit = [&vec](std::int64_t n) {
         while (n % vec != 0) vec /= 2;
@@ -72,7 +93,7 @@ int output_vec_size(const std::vector<IterDim>& dims, std::size_t reduced) {
 }
 
 /// setReduceConfig, ReduceConfig::global_memory_size and semaphore_size.
-ReduceScratch scratch_of(const std::vector<IterDim>& dims, const ReduceTypes& types, const Device& device) {
+ReduceScratch scratch_of(const IterDims& dims, const ReduceTypes& types, const Device& device) {
     std::int64_t outputs = 1;
     std::int64_t inputs = 1;
     std::size_t reduced = 0;
@@ -124,7 +145,7 @@ ReduceScratch scratch_of(const std::vector<IterDim>& dims, const ReduceTypes& ty
 }
 
 // TensorIterator.cpp can_use_32bit_indexing.
-bool fits_32_bits(const std::vector<IterDim>& dims, const ReduceTypes& types) {
+bool fits_32_bits(const IterDims& dims, const ReduceTypes& types) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
     std::int64_t elements = 1, input = 1, output = 1;
     for (const IterDim& d : dims) {
@@ -136,7 +157,7 @@ bool fits_32_bits(const std::vector<IterDim>& dims, const ReduceTypes& types) {
 }
 
 // TensorIterator.cpp get_dim_to_split: the dimension of the widest reach in bytes, the last of equals.
-std::size_t dim_to_split(const std::vector<IterDim>& dims, const ReduceTypes& types) {
+std::size_t dim_to_split(const IterDims& dims, const ReduceTypes& types) {
     std::size_t widest = 0;
     std::int64_t most = -1;
     for (std::size_t i = dims.size(); i-- > 0;) {
@@ -151,19 +172,18 @@ std::size_t dim_to_split(const std::vector<IterDim>& dims, const ReduceTypes& ty
 }
 
 // TensorIterator.cpp SplitUntil32Bit: halves, the first one first.
-void split(std::vector<IterDim> dims, const ReduceTypes& types, const Device& device, ReducePlan& plan) {
+void split(IterDims dims, const ReduceTypes& types, const Device& device, ReducePlan& plan) {
     while (!fits_32_bits(dims, types)) {
         const std::size_t at = dim_to_split(dims, types);
-        std::vector<IterDim> first = dims;
+        IterDims first = dims;
         first[at].size = dims[at].size / 2;
         dims[at].size -= first[at].size;
-        split(std::move(first), types, device, plan);
+        split(first, types, device, plan);
     }
     plan.parts.push_back(scratch_of(dims, types, device));
 }
 
-ReducePlan plan_of(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
-    const std::vector<IterDim> dims = iterator_dims(input, mask);
+ReducePlan plan_of(const IterDims& dims, const ReduceTypes& types, const Device& device) {
     ReducePlan plan;
     const bool in_output = types.output >= types.accumulate;
     if (!in_output && !fits_32_bits(dims, types)) {
@@ -189,20 +209,29 @@ std::int64_t number_of_plan(const void* context, std::span<const std::int64_t> a
     }
     const ReduceTypes types{static_cast<int>(a[2]), static_cast<int>(a[3]), static_cast<int>(a[4]),
                             static_cast<int>(a[5])};
-    const ReducePlan plan = plan_of(layout, static_cast<DimMask>(a[1]), types, *static_cast<const Device*>(context));
-    const auto bits = [](Size size) { return size.bits(); };
+    const Device& device = *static_cast<const Device*>(context);
+    const IterDims dims = iterator_dims(layout, static_cast<DimMask>(a[1]));
+    const auto part_number = [&](const ReduceScratch& part) {
+        return ((a[0] - first_part) % 2 == 0 ? part.buffer : part.semaphores).bits();
+    };
+    if (fits_32_bits(dims, types)) {  // one part, by far the most
+        if (a[0] == accumulation) return 0;
+        if (a[0] == parts) return 1;
+        const ReduceScratch only = scratch_of(dims, types, device);
+        return a[0] == takes_scratch ? only.buffer.bits() > 0 : part_number(only);
+    }
+    const ReducePlan plan = plan_of(dims, types, device);
     switch (a[0]) {
         case takes_scratch: {
             bool any = plan.accumulation.bits() > 0;
             for (const ReduceScratch& part : plan.parts) any = any || part.buffer.bits() > 0;
             return any;
         }
-        case accumulation: return bits(plan.accumulation);
+        case accumulation: return plan.accumulation.bits();
         case parts: return static_cast<std::int64_t>(plan.parts.size());
         default: break;
     }
-    const ReduceScratch& part = plan.parts.at(static_cast<std::size_t>(a[0] - first_part) / 2);
-    return bits((a[0] - first_part) % 2 == 0 ? part.buffer : part.semaphores);
+    return part_number(plan.parts.at(static_cast<std::size_t>(a[0] - first_part) / 2));
 }
 
 bool is_symbolic(const Layout& layout) {
@@ -233,7 +262,8 @@ ReducePlan symbolic_plan(const Layout& input, DimMask mask, const ReduceTypes& t
 }  // namespace
 
 ReducePlan plan_reduction(const Layout& input, DimMask mask, const ReduceTypes& types, const Device& device) {
-    return is_symbolic(input) ? symbolic_plan(input, mask, types, device) : plan_of(input, mask, types, device);
+    return is_symbolic(input) ? symbolic_plan(input, mask, types, device)
+                              : plan_of(iterator_dims(input, mask), types, device);
 }
 
 }  // namespace vramfit::engine

@@ -19,11 +19,15 @@ struct Run {
         front.grow(bytes, at);
         front.shrink(bytes);
     }
-    Highest highest(const Formula& formula, std::int64_t b, std::int64_t r) const {
+    static Formula::Row row(const Formula& formula, std::int64_t b, std::int64_t r) {
         Formula::Row row;
         const std::int64_t axes[] = {b, r};
         formula.begin(row, axes);
-        return formula.highest(row);
+        return row;
+    }
+    static Highest highest(const Formula& formula, std::int64_t b, std::int64_t r) {
+        Formula::Row at = row(formula, b, r);
+        return formula.highest(at);
     }
 };
 
@@ -83,7 +87,8 @@ TEST_CASE("formula: its floor leaves out what comes and goes") {
     r.spike(r.batch * 100 + r.rank + paged, {PhaseKind::optimizer});
     const Formula formula(r.symbols, r.front.take());
     CHECK(r.highest(formula, 2, 4).requested == 204 + 4000);
-    CHECK(r.highest(formula, 2, 4).floor == 204);
+    Formula::Row row = Run::row(formula, 2, 4);
+    CHECK(formula.floor(row) == 204);
     CHECK(r.highest(formula, 2, 20).requested == 220);
 }
 
