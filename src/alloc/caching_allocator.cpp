@@ -84,6 +84,10 @@ void CachingAllocator::record_stream(BlockId block, std::int32_t stream) {
 
 void CachingAllocator::finish_stream(std::int32_t stream) { finish_events(impl_->state, stream); }
 
+void CachingAllocator::finish_stream(std::int32_t stream, std::size_t frees) {
+    finish_events(impl_->state, stream, frees);
+}
+
 void CachingAllocator::empty_cache() { release_all(impl_->state); }
 
 void CachingAllocator::reset_peaks() { vramfit::reset_peaks(impl_->state.statistics); }

@@ -83,6 +83,8 @@ class Replay {
                     managed_peak_ = std::max(managed_peak_, managed_);
                     break;
                 case EventKind::managed_free: managed_ -= program_.allocations[event.id].bytes; break;
+                case EventKind::record_stream: allocator_.record_stream(blocks_[event.id], event.stream); break;
+                case EventKind::stream_done: allocator_.finish_stream(event.stream, event.id); break;
             }
         }
         return at;
@@ -94,7 +96,7 @@ class Replay {
         const std::int64_t allocated = all.allocated.peak;
         const std::int64_t reserved = all.reserved.peak;
         const std::int64_t bytes = program_.allocations[id].bytes;
-        const AllocationResult result = allocator_.malloc(bytes);
+        const AllocationResult result = allocator_.malloc(bytes, program_.allocations[id].stream);
         if (all.reserved.peak > reserved) window.reserved_peak_at = at + 1;
         if (!result.ok) {
             record_failure(at, bytes);

@@ -61,6 +61,7 @@ struct StreamEvents {
     std::vector<BlockId> blocks;
     std::size_t head = 0;  ///< first event not yet seen
     std::size_t done = 0;  ///< events before this one are done
+    std::size_t gone = 0;  ///< events that were in the list before its first
 };
 
 struct State {
@@ -123,6 +124,8 @@ void record_use(State& state, BlockId id, std::int32_t stream);
 void wait_for_foreign(State& state, BlockId id);
 void see_events(State& state);
 void finish_events(State& state, std::int32_t stream);
+/// Of the first `count` events since the beginning.
+void finish_events(State& state, std::int32_t stream, std::size_t count);
 void synchronize(State& state);
 
 /// Both levels that a block's pool counts in: all, and its own.

@@ -1,4 +1,6 @@
 // Blocks used on other streams: they wait for events before they are free.
+#include <algorithm>
+
 #include "state.hpp"
 
 namespace vramfit::allocator {
@@ -8,7 +10,7 @@ namespace {
 StreamEvents& events_of(State& state, std::int32_t stream) {
     for (StreamEvents& events : state.events)
         if (events.stream == stream) return events;
-    state.events.push_back({stream, {}, 0, 0});
+    state.events.push_back({stream, {}, 0, 0, 0});
     return state.events.back();
 }
 
@@ -19,6 +21,7 @@ void take_events(State& state, StreamEvents& events, std::size_t until) {
         if (--state.blocks[id].pending == 0) make_free(state, id);
     }
     if (events.head == events.blocks.size()) {
+        events.gone += events.blocks.size();
         events.blocks.clear();
         events.head = events.done = 0;
     }
@@ -65,6 +68,11 @@ void see_events(State& state) {
 void finish_events(State& state, std::int32_t stream) {
     StreamEvents& events = events_of(state, stream);
     events.done = events.blocks.size();
+}
+
+void finish_events(State& state, std::int32_t stream, std::size_t count) {
+    StreamEvents& events = events_of(state, stream);
+    if (count > events.gone) events.done = std::max(events.done, std::min(count - events.gone, events.blocks.size()));
 }
 
 // DeviceCachingAllocator::synchronize_and_free_events (2.6.0).

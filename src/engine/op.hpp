@@ -48,6 +48,8 @@ namespace vramfit::engine {
     X(reduce_scratch, "reduction scratch")                                  \
     X(min, "aten::min")                                                     \
     X(max, "aten::max")                                                     \
+    X(amax, "aten::amax")                                                   \
+    X(amin, "aten::amin")                                                   \
     X(maximum, "aten::maximum")                                             \
     X(cumsum, "aten::cumsum")                                               \
     X(cat, "aten::cat")                                                     \
@@ -87,6 +89,9 @@ namespace vramfit::engine {
     X(bitwise_or, "aten::bitwise_or")                                       \
     X(bitwise_not, "aten::bitwise_not")                                     \
     X(logical_not, "aten::logical_not")                                     \
+    X(logical_and, "aten::logical_and")                                     \
+    X(logical_or, "aten::logical_or")                                       \
+    X(full_like, "aten::full_like")                                         \
     X(where, "aten::where")                                                 \
     X(masked_fill, "aten::masked_fill")                                     \
     X(tril, "aten::tril")                                                   \

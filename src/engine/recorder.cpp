@@ -20,8 +20,8 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
     if (!keeps_program()) return kNoId;
     if (keep_ == Keep::symbolic_program) sizes_.push_back(bytes);
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
-    program_.allocations.push_back({bytes.value(), fresh, static_cast<std::uint16_t>(op), layer});
-    program_.events.push_back({kind, id});
+    program_.allocations.push_back({bytes.value(), fresh, static_cast<std::uint16_t>(op), layer, stream});
+    program_.events.push_back({kind, id, 0});
     return id;
 }
 
@@ -45,7 +45,31 @@ void Recorder::free(std::uint32_t id, Size bytes) {
     else if (keep_ == Keep::summary)
         requested_ -= bytes.bits();
     else if (id != kNoId)
-        program_.events.push_back({EventKind::free, id});
+        end(id);
+}
+
+// DeviceCachingAllocator::free: an event on each stream that used the block (insert_events).
+void Recorder::end(std::uint32_t id) {
+    program_.events.push_back({EventKind::free, id, 0});
+    if (uses_.empty()) return;
+    const auto used = uses_.find(id);
+    if (used == uses_.end()) return;
+    for (std::size_t on = 0; used->second >> on; ++on) {
+        if (!((used->second >> on) & 1u)) continue;
+        if (waited_.size() <= on) waited_.resize(on + 1);
+        ++waited_[on];
+    }
+    uses_.erase(used);
+}
+
+void Recorder::record_stream(std::uint32_t id, std::uint8_t on) {
+    if (id == kNoId || program_.allocations[id].stream == on) return;
+    program_.events.push_back({EventKind::record_stream, id, on});
+    uses_[id] |= 1u << on;
+}
+
+void Recorder::stream_done(std::uint8_t on, std::uint32_t frees) {
+    if (keeps_program()) program_.events.push_back({EventKind::stream_done, frees, on});
 }
 
 std::uint32_t Recorder::managed_alloc(Size bytes, Op op) {
@@ -54,11 +78,11 @@ std::uint32_t Recorder::managed_alloc(Size bytes, Op op) {
 }
 
 void Recorder::managed_free(std::uint32_t id) {
-    if (id != kNoId) program_.events.push_back({EventKind::managed_free, id});
+    if (id != kNoId) program_.events.push_back({EventKind::managed_free, id, 0});
 }
 
 void Recorder::empty_cache() {
-    if (keeps_program()) program_.events.push_back({EventKind::empty_cache, 0});
+    if (keeps_program()) program_.events.push_back({EventKind::empty_cache, 0, 0});
 }
 
 void Recorder::begin(const Phase& phase) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/level_front.hpp"
@@ -41,6 +42,15 @@ class Recorder {
     void managed_free(std::uint32_t id);
     void empty_cache();
 
+    /// The stream from whose pool new allocations are taken.
+    std::uint8_t stream = 0;
+    /// Tensor.record_stream.
+    void record_stream(std::uint32_t id, std::uint8_t on);
+    /// How many frees have waited for that stream so far.
+    std::uint32_t frees_that_waited(std::uint8_t on) const { return on < waited_.size() ? waited_[on] : 0; }
+    /// The host knows that the first `frees` of them need wait no longer.
+    void stream_done(std::uint8_t on, std::uint32_t frees);
+
     void begin(const Phase& phase);
     void mark(std::string name);
 
@@ -70,6 +80,7 @@ class Recorder {
 
   private:
     std::uint32_t add(Size bytes, Op op, EventKind kind);
+    void end(std::uint32_t id);
     bool keeps_program() const { return keep_ == Keep::program || keep_ == Keep::symbolic_program; }
 
     Keep keep_;
@@ -80,6 +91,8 @@ class Recorder {
     std::int64_t requested_ = 0;
     Phase phase_;
     bool stopped_ = false;
+    std::unordered_map<std::uint32_t, std::uint32_t> uses_;  ///< live allocations and the other streams' bits
+    std::vector<std::uint32_t> waited_;                      ///< by stream
 };
 
 }  // namespace vramfit::engine

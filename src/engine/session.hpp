@@ -10,6 +10,7 @@
 #include "engine/node.hpp"
 #include "engine/pool.hpp"
 #include "engine/recorder.hpp"
+#include "engine/streams.hpp"
 #include "engine/tensor.hpp"
 #include "engine/workspaces.hpp"
 #include "vramfit/spec/device.hpp"
@@ -66,6 +67,7 @@ class Session {
     Pool<TaskState> task_states;
 
     Recorder recorder;
+    Streams streams{recorder};
     const Stack& stack;
     const Device& device;
     bool grad_enabled = true;

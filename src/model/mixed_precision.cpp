@@ -3,6 +3,7 @@
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
+#include "model/zero/zero.hpp"
 
 namespace vramfit::model {
 
@@ -28,7 +29,9 @@ Output to_float32(const Stack& stack, const Output& output) {
 Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                         const Place& place) {
     const TrainingPlan& training = run.plan.training;
-    if (!training.bf16 && !training.fp16) return causal_lm(run, network, batch, items, place);
+    // accelerate's prepare_model has no autocast under DeepSpeed, which casts the parameters.
+    const bool autocasts = (training.bf16 || training.fp16) && !zero_of(run.plan);
+    if (!autocasts) return causal_lm(run, network, batch, items, place);
     Output output;
     {
         const AutocastScope autocast(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);

@@ -104,6 +104,10 @@ void run_epoch(Trainer& trainer) {
             add_loss(trainer, total_loss, step_loss);
         }
         if (is_function) grad_norm.reset();
+        if (trainer.zero) {
+            after_zero_step(trainer, step);
+            continue;
+        }
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
         session.recorder.begin({PhaseKind::clip, step});
         grad_norm = clip_gradients(trainer);
@@ -128,16 +132,20 @@ void place_states(Session& session, Optimizer& optimizer) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
-    if (waits_on_host(run.plan)) move_to_device(run, network);  // _move_model_to_device
+    const bool by_deepspeed = zero_of(run.plan) != nullptr;
+    if (waits_on_host(run.plan) && !by_deepspeed) move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate
     // utils/memory.py).
     session.recorder.empty_cache();
-    Trainer trainer{run, network, make_optimizer(session, run.plan.training, decay_groups(run, network)), {}, {}, {}};
+    Trainer trainer{run, network, {}, {}, {}, {}, {}};
+    trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
+    if (!by_deepspeed) trainer.optimizer = make_optimizer(session, run.plan.training, decay_groups(run, network));
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
     if (run.plan.distributed && run.plan.distributed->as<DdpPlan>()) trainer.ddp = std::make_unique<Ddp>(run, network);
+    if (by_deepspeed) trainer.zero = make_zero(run, network);
     place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);

@@ -20,6 +20,12 @@ void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& pl
     Recorder& recorder = trainer.session().recorder;
     if (trainer.is_last(place)) recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
     recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
+    if (trainer.zero) {
+        trainer.zero->backward(whole, trainer.is_last(place));
+        recorder.fresh = Category::temporaries;
+        if (trainer.is_last(place)) zero_step(trainer, place);
+        return;
+    }
     const Tensor loss = div(whole, 1);
     refuse_without_gradient(loss);
     if (trainer.args().fp16)
@@ -27,6 +33,20 @@ void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& pl
     else
         backward(loss);
     recorder.fresh = Category::temporaries;
+}
+
+void zero_step(Trainer& trainer, const Place& place) {
+    Recorder& recorder = trainer.session().recorder;
+    recorder.mark(fmt::format("step{}.after_backward", place.step + 1));
+    recorder.begin({PhaseKind::optimizer, place.step});
+    trainer.zero->step();
+}
+
+void after_zero_step(Trainer& trainer, std::int32_t step) {
+    Recorder& recorder = trainer.session().recorder;
+    recorder.begin({PhaseKind::zero_grad, step});
+    for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
+    recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
 }
 
 void look_at_loss(const Tensor& loss) {

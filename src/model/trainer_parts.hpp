@@ -7,6 +7,7 @@
 #include "model/ddp.hpp"
 #include "model/grad_scaler.hpp"
 #include "model/optimizer.hpp"
+#include "model/zero/zero.hpp"
 
 namespace vramfit::model {
 
@@ -16,8 +17,9 @@ struct Trainer {
     Network& network;
     Optimizer optimizer;
     GradScaler scaler;
-    Tensor total_loss;         ///< _tr_loss (4.40: tr_loss, of the loop)
-    std::unique_ptr<Ddp> ddp;  ///< nullptr: one process
+    Tensor total_loss;           ///< _tr_loss (4.40: tr_loss, of the loop)
+    std::unique_ptr<Ddp> ddp;    ///< torch's DistributedDataParallel, or nullptr
+    std::unique_ptr<Zero> zero;  ///< DeepSpeed, or nullptr
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }
@@ -38,6 +40,12 @@ void look_at_loss(const Tensor& loss);
 
 /// accelerator.clip_grad_norm_ over all parameters.
 Tensor clip_gradients(Trainer& trainer);
+
+/// The end of DeepSpeedEngineWrapper.backward at a boundary: gradients are clipped and weights updated in there.
+void zero_step(Trainer& trainer, const Place& place);
+
+/// What is left of an update behind it.
+void after_zero_step(Trainer& trainer, std::int32_t step);
 
 /// AcceleratedOptimizer.step, scheduler, model.zero_grad(), with their windows.
 void optimizer_step(Trainer& trainer, std::int32_t step);

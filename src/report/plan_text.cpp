@@ -73,7 +73,13 @@ std::string attention(const LoadPlan& plan) {
 }
 
 std::string processes(const DistributedPlan& plan) {
-    return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, name_of(plan.method).title);
+    std::string title(name_of(plan.method).title);
+    if (const auto* zero = plan.as<ZeroPlan>()) {
+        title += fmt::format("-{}", zero->stage);
+        if (zero->offload_param) title += ", parameters in host memory";
+        if (zero->offload_optimizer) title += ", optimizer in host memory";
+    }
+    return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
 }
 
 }  // namespace

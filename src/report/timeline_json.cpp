@@ -55,6 +55,8 @@ const char* name_of(EventKind kind) {
         case EventKind::empty_cache: return "empty_cache";
         case EventKind::managed_alloc: return "managed_alloc";
         case EventKind::managed_free: return "managed_free";
+        case EventKind::record_stream: return "record_stream";
+        case EventKind::stream_done: return "stream_done";
     }
     return "unknown";
 }
@@ -72,14 +74,21 @@ void write_events(Out out, const Program& program) {
             fmt::format_to(out, ", 0, 0]");
             continue;
         }
+        if (event.kind == EventKind::stream_done) {
+            fmt::format_to(out, ", {}, 0, {{\"stream\": {}}}]", event.id, event.stream);
+            continue;
+        }
         const Allocation& allocation = program.allocations[event.id];
         fmt::format_to(out, ", {}, {}", event.id, allocation.bytes);
         if (event.kind == EventKind::alloc || event.kind == EventKind::managed_alloc) {
             const bool named = allocation.op < program.ops.size();
-            fmt::format_to(out, ", {{\"op\": \"{}\", \"category\": \"{}\", \"layer\": {}}}",
+            fmt::format_to(out, ", {{\"op\": \"{}\", \"category\": \"{}\", \"layer\": {}",
                            named ? program.ops[allocation.op] : "", vramfit::name_of(allocation.category),
                            allocation.layer);
+            if (allocation.stream != 0) fmt::format_to(out, ", \"stream\": {}", allocation.stream);
+            fmt::format_to(out, "}}");
         }
+        if (event.kind == EventKind::record_stream) fmt::format_to(out, ", {{\"stream\": {}}}", event.stream);
         fmt::format_to(out, "]");
     }
 }

@@ -38,9 +38,18 @@ TextTable events_of(const Program& program) {
             table.rows.push_back({place, "empty cache"});
             continue;
         }
+        if (event.kind == EventKind::stream_done) {
+            table.rows.push_back({place, fmt::format("stream {} done", event.stream)});
+            continue;
+        }
         const bool begins = event.kind == EventKind::alloc || event.kind == EventKind::managed_alloc;
         const bool managed = event.kind == EventKind::managed_alloc || event.kind == EventKind::managed_free;
         const Allocation& allocation = program.allocations[event.id];
+        if (event.kind == EventKind::record_stream) {
+            table.rows.push_back({place, fmt::format("used on stream {}", event.stream), fmt::format("{}", event.id),
+                                  fmt::format("{}", allocation.bytes), name_of(allocation.category)});
+            continue;
+        }
         const bool named = allocation.op < program.ops.size();
         table.rows.push_back({place, fmt::format("{}{}", managed ? "managed " : "", begins ? "alloc" : "free"),
                               fmt::format("{}", event.id), fmt::format("{}", allocation.bytes),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "spec/job_deepspeed.hpp"
 #include "spec/job_read.hpp"
 
 namespace vramfit {
@@ -26,6 +27,10 @@ DistributedMethod read_ddp(std::optional<ObjectReader> given) {
     return plan;
 }
 
+DistributedMethod read_zero_plan(std::optional<ObjectReader> given) {
+    return given ? read_deepspeed(std::move(*given)) : ZeroPlan{};  // without a file Trainer has no DeepSpeed
+}
+
 /// Options of other kinds may be there, as long as they are empty.
 void refuse_options(ObjectReader& distributed, std::string_view key, std::string_view kind) {
     const JsonValue* options = distributed.value(key);
@@ -44,6 +49,7 @@ struct Method {
 };
 constexpr Method kMethods[] = {
     {"ddp", "ddp", read_ddp},
+    {"deepspeed", "deepspeed", read_zero_plan},
 };
 constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp"};
 
@@ -65,7 +71,11 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
     }
     for (const std::string_view options : kAllOptions)
         if (options != method->options) refuse_options(distributed, options, kind);
-    plan.method = method->read(distributed.object(method->options, Null::absent));
+    auto options = distributed.object(method->options, Null::absent);
+    if (!options && kind == "deepspeed")
+        distributed.problems().invalid(distributed.path("deepspeed"), "DeepSpeed's configuration is missing",
+                                       "the JSON that transformers takes as `deepspeed`");
+    plan.method = method->read(std::move(options));
 }
 
 }  // namespace

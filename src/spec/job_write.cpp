@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "spec/config_read.hpp"
+#include "spec/job_deepspeed.hpp"
 #include "spec/json_value.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
@@ -174,6 +175,8 @@ void put_method(const DdpPlan& plan, JsonValue& out) {
     if (plan.broadcast_buffers) ddp.put("ddp_broadcast_buffers", or_null(plan.broadcast_buffers));
     out.put("ddp", std::move(ddp));
 }
+
+void put_method(const ZeroPlan& plan, JsonValue& out) { out.put("deepspeed", deepspeed_to_json(plan)); }
 
 JsonValue distributed(const DistributedPlan& plan) {
     JsonValue out = JsonValue::object();

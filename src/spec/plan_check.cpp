@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "spec/problems.hpp"
+#include "spec/zero_check.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -342,6 +343,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_precision(model_, plan, stack_, problems);
     check_sft(plan, stack_, problems);
     check_distributed(plan, stack_, problems);
+    check_zero(plan, stack_, problems);
     if (plan.training.use_liger_kernel && !uses_trainer(plan))
         problems.unsupported("training.use_liger_kernel",
                              "Liger's kernels are put in by the Trainer, not by the plain loop",

@@ -41,7 +41,7 @@ void drop_empty(Program& program) {
     for (std::size_t i = 0; i < program.events.size(); ++i) {
         place_of[i] = events.size();
         Event event = program.events[i];
-        if (event.kind != EventKind::empty_cache) {
+        if (event.kind != EventKind::empty_cache && event.kind != EventKind::stream_done) {
             if (program.allocations[event.id].bytes == 0) continue;
             event.id = id_of[event.id];
         }

@@ -80,6 +80,15 @@ void follow_named_files(const TrainerQuestion& question, std::vector<Document>& 
     }
 }
 
+/// Keys that name DeepSpeed's file say nothing once that file is given itself.
+void drop_names_of_engine(std::vector<Recognised>& all) {
+    const bool given =
+        std::any_of(all.begin(), all.end(), [](const Recognised& r) { return r.format->part == TrainerPart::engine; });
+    for (Recognised& each : all)
+        for (const char* key : {"deepspeed", "deepspeed_config", "deepspeed_config_file", "use_deepspeed"})
+            if (given && each.format->part != TrainerPart::engine) each.document.root.erase(key);
+}
+
 std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
     std::vector<Recognised> out;
     bool first = true;
@@ -103,6 +112,7 @@ std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
         throw Error(ErrorKind::invalid, out[1].document.file,
                     fmt::format("{} is a training of its own beside {}", out[1].document.file, out[0].document.file),
                     "check one training at a time");
+    drop_names_of_engine(out);
     return out;
 }
 

@@ -10,7 +10,8 @@
 namespace vramfit {
 
 /// What a file of a format describes; one file at most is the training itself.
-enum class TrainerPart : std::uint8_t { training, launch, adapter, engine, model, other };
+/// The files of a run are read in this order.
+enum class TrainerPart : std::uint8_t { training, engine, launch, adapter, model, other };
 
 /// The keys of the trainer for the knobs that make a run smaller; nullptr: it has none.
 struct TrainerKnobs {

@@ -1,6 +1,7 @@
 // A model of PyTorch's native CUDA caching allocator: the decisions and the statistics, without memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -77,6 +78,8 @@ class CachingAllocator {
     void record_stream(BlockId block, std::int32_t stream);
     /// Everything recorded on `stream` so far is done; seen by the next malloc.
     void finish_stream(std::int32_t stream);
+    /// The same of the first `frees` blocks that were freed while `stream` used them, since the beginning.
+    void finish_stream(std::int32_t stream, std::size_t frees);
 
     void empty_cache();
     void reset_peaks();

@@ -12,7 +12,7 @@
 
 namespace vramfit {
 
-/// The allocator that a program is replayed through; everything happens on stream 0.
+/// The allocator that a program is replayed through.
 using ReplayOptions = AllocatorOptions;
 
 /// Bytes at an instant, or the highest of each in a span: these need not be simultaneous.

@@ -112,6 +112,7 @@ struct Stack {
     bool trainer_counts_in_a_list() const;           ///< and then sums
     bool trainer_counts_on_host() const;             ///< num_items_in_batch.item()
     bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
+    bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
     bool trainer_averages_over_devices() const;      ///< the loss times their number
     bool trainer_has_epoch_function() const;         ///< whose variables go before training ends

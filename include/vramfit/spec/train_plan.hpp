@@ -10,6 +10,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/dtype.hpp"
+#include "vramfit/spec/zero_plan.hpp"
 
 namespace vramfit {
 
@@ -166,7 +167,7 @@ struct DdpPlan {
 inline constexpr std::int64_t kMostRanks = 1 << 16;
 
 /// How several processes share the work: `distributed.kind`, one struct for each.
-using DistributedMethod = std::variant<DdpPlan>;
+using DistributedMethod = std::variant<DdpPlan, ZeroPlan>;
 
 /// Several processes with one card each; the run is that of one of them.
 struct DistributedPlan {

@@ -17,11 +17,14 @@ enum class EventKind : std::uint8_t {
     empty_cache,    ///< torch.cuda.empty_cache()
     managed_alloc,  ///< allocation `id` begins in CUDA managed memory, outside of the caching allocator
     managed_free,   ///< and ends
+    record_stream,  ///< Tensor.record_stream: allocation `id` is used on `stream` too, its free waits for that work
+    stream_done,    ///< the first `id` frees that waited for `stream` need wait no longer
 };
 
 struct Event {
     EventKind kind = EventKind::alloc;
-    std::uint32_t id = 0;  ///< index into Program::allocations; 0 for empty_cache
+    std::uint32_t id = 0;     ///< index into Program::allocations; 0 for empty_cache
+    std::uint8_t stream = 0;  ///< of record_stream and stream_done
 };
 
 /// One allocation. `op` names the operator (index into Program::ops).
@@ -30,6 +33,7 @@ struct Allocation {
     Category category = Category::unattributed;
     std::uint16_t op = 0;
     std::int16_t layer = -1;  ///< decoder layer that made it, or -1
+    std::uint8_t stream = 0;  ///< whose pool it is taken from; 0: the stream that computes
 };
 
 /// Events from `first_event` up to the next window's `first_event` belong to this window.

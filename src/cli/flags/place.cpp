@@ -5,6 +5,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/input.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/deepspeed.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -58,6 +59,21 @@ DdpPlan& ddp_of(Job& job, const std::string& where) {
     throw Error(ErrorKind::invalid, where, "the processes do not use DistributedDataParallel", "leave it out");
 }
 
+ZeroPlan zero_from(std::string_view value, const std::string& where) {
+    return read_deepspeed_file(read_input(std::string(value), where), name_of_input(std::string(value)));
+}
+
+/// The stage of the configuration that is there, or one of its own.
+void choose_zero_stage(Job& job, std::string_view value, const std::string& where) {
+    const std::int64_t stage = integer_from(value, where);
+    if (stage > 3) throw Error(ErrorKind::invalid, where, "ZeRO has the stages 1, 2 and 3", "1 or 2");
+    DistributedPlan& processes = processes_of(job, where);
+    if (ZeroPlan* zero = processes.as<ZeroPlan>())
+        zero->stage = stage;
+    else
+        processes.method = zero_plan_of(stage);
+}
+
 constexpr PlanFlag kPlaceFlags[] = {
     {"gpu", "", "CARD", nullptr, kPlace,
      "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
@@ -76,6 +92,14 @@ constexpr PlanFlag kPlaceFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          ddp_of(job, where).bucket_cap_mb = integer_from(value, where);
      }},
+    {"deepspeed", "deepspeed_config_file", "FILE", nullptr, kPlace,
+     "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO-1 or 2 instead of DDP [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         processes_of(job, where).method = zero_from(value, where);
+     }},
+    {"zero-stage", "zero_stage", "N", nullptr, kPlace,
+     "ZeRO-1 or 2; without --deepspeed with DeepSpeed's AdamW and the sizes of \"auto\", with --gpus [none]",
+     choose_zero_stage, 0},
     {"reserve", "headroom", "SIZE", nullptr, kPlace, "Memory of the card that is kept free [0GiB]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.device = with_reserve(std::move(job.device), size_from(value, where), where);

@@ -49,7 +49,8 @@ ReduceTypes types_of(const Tensor& input, const Tensor& out, Op op) {
     ReduceTypes types;
     types.input = static_cast<int>(element_size(input.dtype()));
     types.output = static_cast<int>(element_size(out.dtype()));
-    types.accumulate = is_floating(input.dtype()) ? std::max(types.input, 4) : types.input;
+    const bool compares = op == Op::amax || op == Op::amin;  // cuda/ReduceMaxValuesKernel.cu: no sums, no wider type
+    types.accumulate = is_floating(input.dtype()) && !compares ? std::max(types.input, 4) : types.input;
     types.vector = op == Op::sum && is_floating(input.dtype()) && types.input == 2 ? 8 : 4;
     return types;
 }

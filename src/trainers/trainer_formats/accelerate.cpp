@@ -106,7 +106,11 @@ void read_accelerate_cards(Reader& reader, Draft& draft) {
 // accelerate 1.15, commands/config/config_args.py; a Trainer's own setting goes before mixed_precision.
 void read_accelerate(Reader& reader, Draft& draft) {
     const std::string type = reader.text("distributed_type").value_or("NO");
-    if (type != "NO" && type != "MULTI_GPU" && type != "no")
+    const bool given = type == "DEEPSPEED" && draft.processes && draft.processes->as<ZeroPlan>();
+    if (type == "DEEPSPEED" && !given)
+        reader.refuse("distributed_type", "how DeepSpeed is set up stands in its JSON",
+                      "give DeepSpeed's JSON as a further file");
+    else if (type != "NO" && type != "MULTI_GPU" && type != "no" && !given)
         reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one card");
     read_accelerate_cards(reader, draft);
     const std::string precision = reader.text("mixed_precision").value_or("no");

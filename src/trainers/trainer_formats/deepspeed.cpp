@@ -1,4 +1,7 @@
-// DeepSpeed: its JSON, beside a trainer's file. Recognised and refused: runs with DeepSpeed are not predicted yet.
+// DeepSpeed: its JSON, beside a trainer's file.
+#include <fmt/format.h>
+
+#include "spec/job_deepspeed.hpp"
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
 
@@ -7,17 +10,17 @@ namespace vramfit::trainers {
 namespace {
 
 constexpr KeyRow kDeepSpeedKeys[] = {
-    {"zero_optimization", KeyUse::unsupported, "DeepSpeed is not predicted yet"},
-    {"fp16", KeyUse::harmless},
-    {"bf16", KeyUse::harmless},
-    {"optimizer", KeyUse::harmless},
+    {"zero_optimization", KeyUse::used, "distributed.deepspeed", ""},
+    {"fp16", KeyUse::used, "distributed.deepspeed", ""},
+    {"bf16", KeyUse::used, "distributed.deepspeed", ""},
+    {"optimizer", KeyUse::used, "distributed.deepspeed", ""},
+    {"gradient_clipping", KeyUse::used, "distributed.deepspeed", ""},
 };
 
 constexpr std::string_view kDeepSpeedHarmless[] = {
     "train_batch_size",
     "train_micro_batch_size_per_gpu",
     "gradient_accumulation_steps",
-    "gradient_clipping",
     "steps_per_print",
     "wall_clock_breakdown",
     "scheduler",
@@ -75,10 +78,46 @@ bool is_deepspeed(const Document& document) {
             root.find("train_batch_size") || (root.find("fp16") && root.find("optimizer")));
 }
 
-void read_deepspeed(Reader& reader, Draft&) {
-    for (const char* key : {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "optimizer"})
-        if (reader.has(key))
-            return reader.refuse(key, "DeepSpeed is not predicted yet", "leave the file out for one card without it");
+/// The same value for the reader of job files.
+JsonValue as_json(const Value& value) {
+    switch (value.kind) {
+        case Value::Kind::null: return {};
+        case Value::Kind::boolean: return JsonValue::of(value.boolean);
+        case Value::Kind::integer: return JsonValue::of(value.integer);
+        case Value::Kind::real: return JsonValue::of(value.real);
+        case Value::Kind::text: return JsonValue::of(std::string_view(value.text));
+        case Value::Kind::list: {
+            std::vector<JsonValue> items;
+            for (const Value& item : value.items) items.push_back(as_json(item));
+            return JsonValue::list(std::move(items));
+        }
+        case Value::Kind::map: break;
+    }
+    JsonValue out = JsonValue::object();
+    for (std::size_t i = 0; i < value.keys.size(); ++i) out.put(value.keys[i], as_json(value.items[i]));
+    return out;
+}
+
+void read_deepspeed_json(Reader& reader, Draft& draft) {
+    if (!draft.training_read) {
+        for (const char* key : {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "optimizer"})
+            if (reader.has(key))
+                return reader.refuse(key, "this file says how DeepSpeed is set up, not what is trained",
+                                     "give the trainer's file before it");
+        return;
+    }
+    const JsonValue root = as_json(reader.document().root);
+    Problems problems(reader.document().file);
+    const ZeroPlan plan = vramfit::read_deepspeed(ObjectReader(root, "", problems));
+    try {
+        problems.throw_if_any();
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported) throw;
+        for (const Problem& each : error.problems()) reader.refuse(each.where, each.what, each.hint);
+    }
+    for (const KeyRow& row : kDeepSpeedKeys) (void)reader.value(row.key);
+    draft.processes.emplace().method = plan;
+    reader.derive("distributed.deepspeed", fmt::format("ZeRO-{}", plan.stage), "DeepSpeed's configuration");
 }
 
 }  // namespace
@@ -91,12 +130,12 @@ extern const TrainerFormat deepspeed_entry;
 const TrainerFormat deepspeed_entry = {
     .name = "deepspeed",
     .title = "DeepSpeed 0.19",
-    .summary = "DeepSpeed's JSON: recognised, not predicted yet",
+    .summary = "DeepSpeed's JSON: ZeRO-1 and ZeRO-2",
     .order = 4,
     .part = TrainerPart::engine,
     .recognises = trainers::is_deepspeed,
     .keys = trainers::kDeepSpeedTables,
-    .read = trainers::read_deepspeed,
+    .read = trainers::read_deepspeed_json,
 };
 
 }  // namespace vramfit::trainer_formats

@@ -1,0 +1,267 @@
+// The hooks, the buckets and their reduction.
+#include "model/zero/buckets.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/session.hpp"
+#include "model/zero/norms.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+ZeroBuckets::ZeroBuckets(const Run& run, std::span<const ZeroGroup> groups)
+    : run_(run), groups_(groups), rank_(run.plan.distributed->rank), all_(groups.size()), averaged_(groups.size()) {
+    const ZeroPlan& zero = *zero_of(run.plan);
+    bucket_size_ = sizes_of(zero, run.spec.hidden_size).bucket;
+    splits_gradients_ = zero.stage == 2;
+    overlaps_ = zero.overlap_comm.value_or(false);
+    offloads_ = zero.offload_optimizer;
+    contiguous_ = zero.contiguous_gradients || offloads_;
+    scatters_ = zero.reduce_scatter;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (std::size_t i = 0; i < groups[g].parameters.size(); ++i) {
+            places_[groups[g].parameters[i].tensor.get()] = {g, i};
+            largest_ = std::max(largest_, groups[g].parameters[i].elements);
+        }
+    }
+}
+
+// setup_buckets.
+void ZeroBuckets::set_up() {
+    if (ready_) return;
+    ready_ = true;
+    ++micro_step_;
+    buffers_.clear();
+    const int count = overlaps_ ? 2 : 1;
+    for (int i = 0; contiguous_ && i < count; ++i)
+        buffers_.push_back(empty(run_.session, {bucket_size_}, DType::bfloat16, Op::empty));
+    buffer_ = 0;
+}
+
+void ZeroBuckets::on_gradient(const Tensor& leaf) {
+    const auto place = places_.find(leaf.get());
+    if (place == places_.end()) return;  // a recomputed layer's input is a leaf too
+    const Scoped<Category> fresh(run_.session.recorder.fresh, Category::gradients);
+    set_up();
+    if (splits_gradients_ || (overlaps_ && boundary_)) add(place->second);
+}
+
+// reduce_independent_p_g_buckets_and_remove_grads.
+void ZeroBuckets::add(const Place& place) {
+    const ZeroParameter& p = at(place);
+    if (elements_ + p.elements > bucket_size_) {
+        reduce();
+        if (contiguous_ && overlaps_) buffer_ = 1 - buffer_;
+    }
+    if (contiguous_) copy_into_bucket(p);
+    elements_ += p.elements;
+    bucket_.push_back(place);
+}
+
+void ZeroBuckets::copy_into_bucket(const ZeroParameter& p) {
+    const Tensor gradient = p.tensor.grad();
+    oversized_ = p.elements > bucket_size_;
+    if (oversized_) {
+        if (offloads_) set_data(gradient, clone_contiguous(gradient));
+        return;
+    }
+    set_data(gradient, alias(buffers_[buffer_], p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
+}
+
+// reduce_ipg_grads.
+void ZeroBuckets::reduce() {
+    Session& session = run_.session;
+    if (!contiguous_)
+        reduce_apart();
+    else if (oversized_)
+        average(at(bucket_[0]).tensor.grad());
+    else
+        average(buffers_[buffer_]);
+    const OnStream on(session.recorder, reduction_stream());
+    for (const Place& place : bucket_) hand_over(place);
+    bucket_.clear();
+    elements_ = 0;
+    oversized_ = false;
+}
+
+// average_tensor.
+void ZeroBuckets::average(const Tensor& bucket) {
+    Session& session = run_.session;
+    if (overlaps_) {
+        session.streams.wait(kReduction, std::uint8_t{0});
+        session.streams.wait(std::uint8_t{0}, kReduction);
+    }
+    const OnStream on(session.recorder, reduction_stream());
+    if (offloads_) session.streams.record(bucket, reduction_stream());
+    if (scatters_) reduce_slices(bucket, bucket_size_);
+}
+
+// The slices of one owner that follow each other are one; allreduce_and_scatter sends them once they are more than
+// `most` elements.
+void ZeroBuckets::reduce_slices(const Tensor& bucket, std::int64_t most) {
+    std::vector<OwnedPart> slices;
+    for (const Place& place : bucket_) {
+        for (const OwnedPart& part : at(place).parts) {
+            if (!slices.empty() && slices.back().rank == part.rank)
+                slices.back().elements += part.elements;
+            else
+                slices.push_back(part);
+        }
+    }
+    std::size_t begin = 0;
+    std::int64_t elements = 0;
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+        elements += slices[i].elements;
+        if (elements <= most && i + 1 < slices.size()) continue;
+        all_reduce(bucket, std::span(slices).subspan(begin, i + 1 - begin));
+        begin = i + 1;
+        elements = 0;
+    }
+}
+
+// allreduce_and_copy_with_multiple_ranks: a flat copy where there are several slices.
+void ZeroBuckets::all_reduce(const Tensor& bucket, std::span<const OwnedPart> slices) {
+    Session& session = run_.session;
+    std::int64_t elements = 0;
+    for (const OwnedPart& slice : slices) elements += slice.elements;
+    Tensor flat = bucket;
+    if (slices.size() > 1) flat = empty(session, {elements}, DType::bfloat16, Op::cat);
+    const bool has_own = std::any_of(slices.begin(), slices.end(), [&](const OwnedPart& s) { return s.rank == rank_; });
+    if (!overlaps_) return;
+    session.streams.record(flat, kReduction);
+    if (has_own) session.streams.record(bucket, kReduction);
+}
+
+// buffered_reduce_fallback, allreduce_and_copy.
+void ZeroBuckets::reduce_apart() {
+    Session& session = run_.session;
+    if (bucket_.empty()) return;
+    if (overlaps_) session.streams.host_waits_for_all();
+    for (const Place& place : cleared_) at(place).tensor->grad.reset();
+    cleared_.clear();
+    const OnStream on(session.recorder, reduction_stream());
+    Tensor flat = at(bucket_[0]).tensor.grad();
+    if (bucket_.size() > 1) flat = empty(session, {elements_}, DType::bfloat16, Op::cat);
+    if (!overlaps_) return;
+    session.streams.record(flat, kReduction);
+    for (const Place& place : bucket_) session.streams.record(at(place).tensor.grad(), kReduction);
+}
+
+// What reduce_ipg_grads does with each parameter once its gradient is reduced.
+void ZeroBuckets::hand_over(const Place& place) {
+    const ZeroParameter& p = at(place);
+    if (!p.is_own) {
+        if (!splits_gradients_) return;
+        if (overlaps_ && !contiguous_)
+            cleared_.push_back(place);
+        else
+            p.tensor->grad.reset();
+    } else if (contiguous_) {
+        copy_to_partition(place);
+    }
+}
+
+// copy_grads_in_partition.
+void ZeroBuckets::copy_to_partition(const Place& place) {
+    if (offloads_) return offload(place);
+    const ZeroParameter& p = at(place);
+    if (!partition_.defined()) {
+        std::int64_t total = 0;
+        for (const ZeroGroup& group : groups_)
+            for (const std::size_t i : group.own) total += group.parameters[i].elements;
+        partition_ = empty(run_.session, {total}, DType::bfloat16, Op::empty);
+    }
+    set_data(p.tensor.grad(), alias(partition_, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
+}
+
+// The same with the optimizer in host memory: async_accumulate_grad_in_cpu_via_gpu, set_norm_for_param_grad_in_gpu,
+// update_offload_overflow_tracker_for_param_grad, async_inplace_copy_grad_to_fp32_buffer_from_gpu.
+void ZeroBuckets::offload(const Place& place) {
+    Session& session = run_.session;
+    const ZeroParameter& p = at(place);
+    const Tensor gradient = p.tensor.grad();
+    if (micro_step_ > 0 || !boundary_) {
+        session.streams.host_waits(copied_);
+        copied_ = session.streams.now(reduction_stream());
+    }
+    if (!boundary_) return;
+    const Tensor own = alias(gradient, {span_of(groups_[place.group], p, rank_).elements}, {1});
+    norms_.push_back(double_norm(own));
+    { const Tensor overflow = has_inf_or_nan(gradient); }
+    session.streams.host_waits(reduction_stream());
+    { const Tensor wide = to(own, DType::float32); }
+    session.streams.record(gradient, reduction_stream());
+    copied_ = session.streams.now(reduction_stream());
+    p.tensor->grad.reset();
+}
+
+// reduce_gradients (stage 1), independent_gradient_partition_epilogue.
+void ZeroBuckets::epilogue() {
+    Session& session = run_.session;
+    const GradMode no_grad(session, false);
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    if (!ready_ || (!splits_gradients_ && !boundary_)) return;
+    if (!splits_gradients_ && !overlaps_)
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            for (std::size_t i = 0; i < groups_[g].parameters.size(); ++i)
+                if (groups_[g].parameters[i].tensor->grad) add({g, i});
+    reduce();
+    if (overlaps_) {
+        session.streams.host_waits_for_all();
+        for (const Place& place : cleared_) at(place).tensor->grad.reset();
+        cleared_.clear();
+    }
+    for (std::size_t g = 0; g < groups_.size() && !offloads_; ++g) collect(g);
+    release();
+    let_go();
+}
+
+// get_all_grad_tensors, get_flat_partition.
+void ZeroBuckets::collect(std::size_t g) {
+    const ZeroGroup& group = groups_[g];
+    std::vector<Tensor> fresh;
+    for (const std::size_t i : group.own) {
+        const Tensor gradient = group.parameters[i].tensor.grad();
+        fresh.push_back(gradient.defined() ? gradient : zeros_like(group.parameters[i].tensor));
+    }
+    if (all_[g].empty()) all_[g] = std::move(fresh);
+    if (!boundary_) return;
+    std::vector<Tensor>& pieces = averaged_[g];
+    pieces.clear();
+    std::int64_t filled = 0;
+    for (std::size_t n = 0; n < group.own.size(); ++n) {
+        const ZeroParameter& p = group.parameters[group.own[n]];
+        const std::int64_t elements = span_of(group, p, rank_).elements;
+        pieces.push_back(elements < p.elements ? alias(all_[g][n], {elements}, {1}) : all_[g][n]);
+        filled += elements;
+    }
+    if (filled < group.partition) pieces.push_back(zeros(run_.session, {group.partition - filled}, DType::bfloat16));
+    all_[g].clear();
+}
+
+void ZeroBuckets::let_go() {
+    if (overlaps_) run_.session.streams.host_waits_for_all();
+}
+
+std::span<const Tensor> ZeroBuckets::averaged_parameters(std::size_t group) const {
+    return std::span(averaged_[group]).first(groups_[group].own.size());
+}
+
+// _release_ipg_buffers, _clear_param_grad_only.
+void ZeroBuckets::release() {
+    buffers_.clear();
+    partition_.reset();
+    ready_ = false;
+    for (const ZeroGroup& group : groups_)
+        for (const ZeroParameter& p : group.parameters) p.tensor->grad.reset();
+}
+
+void ZeroBuckets::begin_accumulation() {
+    micro_step_ = -1;
+    run_.session.streams.host_waits(copied_);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,127 @@
+// Each scalar operator allocates its result, down to single bytes.
+#include "model/zero/norms.hpp"
+
+#include <vector>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+DimMask every_dim(const Tensor& t) { return (1u << t.dim()) - 1u; }
+
+Tensor logical(const Tensor& t, Op op) { return pointwise_result(t, DType::boolean, op); }
+
+/// (~torch.isfinite(t) | (t < 0)).any()
+Tensor any_invalid(const Tensor& t) {
+    Tensor either;
+    {
+        Tensor infinite;
+        {
+            const Tensor finite = is_finite(t);
+            infinite = logical(finite, Op::bitwise_not);
+        }
+        const Tensor negative = compare(Op::lt, t);
+        either = logical(infinite, Op::bitwise_or);
+    }
+    return reduce(either, every_dim(either), false, DType::boolean, Op::any);
+}
+
+}  // namespace
+
+// ATen/native/TensorCompare.cpp isfinite: (self == self) * (self.abs() != inf), the right side first.
+Tensor is_finite(const Tensor& t) {
+    const Tensor magnitude = pointwise_result(t, t.dtype(), Op::abs);
+    const Tensor bounded = compare(Op::ne, magnitude);
+    const Tensor itself = compare(Op::eq, t);
+    return logical(itself, Op::mul);
+}
+
+Tensor has_inf_or_nan(const Tensor& t) {
+    const auto finite_extreme = [&t](Op op) { return is_finite(reduce(t, every_dim(t), false, t.dtype(), op)); };
+    Tensor both;
+    {
+        const Tensor high = finite_extreme(Op::amax);
+        const Tensor low = finite_extreme(Op::amin);
+        both = logical(high, Op::logical_and);
+    }
+    return logical(both, Op::logical_not);
+}
+
+void check_overflow(Session& session, std::span<const Tensor> gradients) {
+    Tensor any;
+    {
+        const Tensor count = zeros(session, {1}, DType::float32);
+        for (const Tensor& gradient : gradients) const Tensor added = has_inf_or_nan(gradient);
+        any = to(count, DType::boolean);
+    }
+    const Tensor byte = to(any, DType::uint8);
+    any.reset();
+    session.streams.host_waits(0);
+}
+
+Tensor double_norm(const Tensor& gradient) {
+    const Tensor wide = to(gradient, DType::float64);
+    return reduce(wide, every_dim(wide), false, DType::float64, Op::linalg_vector_norm);
+}
+
+void mask_invalid(const Tensor& norm) {
+    Tensor infinite;
+    {
+        const Tensor magnitude = pointwise_result(norm, norm.dtype(), Op::abs);
+        infinite = compare(Op::eq, magnitude);
+    }
+    const Tensor not_a_number = compare(Op::ne, norm);
+    const Tensor either = logical(not_a_number, Op::logical_or);
+    const Tensor minus_one = empty(norm.session(), {}, DType::float32, Op::to_copy);
+}
+
+Tensor grad_norm(Session& session, std::span<const Tensor> gradients) {
+    std::vector<Tensor> norms;
+    for (const Tensor& gradient : gradients) norms.push_back(double_norm(gradient));
+    Tensor total;
+    {
+        Tensor squares;
+        {
+            const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float64, Op::cat);
+            squares = pointwise_result(stacked, DType::float64, Op::pow);
+        }
+        total = reduce(squares, 1, false, DType::float64, Op::sum);
+    }
+    total = to(total, DType::float32);
+    total = pointwise_result(total, DType::float32, Op::pow);
+    mask_invalid(total);
+    return total;
+}
+
+Tensor combine_norms(Session& session, std::span<const Tensor> norms) {
+    const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float32, Op::cat);
+    const Tensor invalid = any_invalid(stacked);
+    const Tensor combined = reduce(stacked, 1, false, DType::float32, Op::linalg_vector_norm);
+    const Tensor infinity = pointwise_result(combined, DType::float32, Op::full_like);
+    return where(invalid, infinity, combined);
+}
+
+void look_at_norm(const Tensor& norm) {
+    const Tensor invalid = any_invalid(norm);
+    norm.session().streams.host_waits(0);
+}
+
+void clip_factor(const Tensor& norm) {
+    look_at_norm(norm);
+    Tensor clip = div(norm, 1.0);
+    clip = add(clip, 1e-6);
+    clip = div(clip, 1.0);
+    clip = clamp(clip);
+    const Tensor combined = mul(clip, 1.0);
+    Tensor factor = reciprocal(combined);
+    factor = mul(factor, 1.0);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,162 @@
+// Construction, backward and step.
+#include "model/zero/stage12.hpp"
+
+#include "engine/backward.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/session.hpp"
+#include "model/zero/norms.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// What the allocator may have reserved more than tensors asked for when a network has just been loaded: rounding of
+/// each tensor and the rests of its last segments.
+constexpr std::int64_t kRounding = std::int64_t{2} << 20;
+constexpr std::int64_t kRests = std::int64_t{64} << 20;
+
+/// __init__: weights are flattened on the card if it has room for a second copy. What is free is known up to the
+/// allocator's rounding; between the bounds there is no answer.
+bool flattens_on_card(const Run& run, const Network& network, std::int64_t flat_bytes) {
+    const Device& device = run.session.device;
+    if (!device.capacity_known) return true;
+    std::int64_t least = 0, most = kRests;
+    for (const NamedParameter& p : named_parameters(const_cast<Network&>(network))) {
+        const std::int64_t bytes = count_of(*p.tensor) * element_size(p.tensor->dtype());
+        least += bytes;
+        most += bytes + (bytes > kRounding / 2 ? kRounding : 0);
+    }
+    if (flat_bytes <= device.usable.count - most) return true;
+    if (flat_bytes > device.total.count - least) return false;
+    throw Error(ErrorKind::unsupported, "--gpu",
+                "whether DeepSpeed flattens the weights on this card or in host memory depends on a few MiB",
+                "a card with a few GiB more or less");
+}
+
+}  // namespace
+
+Zero12::Zero12(const Run& run, Network& network)
+    : run_(run),
+      optimizer_(run, network),
+      masters_(optimizer_.groups().size()),
+      groups_(make_groups()),
+      buckets_(run, groups_) {
+    Session& session = run.session;
+    const GradMode no_grad(session, false);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        ZeroGroup& group = groups_[g];
+        const bool on_card = flattens_on_card(run, network, group.padded * element_size(DType::bfloat16));
+        session.recorder.empty_cache();
+        if (!on_card) {
+            for (const ZeroParameter& p : group.parameters) set_data(p.tensor, empty(session, {1}, DType::float32));
+            session.recorder.empty_cache();
+        }
+        flatten(group, on_card);
+        const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+        const Tensor partition = empty(session, {group.partition}, DType::bfloat16, Op::clone);
+        if (!zero_of(run.plan)->offload_optimizer) masters_[g] = to(partition, DType::float32);
+    }
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    if (zero_of(run.plan)->offload_optimizer) {
+        transfer_ = zeros(session, {buckets_.largest()}, DType::bfloat16);
+    } else {
+        std::vector<Tensor> gradients;  // initialize_optimizer_states
+        for (const ZeroGroup& group : groups_) gradients.push_back(zeros(session, {group.partition}, DType::float32));
+        for (std::size_t g = 0; g < groups_.size(); ++g) optimizer_.take(g, masters_[g]);
+    }
+    session.after_accumulate = [this](const Tensor& leaf) { buckets_.on_gradient(leaf); };
+}
+
+Zero12::~Zero12() { run_.session.after_accumulate = nullptr; }
+
+std::vector<ZeroGroup> Zero12::make_groups() {
+    const DistributedPlan& plan = *run_.plan.distributed;
+    std::vector<ZeroGroup> groups;
+    for (const ParameterGroup& group : optimizer_.groups())
+        groups.push_back(make_group(group.parameters, plan.world_size, plan.rank));
+    return groups;
+}
+
+// flatten_dense_tensors_aligned, _update_model_bit16_weights.
+void Zero12::flatten(ZeroGroup& group, bool on_card) {
+    const Scoped<Category> fresh(run_.session.recorder.fresh, run_.plan.peft ? Category::adapters : Category::weights);
+    {
+        Tensor padding;
+        if (on_card && group.padded > group.elements)
+            padding = zeros(run_.session, {group.padded - group.elements}, DType::bfloat16);
+        group.flat = empty(run_.session, {group.padded}, DType::bfloat16, Op::cat);
+    }
+    for (const ZeroParameter& p : group.parameters)
+        set_data(p.tensor, alias(group.flat, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
+}
+
+void Zero12::backward(const Tensor& whole, bool boundary) {
+    const Tensor loss = mul(whole, 1.0);  // scale_if_loss
+    refuse_without_gradient(loss);
+    buckets_.set_boundary(boundary);
+    engine::backward(loss);
+    buckets_.epilogue();
+}
+
+void Zero12::step() {
+    Session& session = run_.session;
+    const GradMode no_grad(session, false);
+    buckets_.begin_accumulation();
+    if (zero_of(run_.plan)->offload_optimizer) return step_offloaded();
+    std::vector<Tensor> all;
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+        all.insert(all.end(), buckets_.averaged(g).begin(), buckets_.averaged(g).end());
+    check_overflow(session, all);
+    all.clear();
+    Tensor norm;
+    {
+        std::vector<Tensor> norms;
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            norms.push_back(grad_norm(session, buckets_.averaged_parameters(g)));
+        norm = combine_norms(session, norms);
+    }
+    look_at_norm(norm);
+    optimizer_norm_ = div(norm, 1.0);
+    for (std::size_t g = 0; g < groups_.size(); ++g) step_group(g, norm);
+    norm.reset();
+    engine_norm_ = optimizer_norm_;
+}
+
+// The flat gradient, its float32 copy, the clipping, the optimizer.
+void Zero12::step_group(std::size_t g, const Tensor& norm) {
+    Session& session = run_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    Tensor gradient;
+    {
+        std::vector<Tensor>& pieces = buckets_.averaged(g);
+        Tensor flat = pieces[0];
+        if (pieces.size() > 1) flat = empty(session, {groups_[g].partition}, DType::bfloat16, Op::cat);
+        gradient = to(flat, DType::float32);
+        flat.reset();
+        pieces.clear();
+    }
+    buckets_.let_go();
+    masters_[g]->grad = gradient.ref();
+    gradient.reset();
+    if (clip_of(run_) > 0) clip_factor(norm);
+    optimizer_.step(session, g);
+    masters_[g]->grad.reset();
+}
+
+// Norms and overflow were looked at in backward; the optimizer runs on the host.
+void Zero12::step_offloaded() {
+    Session& session = run_.session;
+    { const Tensor overflow = to_device(host_tensor(session, {1}, DType::uint8)); }
+    session.streams.host_waits(0);
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Tensor total = to_device(host_tensor(session, {1}, DType::float32));
+        session.streams.host_waits(0);
+    }
+    buckets_.drop_norms();
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,76 @@
+// What transformers and DeepSpeed refuse, and what is not known of them.
+#include "spec/zero_check.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// HfTrainerDeepSpeedConfig.fill_match: a number that is not Trainer's stops the run.
+void check_zero_numbers(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
+    const TrainingPlan& t = plan.training;
+    const auto same = [&](const std::optional<std::int64_t>& given, std::int64_t wanted, const char* key) {
+        if (given && *given != wanted)
+            problems.invalid(fmt::format("distributed.deepspeed.{}", key),
+                             fmt::format("{} does not match TrainingArguments, which make {}", *given, wanted),
+                             "\"auto\"");
+    };
+    same(zero.micro_batch_size, t.per_device_train_batch_size, "train_micro_batch_size_per_gpu");
+    same(zero.gradient_accumulation_steps, t.gradient_accumulation_steps, "gradient_accumulation_steps");
+    if (zero.train_batch_size) {
+        const std::int64_t sizes[] = {plan.distributed->world_size, t.per_device_train_batch_size,
+                                      t.gradient_accumulation_steps};
+        same(zero.train_batch_size, checked_product(sizes), "train_batch_size");
+    }
+    const double clip = zero.gradient_clipping.value_or(t.max_grad_norm);
+    if (clip != 1 && clip != t.max_grad_norm)  // 1: also a key that is left out
+        problems.invalid("distributed.deepspeed.gradient_clipping",
+                         fmt::format("{:g} does not match max_grad_norm {:g}", clip, t.max_grad_norm), "\"auto\"");
+    if (zero.bf16 && *zero.bf16 && !t.bf16)
+        problems.invalid("distributed.deepspeed.bf16.enabled", "does not match training.bf16", "\"auto\"");
+}
+
+/// integrations/deepspeed.py deepspeed_optim_sched: without a section `optimizer` Trainer makes its own.
+void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
+    const std::string& optim = plan.training.optim;
+    if (zero.own_optimizer) {
+        if (optim == "adafactor")
+            problems.invalid("training.optim", "adafactor excludes an optimizer in DeepSpeed's configuration",
+                             "leave one of them out");
+    } else if (optim != "adamw_torch" && optim != "adamw_torch_fused") {
+        problems.unsupported("training.optim", fmt::format("{} under DeepSpeed is not supported", optim),
+                             "adamw_torch, or a section `optimizer` in DeepSpeed's configuration");
+    }
+}
+
+}  // namespace
+
+void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    const auto* zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    if (!zero) return;
+    check_zero_numbers(*zero, plan, problems);
+    check_zero_optimizer(*zero, plan, problems);
+    const auto refuse = [&](const char* where, const char* what, const char* hint) {
+        problems.unsupported(where, what, hint);
+    };
+    if (!stack.zero_is_known())
+        problems.unsupported(
+            "distributed", fmt::format("DeepSpeed with transformers {} is not supported", text_of(stack.transformers)),
+            "choose a stack with transformers 5.17 and DeepSpeed 0.19.8");
+    if (zero->stage == 3)
+        refuse("distributed.deepspeed.zero_optimization.stage", "ZeRO-3 is not supported yet", "1 or 2");
+    if (!zero->bf16.value_or(plan.training.bf16))
+        refuse("distributed.deepspeed.bf16", "DeepSpeed without bf16 is not supported yet",
+               "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true");
+    if (plan.load.quantization)
+        refuse("load.quantization_config", "quantized weights under DeepSpeed are not supported yet", "leave it out");
+    if (plan.distributed->load_on_device)
+        refuse("distributed.load_on_device", "not supported with DeepSpeed", "leave it out");
+}
+
+}  // namespace vramfit
