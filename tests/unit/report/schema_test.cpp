@@ -118,6 +118,14 @@ TEST_CASE("sweeps are as their schema says") {
     }
 }
 
+TEST_CASE("formulas are as their schema says") {
+    const Job job = job_on("24GiB");
+    const FormulaReport report{job.model.name, peak_formulas(job)};
+    const json document = json::parse(json_format().formulas(report, {}));
+    validate(document, schema_of("formulas"), "");
+    CHECK_FALSE(document["peaks"].empty());
+}
+
 TEST_CASE("answers about trainers' files are as their schema says") {
     const auto* card = GENERATE("", "24GiB", "4GiB");
     const auto* more = GENERATE("", "rl: dpo\n", "unheard_of: 1\n");
