@@ -72,18 +72,26 @@ Tensor lora_weight_of(const LoraAdapter& adapter, DType of_input, Tensor& kept_e
     return transpose2d(linear(linear(x_eye, adapter.a), adapter.b));
 }
 
-/// The part of update_layer behind the weight: both matrices -- [r, in] and [out, r].
-Tensor initial_magnitude(const Tensor& weight, const Tensor& matrix_a, const Tensor& matrix_b, bool transposed) {
-    Tensor a = matrix_a, b = matrix_b;
-    a.set_requires_grad(true);
-    b.set_requires_grad(true);
-    const bool half = a.dtype() == DType::float16 && a.session().stack.dora_starts_in_float32();
-    if (half) {
+/// update_layer begins with converting float16: the matrices -- [r, in] and [out, r].
+struct StartingMatrices {
+    Tensor a;
+    Tensor b;
+    bool half;
+
+    StartingMatrices(const Tensor& matrix_a, const Tensor& matrix_b)
+        : a(matrix_a), b(matrix_b), half(a.dtype() == DType::float16 && a.session().stack.dora_starts_in_float32()) {
+        a.set_requires_grad(true);
+        b.set_requires_grad(true);
+        if (!half) return;
         a = to(a, DType::float32);
         b = to(b, DType::float32);
     }
-    Tensor lora_weight = matmul(b, a);
-    if (half) lora_weight = to(lora_weight, DType::float16);
+};
+
+/// The part of update_layer behind the weight.
+Tensor initial_magnitude(const Tensor& weight, const StartingMatrices& matrices, bool transposed) {
+    Tensor lora_weight = matmul(matrices.b, matrices.a);
+    if (matrices.half) lora_weight = to(lora_weight, DType::float16);
     const Tensor norm = weight_norm(transposed ? transpose2d(weight) : weight, lora_weight);
     Tensor magnitude = detach(norm);
     magnitude->is_view = false;
@@ -93,13 +101,14 @@ Tensor initial_magnitude(const Tensor& weight, const Tensor& matrix_a, const Ten
 }  // namespace
 
 Tensor dora_magnitude(const Linear& layer, const LoraAdapter& adapter) {
+    const StartingMatrices matrices(adapter.a, adapter.b);
     std::optional<LayerCopy> copy;
     if (layer.quantized && adapter.a.session().stack.dora_copies_quantized_layers()) copy.emplace(layer);
-    return initial_magnitude(turned(layer, dequantized_weight(layer)), adapter.a, adapter.b, false);
+    return initial_magnitude(turned(layer, dequantized_weight(layer)), matrices, false);
 }
 
 Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapter) {
-    return initial_magnitude(layer.weight, adapter.a, adapter.b, true);
+    return initial_magnitude(layer.weight, StartingMatrices(adapter.a, adapter.b), true);
 }
 
 Tensor dora_delta(const Linear& layer, const Tensor& input, const Tensor& result) {
@@ -129,8 +138,10 @@ Tensor dora_delta(const Linear& layer, const Tensor& input, const Tensor& result
         const Tensor right = mul(mul(magnitude, lora_result), 1.0);
         return add(left, right);
     }
-    const Tensor less = sub(magnitude, 1);
-    const Tensor left = mul(less, linear(x, weight));
+    const Tensor left = [&] {
+        const Tensor less = sub(magnitude, 1);
+        return mul(less, linear(x, weight));
+    }();
     const Tensor right = mul(mul(magnitude, identity ? lora_result : adapted()), 1.0);
     return add(left, right);
 }

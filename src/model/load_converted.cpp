@@ -97,6 +97,7 @@ Tensor merged(Session& session, const Entry& entry, Sources sources) {
 std::size_t lead_of_readers(const Run& run) {
     constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max() / 2;
     const auto& plan = run.plan.load.quantization;
+    if (run.plan.load.without_threads) return 0;
     if (!plan) return kAll;
     if (!run.stack.loader_runs_ahead_of_quantizer()) return 0;
     // What goes through host memory and back (integrations/bitsandbytes.py Bnb8bitQuantize.convert) is slower than four
@@ -111,7 +112,7 @@ std::size_t lead_of_readers(const Run& run) {
 void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries) {
     std::vector<Sources> loaded(entries.size());
     std::vector<std::size_t> order;
-    const bool in_file_order = !run.plan.load.quantization;
+    const bool in_file_order = !run.plan.load.quantization && !run.plan.load.without_threads;
     const std::vector<FileTensor> files = file_tensors(entries);
     for (const FileTensor& file : files) {
         Sources& sources = loaded[file.entry];

@@ -2,6 +2,7 @@
 #include "model/masks.hpp"
 
 #include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
@@ -30,6 +31,8 @@ Tensor packed_sequences(const Request& q) {
         const Tensor jumps = compare(Op::ne, difference);
         packed = empty(q.session(), jumps.sizes(), DType::int64, Op::cumsum);
         const Tensor numbers = to(jumps, DType::int64);
+        // ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all elements are in one row.
+        if (q.batch() == 1) use_scratch(q.session(), scan_scratch(q.session(), q.length()), Op::scan);
     }
     if (!q.run.stack.masks_look_for_packed_rows()) return packed;
     const Tensor none = compare(Op::eq, slice(packed, 1, q.length() - 1, q.length()));

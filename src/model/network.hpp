@@ -163,6 +163,7 @@ struct Network {
     mutable Tensor rotary_length;               ///< max_seq_len_cached, once it is a tensor
     mutable Size rotary_positions = 0;          ///< its value
     mutable std::vector<Tensor> rotary_caches;  ///< cos and sin of all positions, for each layer of older releases
+    std::vector<Tensor> uncollected;            ///< of modules that only the garbage collector frees
     Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
 };

@@ -135,8 +135,9 @@ void run_trainer(const Run& run, Network& network) {
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     if (waits_on_host(run.plan) && !by_deepspeed) move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
-    // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which empties the cache (accelerate
-    // utils/memory.py).
+    // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
+    // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
+    if (!network.tied) network.uncollected.clear();
     session.recorder.empty_cache();
     Trainer trainer{run, network, {}, {}, {}, {}, {}};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own

@@ -101,7 +101,7 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     job.stack = std::move(stack.stack);
     job.notes = std::move(stack.notes);
     read_plan(reader, job.plan);
-    job.device = read_device(reader);
+    job.device = read_device(reader, job.plan.load);
     reader.refuse_unknown();
     problems.throw_if_any();
     if (job.plan.peft) {

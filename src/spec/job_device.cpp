@@ -1,4 +1,7 @@
 // Job files: the card and the settings of the allocator, the keys `device`, `card` and `environment`.
+#include <algorithm>
+#include <cctype>
+
 #include <fmt/format.h>
 
 #include "spec/device_parts.hpp"
@@ -58,7 +61,14 @@ Device device_with(const DeviceKeys& keys, const std::string& where) {
     return device;
 }
 
-void read_environment(ObjectReader& environment, Device& device) {
+// transformers 5.0 to 5.17 utils/import_utils.py is_env_variable_true.
+bool is_true(std::string value) {
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return value == "true" || value == "1" || value == "y" || value == "yes" || value == "on";
+}
+
+void read_environment(ObjectReader& environment, Device& device, LoadPlan& load) {
     const auto older = environment.text("PYTORCH_CUDA_ALLOC_CONF", Null::absent);
     const auto newer = environment.text("PYTORCH_ALLOC_CONF", Null::absent);
     if (older && newer && *older != *newer) {
@@ -69,12 +79,14 @@ void read_environment(ObjectReader& environment, Device& device) {
     device.alloc_conf = newer ? *newer : older.value_or("");
     device.cublas_workspace_config = environment.text("CUBLAS_WORKSPACE_CONFIG", Null::absent);
     device.cublaslt_workspace_size = environment.text("CUBLASLT_WORKSPACE_SIZE", Null::absent);
+    if (auto loading = environment.text("HF_DEACTIVATE_ASYNC_LOAD", Null::absent))
+        load.without_threads = is_true(std::move(*loading));
     environment.refuse_unknown();
 }
 
 }  // namespace
 
-Device read_device(ObjectReader& job) {
+Device read_device(ObjectReader& job, LoadPlan& load) {
     Device device = unlimited_device();
     std::optional<Device> chosen;
     const auto card = job.text("card", Null::absent);
@@ -92,7 +104,7 @@ Device read_device(ObjectReader& job) {
         job.problems().add(error);
     }
     if (chosen) device = std::move(*chosen);
-    if (auto environment = job.object("environment")) read_environment(*environment, device);
+    if (auto environment = job.object("environment")) read_environment(*environment, device, load);
     return device;
 }
 

@@ -16,8 +16,9 @@ void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
 DistributedPlan read_distributed(ObjectReader distributed);
-/// From the keys `device`, `card` and `environment` of the whole job.
-Device read_device(ObjectReader& job);
+/// From the keys `device`, `card` and `environment` of the whole job; what the environment says of loading goes to
+/// `load`.
+Device read_device(ObjectReader& job, LoadPlan& load);
 
 /// {"use_reentrant": bool} as arguments of torch.utils.checkpoint; null is none.
 std::optional<bool> read_checkpointing_kwargs(ObjectReader& reader);

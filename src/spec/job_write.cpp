@@ -222,7 +222,7 @@ JsonValue stack(const Stack& versions) {
     return out;
 }
 
-JsonValue environment(const Device& device) {
+JsonValue environment(const Device& device, const LoadPlan& load) {
     JsonValue out = JsonValue::object();
     if (!device.alloc_conf.empty())
         out.put("PYTORCH_CUDA_ALLOC_CONF", JsonValue::of(std::string_view(device.alloc_conf)));
@@ -230,6 +230,7 @@ JsonValue environment(const Device& device) {
         out.put("CUBLAS_WORKSPACE_CONFIG", JsonValue::of(std::string_view(*device.cublas_workspace_config)));
     if (device.cublaslt_workspace_size)
         out.put("CUBLASLT_WORKSPACE_SIZE", JsonValue::of(std::string_view(*device.cublaslt_workspace_size)));
+    if (load.without_threads) out.put("HF_DEACTIVATE_ASYNC_LOAD", JsonValue::of(std::string_view("1")));
     return out;
 }
 
@@ -250,7 +251,7 @@ std::string to_json_text(const Job& job) {
     out.put("model", model_value(job.model));
     put_plan(job.plan, out);
     if (job.device.capacity_known) out.put("card", JsonValue::of(std::string_view(card_text(job.device))));
-    const JsonValue variables = environment(job.device);
+    const JsonValue variables = environment(job.device, job.plan.load);
     if (!variables.keys.empty()) out.put("environment", variables);
     return to_text(out);
 }

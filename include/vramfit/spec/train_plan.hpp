@@ -42,6 +42,7 @@ struct LoadPlan {
     std::optional<std::int64_t> resize_token_embeddings;
     bool gradient_checkpointing = false;
     std::optional<DType> cast_after_adapter;
+    bool without_threads = false;  ///< HF_DEACTIVATE_ASYNC_LOAD (transformers 5): a tensor is read when it is placed
 
     friend bool operator==(const LoadPlan&, const LoadPlan&) = default;
 };

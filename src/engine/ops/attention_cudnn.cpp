@@ -1,6 +1,9 @@
 // Attention by cuDNN: its tensors; the workspaces of its plans are known to cuDNN alone.
 // Source: torch 2.11 ATen/native/transformers/cuda/{attention,attention_backward}.cu, cudnn/MHA.cpp.
 #include "engine/ops/attention.hpp"
+
+#include <array>
+
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -11,12 +14,15 @@ Tensor like(const Tensor& t, Op op) {
     return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(), op);
 }
 
-// Saved: query, key, value, bias, output, logsumexp, seed, offset.
+// Saved: query, key, value, bias, output, logsumexp, seed, offset. All are unpacked before the operator is called,
+// which computes three gradients whichever are wanted.
 void cudnn_backward(Node& node, Grads&, Grads& out) {
-    for (std::size_t i = 0; i < 3; ++i) {
-        const Tensor gradient = like(node.unpack(i), Op::cudnn_backward);
-        if (node.wants(i)) out[i] = gradient;
-    }
+    std::array<Tensor, 8> saved;
+    for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
+    std::array<Tensor, 3> gradients;
+    for (std::size_t i = 0; i < 3; ++i) gradients[i] = like(saved[i], Op::cudnn_backward);
+    for (std::size_t i = 0; i < 3; ++i)
+        if (node.wants(i)) out[i] = gradients[i];
 }
 const NodeType kCudnnBackward{"ScaledDotProductCudnnAttentionBackward0", cudnn_backward};
 

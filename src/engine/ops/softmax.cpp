@@ -44,6 +44,8 @@ Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type, bool s
     if (to_float32) {
         result_dtype = DType::float32;
         if (t.dtype() == DType::bfloat16) input = to(t, DType::float32);
+    } else if (t.dtype() == DType::float16 && t.session().autocast.enabled) {
+        result_dtype = DType::float32;  // ATen/autocast_mode.h fp32_set_opt_dtype: the same with dtype=float32
     } else {
         input = autocast_to_float32(t);
         result_dtype = input.dtype();

@@ -32,10 +32,11 @@ Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& laye
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
-    hidden.reset();
+    // Up to 4.47 the result has a name of its own, attn_outputs; hidden_states is what went in until the sum is there.
+    const bool has_own_name = run.stack.attention_in_classes();
+    if (!has_own_name) hidden.reset();
     hidden = add(residual, dropout(attended, run.spec.residual_dropout));
-    // Up to 4.47 the result has a name of its own, attn_outputs.
-    if (!run.stack.attention_in_classes()) attended.reset();
+    if (!has_own_name) attended.reset();
     residual = hidden;
     hidden = family.norm(layer.post_attention_norm, hidden);
     hidden = family.mlp(run, layer, hidden);

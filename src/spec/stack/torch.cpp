@@ -96,8 +96,9 @@ bool Stack::grad_scale_is_multiplied() const { return torch >= Version{2, 3, 0};
 // ATen/native/cuda/ForeachReduceOp.cu foreach_tensor_norm_cuda: in 2.2 one tensor and its views, in 2.11 one for each.
 bool Stack::foreach_norms_share_storage() const { return torch < Version{2, 3, 0}; }
 
-// ATen/native/ForeachUtils.h: the order of a std::unordered_map; in 2.2.2 that of insertion, in 2.11 the reverse.
-bool Stack::foreach_groups_backwards() const { return torch >= Version{2, 3, 0}; }
+// ATen/native/ForeachUtils.h: the order of a std::unordered_map; in 2.2.2 and 2.3.1 that of insertion, from 2.5.1 on
+// the reverse (asked of each; 2.4 was not).
+bool Stack::foreach_groups_backwards() const { return torch >= Version{2, 4, 0}; }
 
 // nn/utils/clip_grad.py: one function in 2.2; get_total_norm and clip_grads_with_norm_ came with 2.6.
 bool Stack::clip_keeps_norms() const { return torch < Version{2, 6, 0}; }

@@ -139,8 +139,9 @@ bool Stack::layers_take_positional_arguments() const { return transformers < Ver
 // 4.40.2, modeling_qwen2.py, Qwen2Model.forward: sliding_window=self.config.sliding_window.
 bool Stack::unused_windows_are_masked() const { return transformers < Version{4, 42, 0}; }
 
-// cache_utils.py to_legacy_cache: 4.40 models return a tuple of tuples, 5.17 a DynamicCache.
-bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 45, 0}; }
+// cache_utils.py to_legacy_cache: models return a tuple of tuples up to 4.47 (return_legacy_cache), then a
+// DynamicCache.
+bool Stack::cache_is_returned_as_tuples() const { return transformers < Version{4, 48, 0}; }
 
 // models/*/modeling_*.py of 4.43 and 4.44: `use_cache and ... and not self.training`.
 bool Stack::training_fills_caches() const {

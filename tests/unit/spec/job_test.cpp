@@ -210,6 +210,13 @@ TEST_CASE("cards of jobs") {
     CHECK(refused_job(R"("device": {"total_bytes": 10, "free_bytes": 20})"));
     CHECK(job_of(job(R"("environment": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"})")).device.alloc_conf ==
           "expandable_segments:True");
+    for (const char* const value : {"1", "true", "Yes", "ON"}) {
+        const Job sequential =
+            job_of(job(fmt::format(R"("environment": {{"HF_DEACTIVATE_ASYNC_LOAD": "{}"}})", value)));
+        CHECK(sequential.plan.load.without_threads);
+        check_same(sequential, job_of(to_json_text(sequential)));
+    }
+    CHECK_FALSE(job_of(job(R"("environment": {"HF_DEACTIVATE_ASYNC_LOAD": "0"})")).plan.load.without_threads);
 }
 
 TEST_CASE("adapters in full are read and written") {

@@ -75,6 +75,9 @@ class Comparisons(unittest.TestCase):
         ours = {"windows": [answer("load", 1009, 900)]}
         self.assertTrue(compare(trace([window("load", 1000, 900)], num_experts=8), ours).exact)
         self.assertFalse(compare(trace([window("load", 1000, 900)]), ours).exact)
+        alone = trace([window("load", 1000, 900)], num_experts=8)
+        alone["job"]["environment"]["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+        self.assertFalse(compare(alone, ours).exact)
 
     def test_outcomes_are_compared(self) -> None:
         refused = {**trace([]), "outcome": {"refused": "ValueError: no"}}

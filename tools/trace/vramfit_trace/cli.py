@@ -62,7 +62,7 @@ def walk(flags: argparse.Namespace) -> int:
     if unknown:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
-    jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config)
+    jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads)
     forks = Forks(tracer_of(flags))
     try:
         rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
@@ -122,6 +122,8 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--families", nargs="+", default=[], metavar="FAMILY", help="draw from these only")
     many.add_argument("--config", type=Path, nargs="+", default=[], help="config.json files in place of the tiny models of their families")
     many.add_argument("--supported", action="store_true", help="leave out jobs of which vramfit says that it does not support them")
+    many.add_argument("--no-threads", action="store_true",
+                      help="transformers 5 loads without threads (HF_DEACTIVATE_ASYNC_LOAD): no job's figures vary from run to run")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
     add_program(many)
     add_tracing(many)

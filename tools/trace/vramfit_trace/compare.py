@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .job import WITHOUT_THREADS
+
 LEVELS = ("requested", "allocated", "reserved")
 #: How far the peak of `load` may be off where threads load: the order of their copies differs from run to run.
 RACE = 0.01
@@ -65,7 +67,7 @@ def outcome_of(document: dict[str, Any]) -> tuple[str, str]:
 def is_race(trace: dict[str, Any], window: str) -> bool:
     """Whether the window's peak depends on the order of loading threads (4-bit weights, experts)."""
     job = trace["job"]
-    return window == "load" and bool(job["load"].get("quantization_config") or any("expert" in key for key in job["model"]))
+    return WITHOUT_THREADS not in job.get("environment", {}) and window == "load" and bool(job["load"].get("quantization_config") or any("expert" in key for key in job["model"]))
 
 
 def paired(trace: dict[str, Any], timeline: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .job import Job
+from .job import WITHOUT_THREADS, Job
 from .tracing import TraceError, Tracer, result
 
 
 def needs_process(job: Job) -> bool:
     """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then."""
-    return bool(job["environment"]) or job["load"]["attn_implementation"] == "flash_attention_2"
+    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or job["load"]["attn_implementation"] == "flash_attention_2"
 
 
 @dataclass

@@ -77,7 +77,9 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 #: The libraries read these; the runtime's own variables are no business of a job.
-VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_WORKSPACE_SIZE")
+VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_WORKSPACE_SIZE", "HF_DEACTIVATE_ASYNC_LOAD")
+#: Of these, what is read when it is needed, not when a library is imported. This one: transformers 5 loads without threads.
+WITHOUT_THREADS = "HF_DEACTIVATE_ASYNC_LOAD"
 
 
 def read_job(text: str) -> Job:

@@ -42,7 +42,7 @@ class Tracer:
     def environment(self, job: Job) -> dict[str, str]:
         """The worker's environment: the job's variables, the card, the runtime in front of CUDA's libraries."""
         path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-        out = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **job["environment"]}
+        out = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "PYTHONHASHSEED": "0", **job["environment"]}
         if self.real:
             return out
         library = runtime_for(self.python, self.cache)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .compare import LEVELS, compare
 from .forks import Forks
-from .job import JobError, complete
+from .job import WITHOUT_THREADS, JobError, complete
 from .prediction import UNSUPPORTED, PredictionError, timeline
 from .space import draw
 from .tracing import TraceError
@@ -99,7 +99,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path]) -> list[dict[str, Any]]:
+def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True) -> list[dict[str, Any]]:
     """The walk's jobs; with `configs` the models are those of the given config.json files."""
     models = [json.loads(path.read_text()) for path in configs]
-    return [draw(seed, number, stack, families, models) for number in range(count)]
+    environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
+    return [{**draw(seed, number, stack, families, models), **environment} for number in range(count)]

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Any
 
 from ..job import SCHEMA, complete
@@ -35,6 +36,7 @@ def run(request: dict[str, Any]) -> int:
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
+    os.environ.update(json.loads(Path(request["job"]).read_text())["environment"])
     try:
         return work([request["job"], request["out"]])
     except BaseException:
