@@ -126,7 +126,7 @@ TEST_CASE("one of several processes: every window requests the traced bytes") {
         CHECK(c.allocated_worst <= 0.01);
         ++seen;
     }
-    CHECK(seen == 6);
+    CHECK(seen >= 18);
 }
 
 }  // namespace vramfit::test
