@@ -64,8 +64,10 @@ void Recorder::end(std::uint32_t id) {
 
 void Recorder::record_stream(std::uint32_t id, std::uint8_t on) {
     if (id == kNoId || program_.allocations[id].stream == on) return;
+    std::uint32_t& uses = uses_[id];
+    if ((uses >> on) & 1u) return;
+    uses |= 1u << on;
     program_.events.push_back({EventKind::record_stream, id, on});
-    uses_[id] |= 1u << on;
 }
 
 void Recorder::stream_done(std::uint8_t on, std::uint32_t frees) {

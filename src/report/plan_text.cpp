@@ -86,7 +86,10 @@ std::string processes(const DistributedPlan& plan) {
 
 std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes) {
     const TrainingPlan& t = plan.training;
-    const std::string clip = t.max_grad_norm > 0 ? fmt::format("clipped at {:g}", t.max_grad_norm) : "not clipped";
+    const auto* zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    const bool own_optimizer = zero && zero->own_optimizer;
+    const double norm = zero ? zero->gradient_clipping.value_or(t.max_grad_norm) : t.max_grad_norm;
+    const std::string clip = norm > 0 ? fmt::format("clipped at {:g}", norm) : "not clipped";
     std::vector<Line> lines = {
         {"method", method(plan, axes)},
         {"weights", weights(plan)},
@@ -96,7 +99,7 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
         {"checkpointing", checkpointing(plan, stack)},
         {"batch", batch(plan, axes)},
         {"attention", attention(plan.load)},
-        {"optimizer", fmt::format("{}, gradients {}", t.optim, clip)},
+        {"optimizer", fmt::format("{}, gradients {}", own_optimizer ? "DeepSpeed's AdamW" : t.optim, clip)},
         {"loop", fmt::format("{}, {} step{}{}", name_of(plan.loop.kind), plan.loop.steps,
                              plan.loop.steps == 1 ? "" : "s", t.use_liger_kernel ? ", Liger kernels" : "")},
         {"stack", fmt::format("{} ({})", stack.name, versions_of(stack))},

@@ -28,8 +28,8 @@ std::optional<std::int64_t> whole_number(ObjectReader& reader, std::string_view 
 }
 
 void read_size(ObjectReader& reader, std::string_view key, ZeroSize& size) {
-    if (!reader.has(key)) return;
-    size = whole_number(reader, key);
+    const bool given = reader.value(key) != nullptr;
+    if (given) size = whole_number(reader, key);
 }
 
 std::optional<bool> flag_or_auto(ObjectReader& reader, std::string_view key, std::optional<bool> absent) {

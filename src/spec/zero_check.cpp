@@ -66,7 +66,7 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
         refuse("distributed.deepspeed.zero_optimization.stage", "ZeRO-3 is not supported yet", "1 or 2");
     if (!zero->bf16.value_or(plan.training.bf16))
         refuse("distributed.deepspeed.bf16", "DeepSpeed without bf16 is not supported yet",
-               "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true");
+               "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true (--mixed-precision bf16)");
     if (plan.load.quantization)
         refuse("load.quantization_config", "quantized weights under DeepSpeed are not supported yet", "leave it out");
     if (plan.distributed->load_on_device)

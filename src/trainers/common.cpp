@@ -38,7 +38,7 @@ constexpr KeyRow kArgumentRows[] = {
     {"ddp_bucket_cap_mb", kUsed, "distributed.ddp", ""},
     {"ddp_broadcast_buffers", kUsed, "distributed.ddp", ""},
     {"gradient_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
-    {"deepspeed", kUnsupported, "DeepSpeed is not predicted yet"},
+    {"deepspeed", kUnsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"fsdp", kUnsupported, "fully sharded training is not predicted yet"},
     {"fsdp_config", kUnsupported, "fully sharded training is not predicted yet"},
     {"fsdp_transformer_layer_cls_to_wrap", kUnsupported, "fully sharded training is not predicted yet"},

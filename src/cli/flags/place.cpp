@@ -96,7 +96,8 @@ constexpr PlanFlag kPlaceFlags[] = {
      "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO-1 or 2 instead of DDP [none]",
      [](Job& job, std::string_view value, const std::string& where) {
          processes_of(job, where).method = zero_from(value, where);
-     }},
+     },
+     0},
     {"zero-stage", "zero_stage", "N", nullptr, kPlace,
      "ZeRO-1 or 2; without --deepspeed with DeepSpeed's AdamW and the sizes of \"auto\", with --gpus [none]",
      choose_zero_stage, 0},

@@ -61,7 +61,7 @@ inline constexpr KeyRow kAxolotlKeys[] = {
 
     {"gradient_checkpointing_kwargs.*", KeyUse::unsupported, "of these arguments only use_reentrant is predicted"},
     {"bnb_config_kwargs.*", KeyUse::unsupported, "this argument of bitsandbytes is not predicted"},
-    {"deepspeed", KeyUse::unsupported, "DeepSpeed is not predicted yet"},
+    {"deepspeed", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"fsdp", KeyUse::unsupported, "fully sharded training is not predicted yet"},
     {"fsdp_config", KeyUse::unsupported, "fully sharded training is not predicted yet"},
     {"fsdp_version", KeyUse::unsupported, "fully sharded training is not predicted yet"},
