@@ -51,8 +51,9 @@ Zero12::Zero12(const Run& run, Network& network)
         ZeroGroup& group = groups_[g];
         const bool on_card = flattens_on_card(run, network, group.padded * element_size(DType::bfloat16));
         session.recorder.empty_cache();
-        if (!on_card) {
-            for (const ZeroParameter& p : group.parameters) set_data(p.tensor, empty(session, {1}, DType::float32));
+        if (!on_card) {  // param.data = torch.empty(1).to(param.device); the shape is kept in meta tensors
+            for (const ZeroParameter& p : group.parameters)
+                set_data(p.tensor, alias(empty(session, {1}, DType::float32), p.tensor.sizes(), p.tensor.strides()));
             session.recorder.empty_cache();
         }
         flatten(group, on_card);
