@@ -3,7 +3,8 @@
 set(embedded "")
 file(GLOB model_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.json)
 list(SORT model_files)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${model_files} ${PROJECT_SOURCE_DIR}/src/spec/gpus.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${model_files} ${PROJECT_SOURCE_DIR}/src/spec/gpus.json
+             ${PROJECT_SOURCE_DIR}/models/not_supported.txt)
 
 set(rows "")
 foreach(model_file IN LISTS model_files)
@@ -29,6 +30,7 @@ foreach(model_file IN LISTS model_files)
   string(APPEND rows "    {\"${model_name}\", \"${model_id}\", \"${aliases}\", R\"json(${text})json\"},\n")
 endforeach()
 file(READ "${PROJECT_SOURCE_DIR}/src/spec/gpus.json" gpus)
+file(READ "${PROJECT_SOURCE_DIR}/models/not_supported.txt" others)
 
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/spec_data.cpp)
 file(CONFIGURE OUTPUT ${out} @ONLY CONTENT [[// The built-in models and cards, written by cmake/embed_spec_data.cmake.
@@ -46,6 +48,10 @@ std::span<const BuiltInModel> built_in_models() { return kModels; }
 
 std::string_view embedded_gpus() {
     return R"json(@gpus@)json";
+}
+
+std::string_view embedded_other_models() {
+    return R"text(@others@)text";
 }
 
 }  // namespace vramfit

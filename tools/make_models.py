@@ -14,14 +14,14 @@ import sys
 
 FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "gemma3_text", "phi3", "olmo2", "granite",
             "smollm3", "starcoder2", "gpt2", "gpt_neox",
-            "mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss"}
+            "mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss", "arcee", "nemotron", "phi", "seed_oss"}
 # Keys that reading a config.json looks at (src/spec/config.cpp and src/spec/configs/).
 KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
         "num_key_value_heads", "head_dim", "vocab_size", "max_position_embeddings", "hidden_act", "hidden_activation",
-        "attention_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
+        "attention_bias", "attention_out_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
         "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping", "n_embd", "n_layer",
         "n_head", "n_positions", "n_inner", "activation_function", "use_bias", "use_parallel_residual",
-        "attention_dropout", "residual_dropout", "embedding_dropout", "partial_rotary_factor", "original_max_position_embeddings", "sliding_window_pattern",
+        "attention_dropout", "residual_dropout", "embedding_dropout", "resid_pdrop", "partial_rotary_factor", "original_max_position_embeddings", "sliding_window_pattern",
         "num_local_experts", "num_experts", "num_experts_per_tok", "moe_intermediate_size",
         "shared_expert_intermediate_size", "decoder_sparse_step", "mlp_only_layers", "norm_topk_prob", "qkv_bias", "rope_scaling",
         "rope_theta", "rms_norm_eps", "torch_dtype"]
@@ -51,6 +51,8 @@ FIXES = {
                                            "rope_scaling": {"type": "longrope"}},
     "microsoft/Phi-4-mini-reasoning": {"sliding_window": 262144, "original_max_position_embeddings": 4096,
                                        "partial_rotary_factor": 0.75, "rope_scaling": {"type": "longrope"}},
+    "microsoft/phi-1_5": {"resid_pdrop": 0.0, "partial_rotary_factor": 0.5, "torch_dtype": "float16"},
+    "microsoft/phi-2": {"resid_pdrop": 0.1, "partial_rotary_factor": 0.4, "torch_dtype": "float16"},
     "google/gemma-3-270m": {"sliding_window": 512},
     "EleutherAI/gpt-neox-20b": {"hidden_act": "gelu_fast"},
     "bigcode/starcoder2-3b": {"sliding_window": 4096, **STARCODER2_DROPOUT},
@@ -60,6 +62,10 @@ FIXES = {
     "Qwen/Qwen1.5-0.5B": {"tie_word_embeddings": True},
     "Qwen/Qwen1.5-0.5B-Chat": {"tie_word_embeddings": True},
 }
+# Names that other tools have for a network: LitGPT's.
+OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
+               "keeeeenw/MicroLlama": ["micro-llama-300M"]}
+MULTIMODAL = {"gemma3n", "llama4"}  # the table has only their text parts
 MIRRORS = ("NousResearch/Llama", "NousResearch/Meta", "unsloth/")  # copies of other makers' models
 # Repositories that hold quantized weights, and aliases that are other networks than their row.
 NOT_ALIAS = re.compile(r"bnb|fp8|awq|gptq|nf4|4bit|v0\.2|starling|zephyr-7b-gemma|zephyr-sft", re.I)
@@ -131,10 +137,25 @@ def aliases_of(row):
     return [alias for alias in row.get("aliases", []) if not NOT_ALIAS.search(alias)]
 
 
+def write_others(rows, path):
+    """One line for each family that is not supported: its model_type, what it reads, its checkpoints."""
+    families = {}
+    for row in rows:
+        if row["model_type"] not in FAMILIES:
+            reads = "images" if "vision_config" in row["config"] or row["model_type"] in MULTIMODAL else "text"
+            names = families.setdefault((row["model_type"], reads), set())
+            names.update([row["id"], *row.get("aliases", [])])
+    with open(path, "w") as file:
+        for (model_type, reads), names in sorted(families.items()):
+            file.write(" ".join([model_type, reads, *sorted(names)]) + "\n")
+
+
 def main():
     table, folder, *counts = sys.argv[1:]
     with open(table) as file:
-        rows = [row for row in json.load(file)["models"] if row["model_type"] in FAMILIES]
+        all_rows = json.load(file)["models"]
+    rows = [row for row in all_rows if row["model_type"] in FAMILIES]
+    write_others(all_rows, os.path.join(folder, "not_supported.txt"))
     groups = {}
     for row in rows:
         config = config_of(row)
@@ -154,7 +175,7 @@ def main():
         taken[name] = row["id"]
         names = []
         for other, _ in group:
-            names += [other["id"], short_name(other["id"]), *aliases_of(other)]
+            names += [other["id"], short_name(other["id"]), *aliases_of(other), *OTHER_NAMES.get(other["id"], [])]
         models.append((name, row, config, names))
     claimed = {name.lower() for name, *_ in models} | {row["id"].lower() for _, row, *_ in models}
     for name, row, config, names in models:

@@ -10,6 +10,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/cut_loss.hpp"
 #include "model/decoder_4_40.hpp"
 #include "model/family.hpp"
 #include "model/liger.hpp"
@@ -173,6 +174,8 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
+    if (cuts_cross_entropy(run) && batch.labels.defined())
+        return {cut_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     Tensor kept = hidden;
     if (run.stack.head_takes_a_slice()) kept = whole(whole(whole(hidden, 0), 1), 2);
     Tensor logits = forward(network.head, kept);

@@ -54,6 +54,7 @@ Tensor activate(const ModelSpec& spec, const Tensor& t) {
         case Activation::gelu_new: return new_gelu(t);
         case Activation::gelu_fast: return fast_gelu(t);
         case Activation::relu: return relu(t);
+        case Activation::relu2: return square(relu(t));  // ReLUSquaredActivation
     }
     return {};
 }

@@ -200,4 +200,27 @@ void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary) {
     k = k_embed;
 }
 
+// models/phi/modeling_phi.py PhiAttention.forward.
+void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary) {
+    Halves queries = halves(q, rotary.cos.size(-1));
+    Halves keys = halves(k, rotary.cos.size(-1));
+    apply_rotary(queries.turned, keys.turned, rotary);
+    q = join(queries.turned, queries.passed);
+    k = join(keys.turned, keys.passed);
+}
+
+// models/nemotron/modeling_nemotron.py apply_rotary_pos_emb: both are joined when both are turned.
+void apply_rotary_and_join(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    const Halves queries = halves(q, cos.size(-1));
+    const Halves keys = halves(k, cos.size(-1));
+    const Tensor q_embed = rotate(queries.turned, cos, sin);
+    const Tensor k_embed = rotate(keys.turned, cos, sin);
+    const Tensor q_joined = join(q_embed, queries.passed);
+    const Tensor k_joined = join(k_embed, keys.passed);
+    q = q_joined;
+    k = k_joined;
+}
+
 }  // namespace vramfit::model

@@ -1,6 +1,9 @@
 // The list of refusals.
 #include "model/supported.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "vramfit/base/error.hpp"
@@ -18,6 +21,9 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
     if (plan.batch.attention_mask == AttentionMask::right_padded && run.sizes.batch == 1)
         problems.push_back({"batch.attention_mask", "trl's collator cuts a padded row that stands alone",
                             "a shorter row without padding"});
+    if (run.spec.head_bias)
+        problems.push_back({"loop.kind", "a head with a bias under trl's fused head is not supported",
+                            "\"trainer\" is transformers' own"});
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")
@@ -42,6 +48,24 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
         if (target.module.name == "lm_head") refuse("an adapted head under Liger's fused loss is not supported");
 }
 
+/// axolotl-ai-cloud/ml-cross-entropy, transformers/: forwards that give hidden states and the head's weight, as they
+/// are, to apply_lce.
+void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (!plan.training.cut_cross_entropy) return;
+    const auto refuse = [&](const char* what) {
+        problems.push_back({"training.cut_cross_entropy", what, "leave it out"});
+    };
+    constexpr std::string_view kPlain[] = {"arcee", "llama", "mistral", "qwen2", "qwen3", "seed_oss", "smollm3"};
+    if (std::find(std::begin(kPlain), std::end(kPlain), run.spec.model_type) == std::end(kPlain))
+        refuse("cut cross entropy is supported for arcee, llama, mistral, qwen2, qwen3, seed_oss and "
+               "smollm3");
+    if (run.stack.attention_in_classes()) refuse("cut cross entropy is supported with transformers 5");
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.name == "lm_head") refuse("an adapted head under cut cross entropy is not supported");
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
@@ -54,6 +78,7 @@ void refuse_unsupported(const Run& run) {
                                         text_of(run.stack.transformers)),
                             fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
     refuse_in_liger(run, problems);
+    refuse_in_cut_loss(run, problems);
     if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
         !run.stack.phi3_knows_sdpa())
         problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",

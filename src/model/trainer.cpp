@@ -1,4 +1,6 @@
 // transformers 5.17 trainer.py: _prepare_for_training, _run_epoch, training_step, compute_loss.
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "engine/ops/copy.hpp"
@@ -12,7 +14,9 @@
 #include "model/loops.hpp"
 #include "model/mixed_precision.hpp"
 #include "model/prepare.hpp"
+#include "model/repeated.hpp"
 #include "model/sft_loss.hpp"
+#include "model/step_in_backward.hpp"
 #include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
@@ -88,7 +92,9 @@ void run_epoch(Trainer& trainer) {
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
+    RepeatedMicroBatch repeated(session);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
+        if (trainer.args().torch_empty_cache_steps) repeated.forget();  // steps differ
         session.recorder.begin({PhaseKind::inputs, step, micros > 1 ? 0 : -1});
         {
             std::vector<Batch> next;
@@ -98,10 +104,17 @@ void run_epoch(Trainer& trainer) {
             items = std::move(count);
         }
         for (std::int32_t micro = 0; micro < micros; ++micro) {
-            if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             const Place place{step, micros > 1 ? micro : -1};
+            const bool may_repeat = micro > 0 && !trainer.run.plan.distributed;  // several processes: not all alike
+            if (may_repeat && repeated.is_known()) {
+                repeated.write(place, step_loss, trainer.is_last(place));
+                continue;
+            }
+            if (may_repeat) repeated.begin(step_loss);
+            if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             step_loss = training_step(trainer, batches[static_cast<std::size_t>(micro)], items, place);
             add_loss(trainer, total_loss, step_loss);
+            if (may_repeat) repeated.end(step_loss);
         }
         if (is_function) grad_norm.reset();
         if (trainer.zero) {
@@ -139,9 +152,15 @@ void run_trainer(const Run& run, Network& network) {
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
     if (!network.tied) network.uncollected.clear();
     session.recorder.empty_cache();
+    TrainingPlan outside = run.plan.training;
+    std::optional<StepInBackward> inside;
+    if (outside.optimizer_in_backward) {
+        inside.emplace(run, network);
+        outside.optim = "none";
+    }
     Trainer trainer{run, network, {}, {}, {}, {}, {}};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
-    if (!by_deepspeed) trainer.optimizer = make_optimizer(session, run.plan.training, decay_groups(run, network));
+    if (!by_deepspeed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();

@@ -37,10 +37,10 @@ void read_activation(ObjectReader& config, ModelSpec& model, std::string_view ke
         {"silu", Activation::silu},         {"swish", Activation::silu},
         {"gelu", Activation::gelu},         {"gelu_pytorch_tanh", Activation::gelu_tanh},
         {"gelu_new", Activation::gelu_new}, {"gelu_fast", Activation::gelu_fast},
-        {"relu", Activation::relu}};
+        {"relu", Activation::relu},         {"relu2", Activation::relu2}};
     static constexpr std::string_view others[] = {
         "gelu_10",    "gelu_accurate", "gelu_python", "gelu_python_tanh", "laplace", "leaky_relu", "linear", "mish",
-        "quick_gelu", "relu2",         "relu6",       "sigmoid",          "tanh",    "prelu",      "xielu"};
+        "quick_gelu", "relu6",               "sigmoid",          "tanh",    "prelu",      "xielu"};
     const auto word = config.text(key);
     if (!word) return;
     std::vector<std::string_view> names;

@@ -16,6 +16,7 @@ const char* word_of(Activation activation) {
         case Activation::gelu_new: return "gelu_new";
         case Activation::gelu_fast: return "gelu_fast";
         case Activation::relu: return "relu";
+        case Activation::relu2: return "relu2";
     }
     return "";
 }
@@ -66,8 +67,8 @@ void put_windows(const ModelSpec& m, JsonValue& out) {
 void put_dropouts(const ModelSpec& m, JsonValue& out) {
     const bool gpt2 = m.model_type == "gpt2";
     out.put(gpt2 ? "attn_pdrop" : "attention_dropout", JsonValue::of(m.attention_dropout));
-    if (gpt2 || m.model_type == "phi3") out.put("resid_pdrop", JsonValue::of(m.residual_dropout));
-    if (gpt2) out.put("embd_pdrop", JsonValue::of(m.embedding_dropout));
+    if (gpt2 || is_one_of(m, {"phi", "phi3"})) out.put("resid_pdrop", JsonValue::of(m.residual_dropout));
+    if (gpt2 || m.model_type == "phi") out.put("embd_pdrop", JsonValue::of(m.embedding_dropout));
     if (m.model_type == "gpt_neox") out.put("hidden_dropout", JsonValue::of(m.residual_dropout));
     if (m.model_type != "starcoder2") return;
     out.put("residual_dropout", JsonValue::of(m.residual_dropout));
@@ -78,9 +79,14 @@ void put_dropouts(const ModelSpec& m, JsonValue& out) {
 void put_family(const ModelSpec& m, JsonValue& out) {
     if (m.mixture) put_mixture(m, out);
     if (m.model_type == "qwen2_moe") out.put("qkv_bias", JsonValue::of(m.attention_bias));
-    if (!is_one_of(m, {"mistral", "mixtral", "qwen2", "qwen2_moe", "phi3", "starcoder2", "gpt2"}))
+    if (!is_one_of(m, {"mistral", "mixtral", "qwen2", "qwen2_moe", "phi", "phi3", "starcoder2", "gpt2"}))
         out.put("attention_bias", JsonValue::of(m.attention_bias));
-    if (is_one_of(m, {"llama", "granite", "smollm3"})) out.put("mlp_bias", JsonValue::of(m.mlp_bias));
+    if (is_one_of(m, {"arcee", "granite", "llama", "nemotron", "smollm3"})) out.put("mlp_bias", JsonValue::of(m.mlp_bias));
+    if (m.model_type == "seed_oss") {
+        out.put("attention_out_bias", JsonValue::of(m.output_bias));
+        out.put("mlp_bias", JsonValue::of(m.mlp_bias));
+        out.put("residual_dropout", JsonValue::of(m.residual_dropout));
+    }
     if (m.model_type == "starcoder2") out.put("use_bias", JsonValue::of(m.mlp_bias));
     put_windows(m, out);
     if (is_one_of(m, {"gemma2", "gemma3_text"})) {
@@ -97,9 +103,10 @@ void put_family(const ModelSpec& m, JsonValue& out) {
         out.put("use_parallel_residual", JsonValue::of(m.use_parallel_residual));
         out.put("rotary_pct", JsonValue::of(m.partial_rotary_factor));
     }
-    if (m.model_type != "phi3") return;
-    out.put("original_max_position_embeddings", JsonValue::of(m.original_max_position_embeddings));
-    out.put("partial_rotary_factor", JsonValue::of(m.partial_rotary_factor));
+    if (is_one_of(m, {"glm4", "nemotron", "phi", "phi3"}))
+        out.put("partial_rotary_factor", JsonValue::of(m.partial_rotary_factor));
+    if (m.model_type == "phi3")
+        out.put("original_max_position_embeddings", JsonValue::of(m.original_max_position_embeddings));
 }
 
 const char* activation_key(const ModelSpec& m) {

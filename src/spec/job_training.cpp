@@ -127,6 +127,8 @@ void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan) {
     plan.torch_empty_cache_steps =
         training.integer("torch_empty_cache_steps", {.low = 1, .high = kLargestCount}, Null::absent);
     ObjectReader::set(plan.use_liger_kernel, training.boolean("use_liger_kernel"));
+    ObjectReader::set(plan.cut_cross_entropy, training.boolean("cut_cross_entropy"));
+    ObjectReader::set(plan.optimizer_in_backward, training.boolean("optimizer_in_backward"));
     ObjectReader::set(plan.use_cache, training.boolean("use_cache", Null::absent));
     refuse(training, kRefused);
     for (const std::string_view key : kIgnoredArguments) training.skip(key);

@@ -127,6 +127,8 @@ JsonValue training(const TrainingPlan& plan) {
     if (!plan.optim_args.empty()) out.put("optim_args", JsonValue::of(std::string_view(plan.optim_args)));
     out.put("max_grad_norm", JsonValue::of(plan.max_grad_norm));
     out.put("use_liger_kernel", JsonValue::of(plan.use_liger_kernel));
+    if (plan.cut_cross_entropy) out.put("cut_cross_entropy", JsonValue::of(true));
+    if (plan.optimizer_in_backward) out.put("optimizer_in_backward", JsonValue::of(true));
     out.put("use_cache", JsonValue::of(plan.use_cache));
     if (plan.torch_empty_cache_steps) out.put("torch_empty_cache_steps", JsonValue::of(*plan.torch_empty_cache_steps));
     if (plan.max_length) out.put("max_length", JsonValue::of(*plan.max_length));

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/embedded.hpp"
 #include "spec/hub_cache.hpp"
 #include "spec/json_parse.hpp"
 #include "vramfit/base/error.hpp"
@@ -54,6 +55,24 @@ ModelSpec read_config_file(const fs::path& path, std::string_view name) {
     return read_config(read_file(path), path.string(), name);
 }
 
+/// Checkpoints of families that are known and not supported: their config.json would not help.
+void refuse_other_model(std::string_view id, std::string_view where) {
+    for (std::string_view rest = embedded_other_models(); !rest.empty();) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        std::vector<std::string_view> words;
+        for (; !line.empty(); line.remove_prefix(std::min(line.size(), words.back().size() + 1)))
+            words.push_back(line.substr(0, line.find(' ')));
+        const auto named = [&](std::string_view known) { return lower_case(known) == lower_case(id); };
+        if (words.size() < 3 || std::none_of(words.begin() + 2, words.end(), named)) continue;
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    words[1] == "images"
+                        ? fmt::format("{} is a model of images (model type '{}')", id, words[0])
+                        : fmt::format("the model type '{}' of {} is not supported", words[0], id),
+                    fmt::format("supported: {}", fmt::join(model_families(), ", ")));
+    }
+}
+
 [[noreturn]] void refuse_model(std::string_view text, std::string_view where) {
     std::vector<std::string_view> names;
     for (const BuiltInModel& model : built_in_models())
@@ -97,6 +116,7 @@ ModelSpec load_model(std::string_view text, const Environment& environment, std:
     if (fs::is_regular_file(path, ignored) || fs::is_fifo(path, ignored)) return read_config_file(path, text);
     if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
     if (const auto cached = cached_config(text, environment)) return read_config_file(*cached, text);
+    refuse_other_model(text, where);
     refuse_model(text, where);
 }
 

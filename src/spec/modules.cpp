@@ -161,8 +161,8 @@ std::vector<NamedModule> modules_of(const ModelSpec& model) {
     modules.push_back(
         {inside(names.norm), ModuleKind::norm, -1, 0, model.hidden_size, ModulePart::final_norm, names.norm_bias});
     other(names.rotary);
-    modules.push_back(
-        {std::string(names.head), ModuleKind::linear, -1, model.hidden_size, model.vocab_size, ModulePart::head});
+    modules.push_back({std::string(names.head), ModuleKind::linear, -1, model.hidden_size, model.vocab_size,
+                       ModulePart::head, model.head_bias});
     modules.back().published = names.published_head;
     return modules;
 }

@@ -6,6 +6,7 @@
 
 #include "trainers/settle.hpp"
 #include "trainers/trainer_format.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -159,13 +160,14 @@ void prepare(const TrainerQuestion& question, std::vector<Recognised>& all, Read
 
 struct ModelMention {
     std::string name;
+    std::string network;  ///< the text of a config.json that stands for it
     std::string key;
     FilePlace place;
 };
 
 ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>& all, Reading& scratch,
                         Problems& problems) {
-    if (!question.model.empty()) return {question.model, "--model", {}};
+    if (!question.model.empty()) return {question.model, {}, "--model", {}};
     for (Recognised& each : all) {
         if (!each.format->model) continue;
         Reader reader(each.document, each.format->keys, question, scratch, problems);
@@ -174,7 +176,8 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
         std::string key;
         for (const std::string& asked : reader.asked())
             if (reader.has(asked)) key = asked;
-        return {std::move(name), key, reader.place(key)};
+        std::string network = each.format->network ? each.format->network(reader) : std::string();
+        return {std::move(name), std::move(network), key, reader.place(key)};
     }
     return {};
 }
@@ -186,7 +189,10 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
         named.place.file.empty() ? named.key : fmt::format("{} {}", text_of(named.place), named.key);
     try {
         const std::string& text = question.model_config.empty() ? named.name : question.model_config;
-        draft.job.model = load_model(text, question.environment, where);
+        if (named.network.empty() || !question.model_config.empty())
+            draft.job.model = load_model(text, question.environment, where);
+        else
+            draft.job.model = read_config(named.network, where, named.name);
         if (!named.name.empty()) draft.job.model.name = named.name;
         draft.has_model = true;
         const bool flag = named.place.file.empty();
@@ -195,7 +201,9 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
     } catch (const Error& error) {
         for (Problem problem : error.problems()) {
             if (error.kind() == ErrorKind::unsupported) {
-                reading.refusals.push_back({named.key, named.place, problem.where + ": " + problem.what, problem.hint});
+                const bool here = problem.where == where;
+                reading.refusals.push_back({named.key, named.place,
+                                            here ? problem.what : problem.where + ": " + problem.what, problem.hint});
             } else {
                 if (problem.where == where)
                     problem.hint +=

@@ -37,6 +37,8 @@ struct TrainerFormat {
     std::span<const std::span<const trainers::KeyRow>> keys;
     /// The model that the file names, or nothing.
     std::string (*model)(trainers::Reader&) = nullptr;
+    /// A network that the file itself describes, as the text of a config.json, or nothing; may be null.
+    std::string (*network)(trainers::Reader&) = nullptr;
     /// Reads the file into the draft.
     void (*read)(trainers::Reader&, trainers::Draft&) = nullptr;
     TrainerKnobs knobs = {};

@@ -10,7 +10,7 @@
 
 namespace vramfit {
 
-enum class Activation : std::uint8_t { silu, gelu, gelu_tanh, gelu_new, gelu_fast, relu };
+enum class Activation : std::uint8_t { silu, gelu, gelu_tanh, gelu_new, gelu_fast, relu, relu2 };
 
 /// How a decoder layer attends.
 enum class LayerAttention : std::uint8_t { full, sliding };
@@ -48,6 +48,7 @@ struct ModelSpec {
     bool attention_bias = false;  ///< biases on q, k, v (qwen2 always; o_proj too where the family says so)
     bool output_bias = false;     ///< bias on o_proj
     bool mlp_bias = false;
+    bool head_bias = false;  ///< phi
     double attention_dropout = 0.0;
     double residual_dropout = 0.0;   ///< behind attention and MLP
     double embedding_dropout = 0.0;  ///< behind the embedding

@@ -95,6 +95,8 @@ struct TrainingPlan {
     std::string optim = "adamw_torch";  ///< "none" = no optimizer, no step
     double max_grad_norm = 1.0;
     bool use_liger_kernel = false;
+    bool cut_cross_entropy = false;      ///< axolotl's plugin: the loss without logits
+    bool optimizer_in_backward = false;  ///< torchtune: each parameter is updated once its gradient is there
     bool use_cache = false;  ///< transformers 5: Trainer writes it into the model's config
     std::string optim_args;
     std::optional<std::int64_t> torch_empty_cache_steps;  ///< Trainer: before the backward pass of each n-th update

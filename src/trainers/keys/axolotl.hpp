@@ -57,6 +57,7 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"liger_glu_activation", KeyUse::used, "training.use_liger_kernel", "true|false"},
     {"liger_swiglu", KeyUse::used, "training.use_liger_kernel", "true|false"},
     {"liger_fused_linear_cross_entropy", KeyUse::used, "training.use_liger_kernel", "true|false"},
+    {"cut_cross_entropy", KeyUse::used, "training.cut_cross_entropy", "true|false"},
     {"plugins", KeyUse::used, "training", "[axolotl.integrations.liger.LigerPlugin]|[]"},
 
     {"gradient_checkpointing_kwargs.*", KeyUse::unsupported, "of these arguments only use_reentrant is predicted"},
@@ -118,7 +119,6 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"flash_attn_rms_norm", KeyUse::unsupported, "norms of flash-attn are not predicted"},
     {"flash_attn_fuse_mlp", KeyUse::unsupported, "the fused MLP of flash-attn is not predicted"},
     {"flash_attn_fuse_qkv", KeyUse::unsupported, "fused projections are not predicted"},
-    {"cut_cross_entropy", KeyUse::unsupported, "cut cross entropy is not predicted"},
     {"chunked_cross_entropy", KeyUse::unsupported, "the chunked loss of axolotl is not predicted"},
     {"liger_cross_entropy", KeyUse::unsupported, "Liger's loss without the head is not predicted"},
     {"liger_rms_norm_gated", KeyUse::unsupported, "Liger's gated norm is not predicted"},

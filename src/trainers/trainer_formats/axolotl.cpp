@@ -204,11 +204,25 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
 // integrations/liger: HF's switch puts in the same kernels where all of them are on.
 void read_axolotl_plugins(Reader& reader, Draft& draft) {
     bool liger = false;
+    bool cuts = false;
     for (const std::string& plugin : reader.texts("plugins").value_or(std::vector<std::string>())) {
         const bool harmless = plugin.find("swanlab") != plugin.npos || plugin.find("grokfast") != plugin.npos;
         liger = liger || plugin == "axolotl.integrations.liger.LigerPlugin";
-        if (plugin != "axolotl.integrations.liger.LigerPlugin" && !harmless)
+        const bool cut = plugin == "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
+        cuts = cuts || cut;
+        if (plugin != "axolotl.integrations.liger.LigerPlugin" && !harmless && !cut)
             reader.refuse("plugins", fmt::format("{} is not predicted", plugin), "take it out");
+    }
+    // integrations/cut_cross_entropy/args.py: on unless switched off; without the plugin nothing is patched.
+    const bool cut_key = reader.boolean("cut_cross_entropy").value_or(cuts);
+    if (cuts && cut_key) {
+        draft.job.plan.training.cut_cross_entropy = true;
+        reader.note(RemarkKind::kernel_not_modelled,
+                    "cut cross entropy is predicted with a label at every token and without Triton's autotuning",
+                    "rows with labels on a part of their tokens need a little less");
+    } else if (cut_key) {
+        reader.refuse("cut_cross_entropy", "without its plugin axolotl does not put it in",
+                      "plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin], or take the key out");
     }
     const bool rope = reader.boolean("liger_rope").value_or(false);
     const bool norm = reader.boolean("liger_rms_norm").value_or(false);

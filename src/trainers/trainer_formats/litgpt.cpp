@@ -1,4 +1,6 @@
 // LitGPT: YAML of `litgpt finetune_lora` and `litgpt finetune_full`.
+#include <tuple>
+
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
@@ -31,12 +33,32 @@ constexpr KeyRow kLitKeys[] = {
     {"train.max_norm", KeyUse::used, "training.max_grad_norm", "1|2"},
     {"optimizer", KeyUse::used, "training.optim", "AdamW|SGD"},
     {"optimizer.class_path", KeyUse::used, "training.optim", "torch.optim.AdamW|torch.optim.SGD"},
-    {"train.tie_embeddings", KeyUse::harmless},
+    {"train.tie_embeddings", KeyUse::used, "model.tie_word_embeddings", "true|false"},
+    {"model_config.n_layer", KeyUse::used, "model", "4|6"},
+    {"model_config.n_head", KeyUse::used, "model", "6|12"},
+    {"model_config.n_embd", KeyUse::used, "model", "288|576"},
+    {"model_config.head_size", KeyUse::used, "model", "48|64"},
+    {"model_config.n_query_groups", KeyUse::used, "model", "2|3"},
+    {"model_config.intermediate_size", KeyUse::used, "model", "768|512"},
+    {"model_config.padded_vocab_size", KeyUse::used, "model", "32000|32064"},
+    {"model_config.block_size", KeyUse::used, "model", "256|512"},
+    {"model_config.norm_class_name", KeyUse::used, "model", "RMSNorm|LayerNorm"},
+    {"model_config.mlp_class_name", KeyUse::used, "model", "LLaMAMLP|GptNeoxMLP"},
+    {"model_config.bias", KeyUse::used, "model", "true|false"},
+    {"model_config.parallel_residual", KeyUse::used, "model", "true|false"},
+    {"model_config.rotary_percentage", KeyUse::used, "model", "1.0|0.25"},
+    {"model_config.scale_embeddings", KeyUse::used, "model", "true|false"},
+    {"model_config.name", KeyUse::harmless},
+    {"model_config.hf_config", KeyUse::harmless},
+    {"model_config.vocab_size", KeyUse::used, "model", "32000|64000"},
+    {"model_config.padding_multiple", KeyUse::used, "model", "512|64"},
+    {"model_config.norm_eps", KeyUse::harmless},
+    {"model_config.rope_base", KeyUse::harmless},
     {"train.*", KeyUse::harmless},
     {"eval.*", KeyUse::harmless},
     {"eval", KeyUse::harmless},
     {"optimizer.init_args", KeyUse::harmless},
-    {"model_config", KeyUse::unsupported, "a network given by hand is not predicted"},
+    {"model_config.*", KeyUse::unsupported, "this part of a network given by hand is not predicted"},
     {"initial_checkpoint_dir", KeyUse::harmless},
 };
 
@@ -58,6 +80,41 @@ std::string lit_model(Reader& reader) {
     const std::size_t slash = path.rfind('/');
     const std::size_t before = slash == 0 || slash == path.npos ? path.npos : path.rfind('/', slash - 1);
     return before == path.npos ? path : path.substr(before + 1);
+}
+
+/// litgpt/config.py, Config of a network given by hand: with RMSNorm, LLaMAMLP and no biases it is Llama's. The text of
+/// its config.json; nothing for a network by name.
+std::string lit_network(Reader& reader) {
+    const Value* given = reader.value("model_config");
+    if (!given || given->kind != Value::Kind::map || given->keys.empty()) return {};
+    for (const auto& [key, value, otherwise] : {std::tuple{"model_config.norm_class_name", "RMSNorm", "LayerNorm"},
+                                                std::tuple{"model_config.mlp_class_name", "LLaMAMLP", "GptNeoxMLP"},
+                                                std::tuple{"model_config.bias", "false", "true"},
+                                                std::tuple{"model_config.parallel_residual", "false", "true"},
+                                                std::tuple{"model_config.scale_embeddings", "false", "false"}}) {
+        const Value* found = reader.value(key);
+        const std::string is = found ? written(*found) : otherwise;
+        if (is != value)
+            reader.refuse(found ? key : "model_config", fmt::format("a network with {} is not predicted", is),
+                          "predicted: RMSNorm, LLaMAMLP, bias: false, parallel_residual: false");
+    }
+    if (reader.real("model_config.rotary_percentage").value_or(0.25) != 1.0)
+        reader.refuse("model_config", "a network with rotary_percentage below 1 is not predicted");
+    const std::int64_t heads = reader.integer("model_config.n_head", {.low = 1}).value_or(32);
+    const std::int64_t width = reader.integer("model_config.n_embd", {.low = 1}).value_or(4096);
+    const std::int64_t rows = reader.integer("model_config.vocab_size", {.low = 1}).value_or(50254);
+    const std::int64_t unit = reader.integer("model_config.padding_multiple", {.low = 1}).value_or(512);
+    const std::int64_t padded = (rows + unit - 1) / unit * unit;
+    const std::int64_t own = reader.integer("model_config.head_size", {.low = 1}).value_or(width / heads);
+    return fmt::format(
+        R"({{"model_type": "llama", "hidden_size": {}, "num_attention_heads": {}, "head_dim": {}, )"
+        R"("num_key_value_heads": {}, "num_hidden_layers": {}, "intermediate_size": {}, "vocab_size": {}, )"
+        R"("max_position_embeddings": {}}})",
+        width, heads, own, reader.integer("model_config.n_query_groups", {.low = 1}).value_or(heads),
+        reader.integer("model_config.n_layer", {.low = 1}).value_or(16),
+        reader.integer("model_config.intermediate_size", {.low = 1}).value_or(4 * width),
+        reader.integer("model_config.padded_vocab_size", {.low = 1}).value_or(padded),
+        reader.integer("model_config.block_size", {.low = 1}).value_or(4096));
 }
 
 void read_lit_precision(Reader& reader, Draft& draft) {
@@ -103,6 +160,7 @@ void read_lit_lora(Reader& reader, Draft& draft) {
 void read_litgpt(Reader& reader, Draft& draft) {
     draft.training_read = true;
     TrainingPlan& training = draft.job.plan.training;
+    if (reader.boolean("train.tie_embeddings").value_or(false)) draft.job.model.tie_word_embeddings = true;
     read_lit_precision(reader, draft);
     if (reader.has("lora_r")) read_lit_lora(reader, draft);
     const Value* devices = reader.value("devices");
@@ -154,6 +212,7 @@ const TrainerFormat litgpt_entry = {
     .recognises = trainers::is_litgpt,
     .keys = trainers::kLitTables,
     .model = trainers::lit_model,
+    .network = trainers::lit_network,
     .read = trainers::read_litgpt,
     .knobs = {.batch = "train.micro_batch_size",
               .length = "train.max_seq_length",

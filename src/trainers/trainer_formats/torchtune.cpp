@@ -32,11 +32,11 @@ constexpr KeyRow kTuneKeys[] = {
     {"optimizer._component_", KeyUse::used, "training.optim", "torch.optim.SGD|torch.optim.AdamW"},
     {"optimizer.fused", KeyUse::used, "training.optim", "true|false"},
     {"clip_grad_norm", KeyUse::used, "training.max_grad_norm", "1|2"},
+    {"optimizer_in_bwd", KeyUse::used, "training.optimizer_in_backward", "true|false"},
     {"loss._component_", KeyUse::used, "loop.loss", "torch.nn.CrossEntropyLoss|torchtune.rlhf.loss.DPOLoss"},
 
     {"quantizer", KeyUse::unsupported, "quantization-aware training and quantization are not predicted"},
     {"enable_activation_offloading", KeyUse::unsupported, "activations in host memory are not predicted"},
-    {"optimizer_in_bwd", KeyUse::unsupported, "optimizer steps inside of the backward pass are not predicted"},
     {"ac_mode", KeyUse::unsupported, "selective checkpointing is not predicted"},
     {"ac_option", KeyUse::unsupported, "selective checkpointing is not predicted"},
     {"compile", KeyUse::unsupported, "compiled models are not predicted"},
@@ -252,6 +252,7 @@ void read_torchtune(Reader& reader, Draft& draft) {
     plan.training.use_reentrant = false;
     plan.training.max_grad_norm = reader.real_or("clip_grad_norm", 0);
     read_tune_optimizer(reader, draft);
+    plan.training.optimizer_in_backward = reader.boolean("optimizer_in_bwd").value_or(false);
     read_tune_loss(reader);
     draft.length_limit = reader.integer("tokenizer.max_seq_len", {.low = 1}).value_or(0);
     draft.length_key = "tokenizer.max_seq_len";

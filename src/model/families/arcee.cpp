@@ -1,0 +1,12 @@
+// The family arcee: transformers models/arcee/modeling_arcee.py.
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+
+extern const Family arcee_entry;
+const Family arcee_entry = {.model_type = "arcee", .norm = llama_norm, .layer = pre_norm_layer, .mlp = plain_mlp};
+
+}  // namespace vramfit::families

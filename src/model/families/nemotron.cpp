@@ -1,0 +1,40 @@
+// The family nemotron: transformers models/nemotron/modeling_nemotron.py.
+#include "engine/ops/copy.hpp"
+#include "engine/ops/layer_norm.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/session.hpp"
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// NemotronLayerNorm1P.forward: the weight plus one; under autocast everything is cast first, then nothing is.
+Tensor norm_of_one_plus(const Norm& norm, const Tensor& input) {
+    Session& session = input.session();
+    Tensor weight = add(norm.weight, 1.0);
+    if (!session.autocast.enabled) return engine::layer_norm(input, weight, norm.bias);
+    const DType dtype = session.autocast.dtype;
+    const Tensor x = to(input, dtype);
+    weight = to(weight, dtype);
+    const Tensor bias = to(norm.bias, dtype);
+    const Scoped<bool> off(session.autocast.enabled, false);
+    return engine::layer_norm(x, weight, bias);
+}
+
+}  // namespace
+
+extern const Family nemotron_entry;
+const Family nemotron_entry = {
+    .model_type = "nemotron",
+    .norm = norm_of_one_plus,
+    .layer = pre_norm_layer,
+    .rotate = apply_rotary_and_join,
+    .mlp = plain_mlp,
+};
+
+}  // namespace vramfit::families

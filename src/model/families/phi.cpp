@@ -1,0 +1,36 @@
+// The family phi: transformers models/phi/modeling_phi.py.
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+using namespace engine;
+
+namespace {
+
+// PhiDecoderLayer.forward: attention and MLP side by side behind one norm; what they gave keeps its names.
+Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
+                 const LayerInputs& inputs) {
+    Tensor hidden = family.norm(layer.input_norm, input);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    attended = dropout(attended, run.spec.residual_dropout);
+    const Tensor fed = dropout(family.mlp(run, layer, hidden), run.spec.residual_dropout);
+    hidden = add(attended, fed);
+    return add(hidden, input);
+}
+
+}  // namespace
+
+extern const Family phi_entry;
+const Family phi_entry = {
+    .model_type = "phi",
+    .norm = layer_norm,
+    .layer = phi_layer,
+    .rotate = apply_rotary_of_halves,
+    .mlp = plain_mlp,
+};
+
+}  // namespace vramfit::families
