@@ -14,7 +14,8 @@ import sys
 
 FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "gemma3_text", "phi3", "olmo2", "granite",
             "smollm3", "starcoder2", "gpt2", "gpt_neox",
-            "mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss", "arcee", "nemotron", "phi", "seed_oss"}
+            "mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss", "arcee", "nemotron", "phi", "seed_oss",
+            "glm4", "cohere2"}
 # Keys that reading a config.json looks at (src/spec/config.cpp and src/spec/configs/).
 KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
         "num_key_value_heads", "head_dim", "vocab_size", "max_position_embeddings", "hidden_act", "hidden_activation",

@@ -209,6 +209,61 @@ void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary) {
     k = join(keys.turned, keys.passed);
 }
 
+namespace {
+
+/// x * cos + rotate_half(x) * sin, where torch.stack is unsqueeze and cat.
+Tensor rotate_neighbours(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+    const Tensor straight = mul(x, cos);
+    Tensor turned;
+    {
+        const Tensor x1 = slice_step(x, 0, 2);
+        const Tensor x2 = slice_step(x, 1, 2);
+        const Tensor pairs[2] = {unsqueeze(neg(x2), -1), unsqueeze(x1, -1)};
+        turned = view(cat(pairs, -1), x.sizes());
+    }
+    turned = mul(turned, sin);
+    return add(straight, turned);
+}
+
+/// t[..., : t.shape[-1] // 2].repeat_interleave(2, dim=-1).
+Tensor repeated(const Tensor& table) {
+    const Tensor half = slice(table, -1, 0, table.size(-1) / 2);
+    const Tensor pairs = unsqueeze(half, -1);
+    Dims sizes = pairs.sizes();
+    sizes[-1] = 2;
+    return view(clone_contiguous(expand(pairs, sizes)), table.sizes());
+}
+
+}  // namespace
+
+// models/glm4/modeling_glm4.py apply_rotary_pos_emb.
+void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = repeated(unsqueeze(rotary.cos, 1));
+    const Tensor sin = repeated(unsqueeze(rotary.sin, 1));
+    const Halves queries = halves(q, cos.size(-1));
+    const Halves keys = halves(k, cos.size(-1));
+    Tensor q_embed = rotate_neighbours(queries.turned, cos, sin);
+    Tensor k_embed = rotate_neighbours(keys.turned, cos, sin);
+    q_embed = join(q_embed, queries.passed);
+    k_embed = join(k_embed, keys.passed);
+    q = q_embed;
+    k = k_embed;
+}
+
+// models/cohere2/modeling_cohere2.py apply_rotary_pos_emb.
+void apply_rotary_in_float32(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor wide_q = to(q, DType::float32);
+    const Tensor wide_k = to(k, DType::float32);
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    const Tensor q_embed = rotate_neighbours(wide_q, cos, sin);
+    const Tensor k_embed = rotate_neighbours(wide_k, cos, sin);
+    const Tensor q_cast = to(q_embed, q.dtype());
+    const Tensor k_cast = to(k_embed, k.dtype());
+    q = q_cast;
+    k = k_cast;
+}
+
 // models/nemotron/modeling_nemotron.py apply_rotary_pos_emb: both are joined when both are turned.
 void apply_rotary_and_join(Tensor& q, Tensor& k, const Rotary& rotary) {
     const Tensor cos = unsqueeze(rotary.cos, 1);

@@ -22,6 +22,10 @@ void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary);
 /// Turns the first places of each vector, as many as the tables have: phi3's and gpt_neox's way.
 void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary);
 void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary);
+/// The same where neighbours are turned, with each frequency twice in a row (glm4).
+void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary);
+/// Neighbours again, in float32 (cohere2).
+void apply_rotary_in_float32(Tensor& q, Tensor& k, const Rotary& rotary);
 /// The same where the parts keep their names to the end: phi, nemotron.
 void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary);
 void apply_rotary_and_join(Tensor& q, Tensor& k, const Rotary& rotary);

@@ -49,7 +49,7 @@ bool is_one_of(const ModelSpec& m, std::initializer_list<std::string_view> types
 
 void put_windows(const ModelSpec& m, JsonValue& out) {
     const bool by_switch = is_one_of(m, {"qwen2", "qwen3", "qwen2_moe", "qwen3_moe", "smollm3"});
-    const bool alternates = is_one_of(m, {"gemma2", "gemma3_text", "gpt_oss"});
+    const bool alternates = is_one_of(m, {"cohere2", "gemma2", "gemma3_text", "gpt_oss"});
     // qwen2_moe keeps a window of 0 where there is none.
     const std::optional<std::int64_t> window = m.sliding_window.value_or(0) > 0 ? m.sliding_window : std::nullopt;
     if (by_switch) out.put("use_sliding_window", JsonValue::of(window.has_value()));

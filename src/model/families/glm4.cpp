@@ -1,0 +1,18 @@
+// The family glm4: transformers models/glm4/modeling_glm4.py.
+#include "model/decoder_layer.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::families {
+
+using namespace model;
+
+extern const Family glm4_entry;
+const Family glm4_entry = {
+    .model_type = "glm4",
+    .norm = llama_norm,
+    .layer = four_norm_layer,
+    .rotate = apply_rotary_of_neighbours,
+    .mlp = fused_gated_mlp,
+};
+
+}  // namespace vramfit::families
