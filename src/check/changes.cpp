@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/devices.hpp"
 
 namespace vramfit {
 
@@ -36,10 +38,12 @@ std::optional<PricedChange> priced(const CheckQuestion& question, const Reading&
     try {
         const Reading again = read_trainer_files(changed);
         if (!again.refusals.empty()) return std::nullopt;
-        const CheckAnswer answer = answer_on(again, device);
-        if (answer.prediction.verdict != Verdict::fits) return std::nullopt;
-        change.reserved = answer.prediction.peak.reserved;
-        change.spare = answer.spare;
+        Job job = again.job;
+        job.device = device;
+        const Timeline run = timeline(job);  // one replay: without names of peaks, and none beyond what fits
+        if (run.out_of_memory) return std::nullopt;
+        change.reserved = run.peak.reserved;
+        change.spare = of_process(device, job.plan.distributed).usable.count - run.peak.reserved;
     } catch (const Error&) {
         return std::nullopt;  // the library refuses what was proposed: no change at all
     }

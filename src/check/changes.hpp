@@ -5,9 +5,6 @@
 
 namespace vramfit {
 
-/// The answer for one card. Throws Error.
-CheckAnswer answer_on(const Reading& reading, const Device& device);
-
 /// Changes with which the run fits, cheapest first; each is read from the changed file and predicted.
 std::vector<PricedChange> price_changes(const CheckQuestion& question, const Reading& reading, const Device& device);
 

@@ -65,8 +65,7 @@ void find_wall(const Reading& reading, const CheckQuestion& question, CheckAnswe
         std::count_if(given.begin(), given.end(), [&](std::int64_t length) { return length > *answer.wall; });
 }
 
-}  // namespace
-
+/// The answer for one card. Throws Error.
 CheckAnswer answer_on(const Reading& reading, const Device& device) {
     Job job = reading.job;
     job.device = device;
@@ -76,6 +75,8 @@ CheckAnswer answer_on(const Reading& reading, const Device& device) {
     if (device.capacity_known) answer.spare = answer.prediction.device.usable.count - answer.prediction.peak.reserved;
     return answer;
 }
+
+}  // namespace
 
 CheckResult check(const CheckQuestion& question) {
     CheckResult result;

@@ -76,7 +76,8 @@ Tensor linear_cross_entropy(const Tensor& e, const Tensor& c, const Tensor& targ
     Tensor loss = sum_all(neg_dot);
     if (node) {
         set_history(loss, node);
-        for (const Tensor* t : {&e, &c, &lse, &targets, &valids, &logit_avg}) node->save(*t);
+        const Tensor* const saved[] = {&e, &c, &lse, &targets, &valids, &logit_avg};
+        for (const Tensor* t : saved) node->save(*t);
     }
     return loss;
 }
@@ -91,8 +92,7 @@ Tensor cut_loss(const Tensor& hidden, const Tensor& weight, const Tensor& labels
                     "load the network in bfloat16");
     const Tensor e = hidden.dtype() == weight.dtype() ? hidden : to(hidden, weight.dtype());
     const Tensor valids = flat_valids(labels, labels.size(0) * (labels.size(1) - 1));
-    const Tensor loss =
-        linear_cross_entropy(view(e, {-1, e.size(-1)}), weight, view(labels, {-1}), valids);
+    const Tensor loss = linear_cross_entropy(view(e, {-1, e.size(-1)}), weight, view(labels, {-1}), valids);
     return items.defined() ? div(loss, items) : loss;
 }
 

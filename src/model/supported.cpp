@@ -58,8 +58,9 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
     };
     constexpr std::string_view kPlain[] = {"arcee", "llama", "mistral", "qwen2", "qwen3", "seed_oss", "smollm3"};
     if (std::find(std::begin(kPlain), std::end(kPlain), run.spec.model_type) == std::end(kPlain))
-        refuse("cut cross entropy is supported for arcee, llama, mistral, qwen2, qwen3, seed_oss and "
-               "smollm3");
+        refuse(
+            "cut cross entropy is supported for arcee, llama, mistral, qwen2, qwen3, seed_oss and "
+            "smollm3");
     if (run.stack.attention_in_classes()) refuse("cut cross entropy is supported with transformers 5");
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))

@@ -39,8 +39,8 @@ void read_activation(ObjectReader& config, ModelSpec& model, std::string_view ke
         {"gelu_new", Activation::gelu_new}, {"gelu_fast", Activation::gelu_fast},
         {"relu", Activation::relu},         {"relu2", Activation::relu2}};
     static constexpr std::string_view others[] = {
-        "gelu_10",    "gelu_accurate", "gelu_python", "gelu_python_tanh", "laplace", "leaky_relu", "linear", "mish",
-        "quick_gelu", "relu6",               "sigmoid",          "tanh",    "prelu",      "xielu"};
+        "gelu_10", "gelu_accurate", "gelu_python", "gelu_python_tanh", "laplace", "leaky_relu", "linear",
+        "mish",    "quick_gelu",    "relu6",       "sigmoid",          "tanh",    "prelu",      "xielu"};
     const auto word = config.text(key);
     if (!word) return;
     std::vector<std::string_view> names;

@@ -81,7 +81,8 @@ void put_family(const ModelSpec& m, JsonValue& out) {
     if (m.model_type == "qwen2_moe") out.put("qkv_bias", JsonValue::of(m.attention_bias));
     if (!is_one_of(m, {"mistral", "mixtral", "qwen2", "qwen2_moe", "phi", "phi3", "starcoder2", "gpt2"}))
         out.put("attention_bias", JsonValue::of(m.attention_bias));
-    if (is_one_of(m, {"arcee", "granite", "llama", "nemotron", "smollm3"})) out.put("mlp_bias", JsonValue::of(m.mlp_bias));
+    if (is_one_of(m, {"arcee", "granite", "llama", "nemotron", "smollm3"}))
+        out.put("mlp_bias", JsonValue::of(m.mlp_bias));
     if (m.model_type == "seed_oss") {
         out.put("attention_out_bias", JsonValue::of(m.output_bias));
         out.put("mlp_bias", JsonValue::of(m.mlp_bias));

@@ -202,8 +202,8 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
         for (Problem problem : error.problems()) {
             if (error.kind() == ErrorKind::unsupported) {
                 const bool here = problem.where == where;
-                reading.refusals.push_back({named.key, named.place,
-                                            here ? problem.what : problem.where + ": " + problem.what, problem.hint});
+                reading.refusals.push_back(
+                    {named.key, named.place, here ? problem.what : problem.where + ": " + problem.what, problem.hint});
             } else {
                 if (problem.where == where)
                     problem.hint +=
@@ -256,7 +256,11 @@ Reading read_trainer_files(const TrainerQuestion& question) {
         Reading trial = reading;
         for (const Recognised& each : all) {
             Reader reader(each.document, each.format->keys, question, trial, ignored);
-            if (each.format->read) each.format->read(reader, draft);
+            try {
+                if (each.format->read) each.format->read(reader, draft);
+            } catch (const Error&) {
+                break;  // what depends on the network
+            }
         }
         if (!trial.refusals.empty()) return trial;
         if (nameless) refuse_nameless(all, problems);

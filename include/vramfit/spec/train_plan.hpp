@@ -97,7 +97,7 @@ struct TrainingPlan {
     bool use_liger_kernel = false;
     bool cut_cross_entropy = false;      ///< axolotl's plugin: the loss without logits
     bool optimizer_in_backward = false;  ///< torchtune: each parameter is updated once its gradient is there
-    bool use_cache = false;  ///< transformers 5: Trainer writes it into the model's config
+    bool use_cache = false;              ///< transformers 5: Trainer writes it into the model's config
     std::string optim_args;
     std::optional<std::int64_t> torch_empty_cache_steps;  ///< Trainer: before the backward pass of each n-th update
     std::optional<std::int64_t> max_length;               ///< trl's SFTConfig: longer rows are cut; absent: not cut

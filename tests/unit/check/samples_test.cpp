@@ -66,6 +66,7 @@ Sample judged(const std::string& file, const std::string& text) {
             return sample;
         } catch (const Error& error) {
             sample.why = error.problems().front().what;
+            sample.no_training = has_any(sample.why, {"no file names a model", "no trainer's file has", "is no value"});
             if (attempt == 1 || sample.why.find("how long rows are") == std::string::npos) return sample;
             question.trainer.seq = 2048;  // the data decides: a length is given
         }
@@ -148,7 +149,7 @@ TEST_CASE("public files of trainers are predicted or refused by the name of a ke
         if (sample.outcome == Outcome::predicted) ++predicted;
     }
     INFO(predicted << " of " << asked);
-    if (kEvery == 1) CHECK(predicted * 100 >= asked * 44);  // rises with what is supported; the aim is 60
+    if (kEvery == 1) CHECK(predicted * 100 >= asked * 60);
 }
 
 TEST_CASE("the table of public files is the one in the documents") {

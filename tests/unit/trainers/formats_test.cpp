@@ -5,6 +5,7 @@
 #include "spec/config_read.hpp"
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
@@ -34,7 +35,7 @@ const Refusal* refusal_of(const Reading& reading, std::string_view key) {
 std::string summary(const TrainerQuestion& question) {
     try {
         const Reading r = read_trainer_files(question);
-        std::string out = r.job.model.name + "\n" + to_json_text(r.job.plan);
+        std::string out = r.job.model.name + "\n" + to_config_text(r.job.model) + to_json_text(r.job.plan);
         for (const Refusal& each : r.refusals) out += each.key + ": " + each.what + "\n";
         return out;
     } catch (const Error& error) {
@@ -117,6 +118,12 @@ const std::multimap<std::string, Base> kBases = {
       "bnb.nf4\ntrain:\n  "
       "max_seq_length: 512\n  micro_batch_size: 2\n  global_batch_size: 16\neval: {}\n"}},
     {"litgpt", {"f.yaml", "model_name: llama-3.2-1b\nprecision: bf16-true\ntrain:\n  max_seq_length: 512\neval: {}\n"}},
+    {"litgpt",
+     {"f.yaml",
+      "model_name: mine\nmodel_config:\n  n_layer: 6\n  n_head: 6\n  n_query_groups: 6\n  n_embd: 288\n  head_size: "
+      "48\n  intermediate_size: 768\n  norm_class_name: RMSNorm\n  mlp_class_name: LLaMAMLP\n  bias: false\n  "
+      "parallel_residual: false\n  rotary_percentage: 1.0\nprecision: bf16-true\ntrain:\n  max_seq_length: 256\n"
+      "eval: {}\n"}},
     {"unsloth-studio",
      {"f.yaml", "model: llama-3.2-1b\ntraining:\n  training_type: lora\nlora:\n  lora_r: 8\nlogging: {}\n"}},
     {"peft-adapter", {"f.json", "{\"peft_type\": \"LORA\", \"base_model_name_or_path\": \"llama-3.2-1b\"}"}},
