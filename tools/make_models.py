@@ -67,6 +67,14 @@ FIXES = {
 OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
                "keeeeenw/MicroLlama": ["micro-llama-300M"]}
 MULTIMODAL = {"gemma3n", "llama4"}  # the table has only their text parts
+# Checkpoints that the table has not, by what the examples of axolotl that name them say of their networks.
+OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("falcon_h1", "text"): [
+              "tiiuae/Falcon-H1-0.5B-Instruct", "tiiuae/Falcon-H1-1.5B-Base", "tiiuae/Falcon-H1-1.5B-Deep-Base"],
+          ("gemma4_unified", "images"): ["google/gemma-4-12B-it"], ("hunyuan_v1_dense", "text"): ["tencent/Hunyuan-0.5B-Instruct"],
+          ("jamba", "text"): ["ai21labs/Jamba-v0.1"], ("kimi_linear", "text"): ["moonshotai/Kimi-Linear-48B-A3B-Instruct"],
+          ("lfm2_moe", "text"): ["LiquidAI/LFM2-8B-A1B"], ("mistral3", "images"): ["axolotl-ai-co/Mistral-Medium-3.5-128B-BF16"],
+          ("mistral4", "images"): ["axolotl-ai-co/Mistral-Small-4-119B-2603-BF16"],
+          ("voxtral", "sound"): ["mistralai/Voxtral-Mini-3B-2507"]}
 MIRRORS = ("NousResearch/Llama", "NousResearch/Meta", "unsloth/")  # copies of other makers' models
 # Repositories that hold quantized weights, and aliases that are other networks than their row.
 NOT_ALIAS = re.compile(r"bnb|fp8|awq|gptq|nf4|4bit|v0\.2|starling|zephyr-7b-gemma|zephyr-sft", re.I)
@@ -140,7 +148,7 @@ def aliases_of(row):
 
 def write_others(rows, path):
     """One line for each family that is not supported: its model_type, what it reads, its checkpoints."""
-    families = {}
+    families = {key: set(names) for key, names in OTHERS.items()}
     for row in rows:
         if row["model_type"] not in FAMILIES:
             reads = "images" if "vision_config" in row["config"] or row["model_type"] in MULTIMODAL else "text"

@@ -38,7 +38,7 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
     if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
     auto [q, k, v, whole] = family.project(run, family, layer, hidden);
     const bool slides = layer.attention == LayerAttention::sliding;
-    if (uses_liger(run))
+    if (uses_liger(run) && layer.turns)
         liger_rope(q, k, inputs.rotary);
     else if (family.rotate && layer.turns)
         family.rotate(q, k, family.rotary_by_type && slides ? inputs.sliding_rotary : inputs.rotary);

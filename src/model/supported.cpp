@@ -39,8 +39,8 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
         problems.push_back({"training.use_liger_kernel", what, "leave it out"});
     };
     const std::string& type = run.spec.model_type;
-    if (type != "llama" && type != "mistral" && type != "qwen2")
-        refuse("Liger's kernels are supported for llama, mistral and qwen2");
+    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "smollm3")
+        refuse("Liger's kernels are supported for llama, mistral, qwen2 and smollm3");
     if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.15 and later");
     if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
     if (!plan.peft) return;

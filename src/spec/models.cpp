@@ -66,8 +66,8 @@ void refuse_other_model(std::string_view id, std::string_view where) {
         const auto named = [&](std::string_view known) { return lower_case(known) == lower_case(id); };
         if (words.size() < 3 || std::none_of(words.begin() + 2, words.end(), named)) continue;
         throw Error(ErrorKind::unsupported, std::string(where),
-                    words[1] == "images" ? fmt::format("{} is a model of images (model type '{}')", id, words[0])
-                                         : fmt::format("the model type '{}' of {} is not supported", words[0], id),
+                    words[1] != "text" ? fmt::format("{} is a model of {} (model type '{}')", id, words[1], words[0])
+                                       : fmt::format("the model type '{}' of {} is not supported", words[0], id),
                     fmt::format("supported: {}", fmt::join(model_families(), ", ")));
     }
 }

@@ -35,7 +35,8 @@ constexpr KeyRow kTuneKeys[] = {
     {"optimizer_in_bwd", KeyUse::used, "training.optimizer_in_backward", "true|false"},
     {"loss._component_", KeyUse::used, "loop.loss", "torch.nn.CrossEntropyLoss|torchtune.rlhf.loss.DPOLoss"},
 
-    {"quantizer", KeyUse::unsupported, "quantization-aware training and quantization are not predicted"},
+    {"quantizer._component_", KeyUse::used, "quantization"},
+    {"quantizer.*", KeyUse::harmless},
     {"enable_activation_offloading", KeyUse::unsupported, "activations in host memory are not predicted"},
     {"ac_mode", KeyUse::unsupported, "selective checkpointing is not predicted"},
     {"ac_option", KeyUse::unsupported, "selective checkpointing is not predicted"},
@@ -251,6 +252,12 @@ void read_torchtune(Reader& reader, Draft& draft) {
     plan.training.gradient_checkpointing = reader.boolean_or("enable_activation_checkpointing", false);
     plan.training.use_reentrant = false;
     plan.training.max_grad_norm = reader.real_or("clip_grad_norm", 0);
+    if (const auto quantizer = reader.text("quantizer._component_"))
+        reader.refuse("quantizer._component_",
+                      component.find("lora_") != component.npos
+                          ? "quantization-aware training of adapters, which torchtune has for several cards only "
+                            "(qat_lora_finetune_distributed), is not predicted"
+                          : "quantization-aware training and quantization are not predicted");
     read_tune_optimizer(reader, draft);
     plan.training.optimizer_in_backward = reader.boolean("optimizer_in_bwd").value_or(false);
     read_tune_loss(reader);

@@ -66,7 +66,9 @@ Sample judged(const std::string& file, const std::string& text) {
             return sample;
         } catch (const Error& error) {
             sample.why = error.problems().front().what;
-            sample.no_training = has_any(sample.why, {"no file names a model", "no trainer's file has", "is no value"});
+            sample.no_training =
+                has_any(sample.why, {"no file names a model", "no trainer's file has", "is no value"}) ||
+                file.starts_with("peft/");
             if (attempt == 1 || sample.why.find("how long rows are") == std::string::npos) return sample;
             question.trainer.seq = 2048;  // the data decides: a length is given
         }
