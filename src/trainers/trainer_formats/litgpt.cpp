@@ -82,11 +82,14 @@ std::string lit_model(Reader& reader) {
     return before == path.npos ? path : path.substr(before + 1);
 }
 
-/// litgpt/config.py, Config of a network given by hand: with RMSNorm, LLaMAMLP and no biases it is Llama's. The text of
-/// its config.json; nothing for a network by name.
-std::string lit_network(Reader& reader) {
+bool describes_network(Reader& reader) {
     const Value* given = reader.value("model_config");
-    if (!given || given->kind != Value::Kind::map || given->keys.empty()) return {};
+    return given && given->kind == Value::Kind::map && !given->keys.empty();
+}
+
+/// litgpt/config.py, Config: with RMSNorm, LLaMAMLP and no biases the network is Llama's.
+void refuse_other_networks(Reader& reader) {
+    if (!describes_network(reader)) return;
     for (const auto& [key, value, otherwise] : {std::tuple{"model_config.norm_class_name", "RMSNorm", "LayerNorm"},
                                                 std::tuple{"model_config.mlp_class_name", "LLaMAMLP", "GptNeoxMLP"},
                                                 std::tuple{"model_config.bias", "false", "true"},
@@ -100,6 +103,11 @@ std::string lit_network(Reader& reader) {
     }
     if (reader.real("model_config.rotary_percentage").value_or(0.25) != 1.0)
         reader.refuse("model_config", "a network with rotary_percentage below 1 is not predicted");
+}
+
+/// The text of a config.json for a network given by hand; nothing for one by name.
+std::string lit_network(Reader& reader) {
+    if (!describes_network(reader)) return {};
     const std::int64_t heads = reader.integer("model_config.n_head", {.low = 1}).value_or(32);
     const std::int64_t width = reader.integer("model_config.n_embd", {.low = 1}).value_or(4096);
     const std::int64_t rows = reader.integer("model_config.vocab_size", {.low = 1}).value_or(50254);
@@ -160,6 +168,7 @@ void read_lit_lora(Reader& reader, Draft& draft) {
 void read_litgpt(Reader& reader, Draft& draft) {
     draft.training_read = true;
     TrainingPlan& training = draft.job.plan.training;
+    refuse_other_networks(reader);
     if (reader.boolean("train.tie_embeddings").value_or(false)) draft.job.model.tie_word_embeddings = true;
     read_lit_precision(reader, draft);
     if (reader.has("lora_r")) read_lit_lora(reader, draft);

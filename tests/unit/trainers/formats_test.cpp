@@ -212,6 +212,22 @@ TEST_CASE("LLaMA-Factory: full training keeps trained weights in float32 unless 
     CHECK(read("f.yaml", text).job.plan.training.per_device_train_batch_size == 8);
 }
 
+TEST_CASE("LitGPT: a network given by hand is Llama's, or refused by its key") {
+    const std::string text =
+        "model_name: mine\nmodel_config:\n  n_layer: 6\n  n_head: 6\n  n_embd: 288\n  intermediate_size: 768\n"
+        "  padded_vocab_size: 32000\n  norm_class_name: RMSNorm\n  bias: false\n  parallel_residual: false\n"
+        "  rotary_percentage: 1.0\n";
+    const std::string rest = "precision: bf16-true\ntrain:\n  max_seq_length: 256\neval: {}\n";
+    const Reading llama = read("f.yaml", text + "  mlp_class_name: LLaMAMLP\n" + rest);
+    REQUIRE(llama.refusals.empty());
+    CHECK(total_parameters(llama.job.model) == 24407712);
+    const Reading gemma = read("f.yaml", text + "  mlp_class_name: GemmaMLP\n" + rest);
+    const Refusal* refusal = refusal_of(gemma, "model_config.mlp_class_name");
+    REQUIRE(refusal);
+    CHECK(refusal->place == FilePlace{"f.yaml", {12, 3}});
+    CHECK(refusal_of(read("f.yaml", text + rest), "model_config"));
+}
+
 TEST_CASE("files are read together: trainer, accelerate") {
     TrainerQuestion question = question_of("t.yaml", "model_name_or_path: llama-3.2-1b\nmax_length: 512\n");
     question.files.push_back(
