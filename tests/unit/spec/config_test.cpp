@@ -54,6 +54,12 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         {"starcoder2", 49152, 3072, 12288, 30, 24, 2, 128, 4096, true, Activation::gelu_tanh},
         {"gpt2", 50257, 768, 3072, 12, 12, 12, 64, 1024, true, Activation::gelu_new},
         {"gpt_neox", 50432, 6144, 24576, 44, 64, 64, 96, 2048, false, Activation::gelu},
+        {"arcee", 32000, 2560, 18432, 32, 32, 32, 80, 4096, false, Activation::relu2},
+        {"cohere2", 256000, 8192, 22528, 40, 64, 64, 128, 8192, true, Activation::silu},
+        {"glm4", 151552, 4096, 13696, 40, 32, 2, 128, 131072, false, Activation::silu},
+        {"nemotron", 256000, 6144, 24576, 32, 48, 48, 128, 4096, false, Activation::relu2},
+        {"phi", 51200, 2048, 8192, 24, 32, 32, 64, 2048, false, Activation::gelu_new},
+        {"seed_oss", 155136, 4096, 27648, 64, 80, 8, 128, 524288, false, Activation::silu},
     };
     for (const Row& row : rows) {
         INFO(row.type);
@@ -75,11 +81,13 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         CHECK(m.rope_type == (m.model_type == "gpt_oss" ? "yarn" : "default"));
         CHECK_FALSE(m.checkpoint_dtype);
         const auto is_one_of = [&](const std::set<std::string>& types) { return types.count(m.model_type) == 1; };
-        const bool biased = is_one_of({"starcoder2", "gpt2", "gpt_neox"});
+        const bool biased = is_one_of({"starcoder2", "gpt2", "gpt_neox", "phi"});
         CHECK(m.mlp_bias == biased);
         CHECK(m.output_bias == (biased || m.model_type == "gpt_oss"));
-        CHECK(m.attention_bias == (biased || m.model_type.starts_with("qwen2") || m.model_type == "gpt_oss"));
-        CHECK(m.pad_token_id.has_value() == is_one_of({"gemma", "gemma2", "gemma3_text", "phi3", "olmo2", "smollm3"}));
+        CHECK(m.attention_bias ==
+              (biased || m.model_type.starts_with("qwen2") || is_one_of({"gpt_oss", "glm4", "seed_oss"})));
+        CHECK(m.pad_token_id.has_value() ==
+              is_one_of({"cohere2", "gemma", "gemma2", "gemma3_text", "glm4", "phi3", "olmo2", "seed_oss", "smollm3"}));
     }
     CHECK(model_families().size() == std::size(rows));
 }
@@ -271,7 +279,7 @@ TEST_CASE("other networks are unsupported, a missing type is not understood") {
     const auto unknown = error_of([] { read(R"({"model_type": "mamba", "hidden_size": "x"})"); });
     REQUIRE(unknown);
     CHECK(unknown->kind() == ErrorKind::unsupported);
-    CHECK(says(unknown, "config.json /model_type", "supported: gemma, gemma2, gemma3_text, "));
+    CHECK(says(unknown, "config.json /model_type", "supported: arcee, cohere2, gemma, "));
     const auto missing = error_of([] { read("{}"); });
     REQUIRE(missing);
     CHECK(missing->kind() == ErrorKind::invalid);
