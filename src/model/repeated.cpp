@@ -15,6 +15,10 @@ std::uint32_t id_of(const Tensor& loss) {
     return loss.defined() && loss->storage->bytes != 0 ? loss->storage->id : Recorder::kNoId;
 }
 
+std::array<const Tensor*, 3> tensors_of(const Batch& batch) {
+    return {&batch.input_ids, &batch.attention_mask, &batch.labels};
+}
+
 }  // namespace
 
 void RepeatedMicroBatch::begin(const Tensor& loss) {
@@ -25,7 +29,7 @@ void RepeatedMicroBatch::begin(const Tensor& loss) {
     windows_.begin = program.windows.size();
 }
 
-void RepeatedMicroBatch::end(const Tensor& loss) {
+void RepeatedMicroBatch::end(const Tensor& loss, const Batch& batch) {
     const Program& program = session_->recorder.program();
     loss_ = id_of(loss);
     events_.end = program.events.size();
@@ -35,6 +39,8 @@ void RepeatedMicroBatch::end(const Tensor& loss) {
     const bool is_plain = session_->recorder.sizes().empty() && events_.end > events_.begin;
     const bool owns_loss = loss.defined() && loss->storage->refs == 1;
     known_ = is_plain && owns_loss && leaves_only(loss_before_, loss_);
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+        if (const Tensor& t = *tensors_of(batch)[i]; t.defined()) batch_[i] = session_->recorder.label_of(id_of(t));
 }
 
 /// Whether all that it allocated but its loss is freed again, and all that it freed was its own or the loss before.
@@ -58,7 +64,7 @@ bool RepeatedMicroBatch::leaves_only(std::uint32_t loss_before, std::uint32_t lo
     return freed_loss && loss >= allocations_.begin && freed + 1 == allocations_.end - allocations_.begin;
 }
 
-void RepeatedMicroBatch::write(const Place& place, Tensor& loss, bool ends_forward) {
+void RepeatedMicroBatch::write(const Place& place, Tensor& loss, const Batch& batch, bool ends_forward) {
     Program& program = session_->recorder.program();
     const auto shift = static_cast<std::uint32_t>(program.allocations.size() - allocations_.begin);
     const std::size_t events = program.events.size() - events_.begin;
@@ -79,6 +85,8 @@ void RepeatedMicroBatch::write(const Place& place, Tensor& loss, bool ends_forwa
         program.events.push_back({event.kind, event.id == loss_before_ ? before : event.id + shift});
     }
     loss->storage->id = loss_ + shift;
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+        if (const Tensor& t = *tensors_of(batch)[i]; t.defined()) session_->recorder.label(id_of(t), batch_[i]);
 }
 
 }  // namespace vramfit::model

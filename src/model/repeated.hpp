@@ -1,6 +1,7 @@
 // Micro batches that record what an earlier one recorded are written again instead of being run again.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,14 +18,15 @@ class RepeatedMicroBatch {
 
     /// Before the first event of a micro batch, and behind its last one. `loss` is all that one leaves to the next.
     void begin(const Tensor& loss);
-    void end(const Tensor& loss);
+    void end(const Tensor& loss, const Batch& batch);
     /// What was remembered holds no longer.
     void forget() { known_ = false; }
 
     bool is_known() const { return known_; }
     /// Writes the micro batch again at this place; `loss` becomes the new one's. `ends_forward` puts the mark of the
-    /// last forward pass where the backward pass begins.
-    void write(const Place& place, Tensor& loss, bool ends_forward);
+    /// last forward pass where the backward pass begins. What of the batch is kept for the backward pass is labelled
+    /// so.
+    void write(const Place& place, Tensor& loss, const Batch& batch, bool ends_forward);
 
   private:
     struct Range {
@@ -36,6 +38,7 @@ class RepeatedMicroBatch {
     bool known_ = false;
     std::uint32_t loss_before_ = 0;
     std::uint32_t loss_ = 0;
+    std::array<Category, 3> batch_ = {};  ///< of its tensors
     Range events_, allocations_, windows_;
 };
 

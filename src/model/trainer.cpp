@@ -107,14 +107,14 @@ void run_epoch(Trainer& trainer) {
             const Place place{step, micros > 1 ? micro : -1};
             const bool may_repeat = micro > 0 && !trainer.run.plan.distributed;  // several processes: not all alike
             if (may_repeat && repeated.is_known()) {
-                repeated.write(place, step_loss, trainer.is_last(place));
+                repeated.write(place, step_loss, batches[static_cast<std::size_t>(micro)], trainer.is_last(place));
                 continue;
             }
             if (may_repeat) repeated.begin(step_loss);
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             step_loss = training_step(trainer, batches[static_cast<std::size_t>(micro)], items, place);
             add_loss(trainer, total_loss, step_loss);
-            if (may_repeat) repeated.end(step_loss);
+            if (may_repeat) repeated.end(step_loss, batches[static_cast<std::size_t>(micro)]);
         }
         if (is_function) grad_norm.reset();
         if (trainer.zero) {

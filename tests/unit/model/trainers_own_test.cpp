@@ -1,6 +1,6 @@
 // What some trainers put in beside transformers' own: losses without logits, steps inside of the backward pass; and
 // micro batches that are written again instead of being run.
-#include <set>
+#include <span>
 
 #include "model/record.hpp"
 #include "support/catch.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("a micro batch that is written again is the one that would have been r
     Program run;  // of symbols: nothing is written again
     model::record_symbols(
         job.model, job.plan, job.stack, job.device, {},
-        [&](const symbolic::Symbols&, const Program& program, const std::vector<Size>&) { run = program; });
+        [&](const symbolic::Symbols&, const Program& program, std::span<const Size>) { run = program; });
     check(written);
     REQUIRE(written.events.size() == run.events.size());
     REQUIRE(written.windows.size() == run.windows.size());
