@@ -8,7 +8,8 @@ namespace vramfit {
 /// src/spec/gpus.json
 std::string_view embedded_gpus();
 
-/// models/not_supported.txt: lines "MODEL_TYPE text|images|sound ID ID ..." of checkpoints whose family is not supported.
+/// models/not_supported.txt: lines "MODEL_TYPE text|images|sound ID ID ..." of checkpoints whose family is not
+/// supported.
 std::string_view embedded_other_models();
 
 }  // namespace vramfit
