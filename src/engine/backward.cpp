@@ -120,6 +120,7 @@ void validate_outputs(Node& node, Grads& out) {
 }
 
 void Task::evaluate(Node& node) {
+    if (node.hook) (*node.hook)();
     const Phase* phase = node.on_complete ? node.on_complete.get() : nullptr;
     if (node.variable.defined() && node.variable->on_complete) phase = node.variable->on_complete.get();
     if (phase) session_.recorder.begin(*phase);
@@ -193,8 +194,15 @@ void on_gradient_complete(const Tensor& tensor, const Phase& phase) {
     place = std::make_unique<Phase>(phase);
 }
 
+Ref<Node> on_gradient(const Tensor& t, std::function<void()> hook) {
+    Ref<Node> node = t.is_leaf() ? accumulator_of(t) : t->grad_fn;
+    node->hook = std::make_unique<std::function<void()>>(std::move(hook));
+    return node;
+}
+
 void run_backward(std::span<const Tensor> roots, std::span<const Tensor> grads) {
     Session& session = roots[0].session();
+    const bool is_outermost = session.thread == Thread::main;
     Scoped<Thread> thread(session.thread, Thread::autograd);
     Scoped<bool> no_autocast(session.autocast.enabled, false);
     GradMode no_grad(session, false);
@@ -211,6 +219,7 @@ void run_backward(std::span<const Tensor> roots, std::span<const Tensor> grads) 
     for (const auto& start : starts)
         if (start->task->missing == 0) task.push(start.get());
     task.run();
+    if (is_outermost && session.after_backward) session.after_backward();
 }
 
 void backward(const Tensor& loss) {

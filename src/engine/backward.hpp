@@ -1,6 +1,7 @@
 // Runs the tape backwards in the order of PyTorch's engine.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "engine/node.hpp"
@@ -20,5 +21,9 @@ Ref<Node> accumulator_of(const Tensor& leaf);
 
 /// The gradient buffer of `tensor` is complete: the window `phase` begins at that moment.
 void on_gradient_complete(const Tensor& tensor, const Phase& phase);
+
+/// Tensor.register_hook: `hook` runs when the gradient of `t` is complete, before the window that begins then. Returns
+/// the node that holds it: of a leaf it is alive only as long as a graph or the caller holds it.
+Ref<Node> on_gradient(const Tensor& t, std::function<void()> hook);
 
 }  // namespace vramfit::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "engine/inline_vector.hpp"
@@ -84,8 +85,9 @@ struct Node {
     DType dtypes[2] = {};
     Tensor variable;  ///< AccumulateGrad: the leaf
     std::unique_ptr<NodeState> state;
-    std::unique_ptr<Phase> on_complete;  ///< window that begins when the node's gradient is complete
-    TaskState* task = nullptr;           ///< of the running backward
+    std::unique_ptr<Phase> on_complete;           ///< window that begins when the node's gradient is complete
+    std::unique_ptr<std::function<void()>> hook;  ///< Tensor.register_hook: runs before that
+    TaskState* task = nullptr;                    ///< of the running backward
 
     bool wants(std::size_t i) const { return i < next.size() && next[i].valid(); }
     void save(const Tensor& t, bool is_output = false);

@@ -10,6 +10,9 @@ namespace vramfit::engine {
     X(parameter, "parameter")                                               \
     X(empty, "aten::empty")                                                 \
     X(empty_like, "aten::empty_like")                                       \
+    X(resize, "UntypedStorage.resize_")                                     \
+    X(split_with_sizes_copy, "aten::split_with_sizes_copy")                 \
+    X(chunk_cat, "aten::_chunk_cat")                                        \
     X(to_copy, "aten::_to_copy")                                            \
     X(clone, "aten::clone")                                                 \
     X(index_select, "aten::index_select")                                   \

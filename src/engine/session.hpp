@@ -76,6 +76,8 @@ class Session {
     bool on_host = false;  ///< new tensors are in host memory
     /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
     std::function<void(const Tensor& leaf)> after_accumulate;
+    /// At the end of a backward pass (Engine::queue_callback).
+    std::function<void()> after_backward;
     Autocast autocast;
     SavedHook saved_hook;
     std::uint64_t next_sequence = 0;

@@ -61,6 +61,19 @@ void set_data(const Tensor& t, const Tensor& data) {
     t->storage = data->storage;
 }
 
+void release_storage(const Tensor& t) {
+    Storage& storage = *t->storage;
+    t.session().recorder.free(storage.id, storage.bytes);
+    storage.bytes = 0;
+    storage.id = Recorder::kNoId;
+}
+
+void allocate_storage(const Tensor& t, Op op) {
+    Storage& storage = *t->storage;
+    storage.bytes = t.numel() * element_size(t.dtype());
+    storage.id = t.session().recorder.alloc(storage.bytes, op);
+}
+
 void label(const Tensor& t, Category category) { t.session().recorder.label(t->storage->id, category); }
 
 Layout layout_of(const Tensor& t) { return {t.sizes(), t.strides()}; }

@@ -106,6 +106,11 @@ Tensor alias(const Tensor& t, const Dims& sizes, const Dims& strides);
 /// `t.data = data`: whoever holds `t` sees the other storage, sizes and dtype.
 void set_data(const Tensor& t, const Tensor& data);
 
+/// UntypedStorage.resize_(0): the memory behind `t` and all tensors on it ends, they stay.
+void release_storage(const Tensor& t);
+/// ... and back: it begins anew with the size of `t`, which is dense.
+void allocate_storage(const Tensor& t, Op op);
+
 /// Labels the storage of `t` for the report.
 void label(const Tensor& t, Category category);
 

@@ -17,6 +17,7 @@
 #include "model/masks.hpp"
 #include "model/modules.hpp"
 #include "model/rotary.hpp"
+#include "model/unit_hooks.hpp"
 
 namespace vramfit::model {
 
@@ -52,19 +53,39 @@ LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
     return inputs;
 }
 
-Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
-                 const LayerInputs& inputs) {
+/// The windows that begin with a layer's forward, and once the gradient of its input is complete.
+void begin_layer(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Place& place) {
+    run.session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
+    on_gradient_complete(hidden, layer.index == 0 ? phase(PhaseKind::backward_embedding, place)
+                                                  : phase(PhaseKind::backward_layer, place, layer.index - 1));
+}
+
+/// DecoderLayer.__call__, inside of what checkpoints it.
+Tensor call_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                  const LayerInputs& inputs, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    if (network.checkpointing == Checkpointing::off) return family.layer(run, family, layer, hidden, inputs);
+    if (!network.hooks) return family.layer(run, family, layer, hidden, inputs);
+    const auto index = static_cast<std::size_t>(layer.index);
+    const Tensor given = network.hooks->before_layer(index, hidden);
+    if (!run.session.recomputing) begin_layer(run, layer, given, place);
+    Tensor out = family.layer(run, family, layer, given, inputs);
+    network.hooks->after_layer(index, out);
+    return out;
+}
+
+Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                 const LayerInputs& inputs, const Place& place) {
+    const Family& family = family_of(run.spec.model_type);
+    if (network.checkpointing == Checkpointing::off) return call_layer(run, network, layer, hidden, inputs, place);
     // The layer is given its own mask and its own tables only (Gemma3TextModel.forward).
     LayerInputs kept = inputs;
     const bool slides = layer.attention == LayerAttention::sliding;
     if (run.stack.masks_are_boolean()) (slides ? kept.masks.full : kept.masks.sliding).reset();
     if (family.rotary_by_type) (slides ? kept.rotary : kept.sliding_rotary) = {};
     const Arguments arguments = split_arguments(run, hidden, kept);
-    const Unit unit = [&run, &family, &layer, kept](std::span<const Tensor> given) {
+    const Unit unit = [&run, &network, &layer, kept, place](std::span<const Tensor> given) {
         const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
-        return family.layer(run, family, layer, given[0], joined(kept, given));
+        return call_layer(run, network, layer, given[0], joined(kept, given), place);
     };
     return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, arguments)
                                                              : checkpoint_non_reentrant(unit, arguments);
@@ -112,7 +133,9 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     const Family& family = family_of(run.spec.model_type);
     if (family.looks_for_padding && run.spec.pad_token_id && !batch.attention_mask.defined())
         look_for_padding(batch.input_ids);
+    if (network.hooks) network.hooks->before_embedding();
     Tensor embedded = embed(network, batch.input_ids);
+    if (network.hooks) network.hooks->after_embedding(embedded);
     if (family.multiplies_embedding) embedded = mul(embedded, 1.0);  // GraniteModel
     LayerInputs inputs;
     inputs.position_ids = positions(run.session, batch.input_ids.size(1));
@@ -143,12 +166,11 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
                   const Place& place) {
     Session& session = run.session;
     for (const DecoderLayer& layer : network.layers) {
-        session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
         const Scoped<std::int16_t> index(session.recorder.layer, layer.index);
-        on_gradient_complete(hidden, layer.index == 0 ? phase(PhaseKind::backward_embedding, place)
-                                                      : phase(PhaseKind::backward_layer, place, layer.index - 1));
-        hidden = run_layer(run, network, layer, hidden, inputs);
+        if (!network.hooks) begin_layer(run, layer, hidden, place);
+        hidden = run_layer(run, network, layer, hidden, inputs, place);
     }
+    if (network.hooks) hidden = network.hooks->before_norm(hidden);
     session.recorder.begin(phase(PhaseKind::head, place));
     on_gradient_complete(hidden,
                          phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
@@ -178,7 +200,9 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
         return {cut_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     Tensor kept = hidden;
     if (run.stack.head_takes_a_slice()) kept = whole(whole(whole(hidden, 0), 1), 2);
+    if (network.hooks) kept = network.hooks->before_head(kept);
     Tensor logits = forward(network.head, kept);
+    if (network.hooks) network.hooks->after_head(logits);
     kept.reset();
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
     const bool own_loss = has_its_own_loss(run);

@@ -35,18 +35,31 @@ void foreach_norm(Session& session, const std::vector<Tensor>& grads, const std:
     for (std::int64_t i = 0; i < count; ++i) norms.push_back(empty(session, {}, dtype, Op::foreach_norm));
 }
 
+/// distributed/tensor placement_types.py and _ops/_math_ops.py _NormPartial: from norms of shards to those of whole
+/// parameters: powers, their sum over the ranks, its root.
+Tensor whole_norms(const Tensor& of_shards) {
+    Tensor sums;
+    {
+        const Tensor powers = pointwise_result(of_shards, of_shards.dtype(), Op::pow);
+        sums = clone(powers);
+        sums = pointwise_result(sums, sums.dtype(), Op::pow);
+    }
+    return sums;
+}
+
 /// torch.linalg.vector_norm(torch.stack(norms)): stack promotes.
-Tensor norm_of(Session& session, const std::vector<Tensor>& norms) {
+Tensor norm_of(Session& session, const std::vector<Tensor>& norms, bool sharded) {
     Tensor widest = norms[0];
     for (const Tensor& n : norms)
         if (result_type(widest, n) != widest.dtype()) widest = n;
     const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, widest.dtype(), Op::cat);
-    return reduce(stacked, 1, false, widest.dtype(), Op::linalg_vector_norm);
+    const Tensor each = sharded ? whole_norms(stacked) : stacked;
+    return reduce(each, 1, false, widest.dtype(), Op::linalg_vector_norm);
 }
 
 }  // namespace
 
-Tensor clip_grad_norm(Session& session, const std::vector<NamedParameter>& parameters) {
+Tensor clip_grad_norm(Session& session, const std::vector<NamedParameter>& parameters, bool sharded) {
     const GradMode no_grad(session, false);
     std::vector<Tensor> grads;
     for (const NamedParameter& p : parameters)
@@ -54,7 +67,7 @@ Tensor clip_grad_norm(Session& session, const std::vector<NamedParameter>& param
     if (grads.empty()) return {};
     std::vector<Tensor> norms;
     for (const auto& group : positions_by_dtype(session, grads)) foreach_norm(session, grads, group, norms);
-    const Tensor total = norm_of(session, norms);
+    const Tensor total = norm_of(session, norms, sharded);
     // Where the norm has a function of its own, the single norms end with it.
     if (!session.stack.clip_keeps_norms()) norms.clear();
     Tensor coefficient = add(total, 1e-6);

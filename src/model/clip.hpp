@@ -8,7 +8,8 @@
 
 namespace vramfit::model {
 
-/// Clips the gradients of the parameters; returns the total norm. Undefined without gradients.
-Tensor clip_grad_norm(engine::Session& session, const std::vector<NamedParameter>& parameters);
+/// Clips the gradients of the parameters; returns the total norm. Undefined without gradients. `sharded`: they are
+/// DTensors, cut over the ranks.
+Tensor clip_grad_norm(engine::Session& session, const std::vector<NamedParameter>& parameters, bool sharded = false);
 
 }  // namespace vramfit::model

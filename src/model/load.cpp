@@ -46,6 +46,8 @@ bool waits_on_host(const TrainPlan& plan) {
     return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization;
 }
 
+bool is_sharded(const TrainPlan& plan) { return plan.distributed && plan.distributed->as<Fsdp2Plan>(); }
+
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
     if (waits_on_host(run.plan)) return load_on_host(run);

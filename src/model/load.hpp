@@ -12,6 +12,9 @@ Network load(const Run& run);
 /// Whether the network stays in host memory until the Trainer moves it: one of several processes, nothing quantized.
 bool waits_on_host(const TrainPlan& plan);
 
+/// Whether the Trainer leaves the network in host memory, for FSDP to cut it.
+bool is_sharded(const TrainPlan& plan);
+
 /// Module.to: parameters and buffers, module by module.
 void move_to_device(const Run& run, Network& network);
 

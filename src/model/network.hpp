@@ -148,6 +148,8 @@ void for_each_module(DecoderLayer& layer, OnLinear on_linear, OnNorm on_norm, On
     }
 }
 
+class UnitHooks;
+
 enum class Checkpointing : std::uint8_t { off, reentrant, non_reentrant };
 
 struct Network {
@@ -166,6 +168,7 @@ struct Network {
     std::vector<Tensor> uncollected;            ///< of modules that only the garbage collector frees
     Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
+    UnitHooks* hooks = nullptr;  ///< around modules that are gathered as units; null: none
 };
 
 /// Which kinds of layers a network has.

@@ -67,6 +67,22 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
         if (target.module.name == "lm_head") refuse("an adapted head under cut cross entropy is not supported");
 }
 
+/// Families whose modules FSDP2's groups were compared with, and adapters inside of the layers.
+void refuse_in_fsdp2(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (!plan.distributed || !plan.distributed->as<Fsdp2Plan>()) return;
+    const std::string& type = run.spec.model_type;
+    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
+        problems.push_back({"model.model_type", fmt::format("{} is not supported with FSDP2", type),
+                            "gemma, llama, mistral, qwen2 and qwen3 are"});
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.layer < 0)
+            problems.push_back({"peft.target_modules",
+                                fmt::format("an adapter of {} is not supported with FSDP2", target.module.name),
+                                "modules of the decoder layers"});
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
@@ -80,6 +96,7 @@ void refuse_unsupported(const Run& run) {
                             fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
     refuse_in_liger(run, problems);
     refuse_in_cut_loss(run, problems);
+    refuse_in_fsdp2(run, problems);
     if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
         !run.stack.phi3_knows_sdpa())
         problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",

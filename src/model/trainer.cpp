@@ -53,7 +53,8 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::sft) return sft_loss(trainer.run, trainer.network, batch, items, place);
     if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
-    Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
+    Output outputs = trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))
+                                   : prepared_forward(trainer.run, trainer.network, batch, items, place);
     if (trainer.ddp) trainer.ddp->after_forward(outputs);
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
@@ -131,6 +132,16 @@ void run_epoch(Trainer& trainer) {
     if (!is_function) store_flos(trainer.run);
 }
 
+/// accelerator.prepare(model, optimizer) of one of several processes.
+void prepare_processes(Trainer& trainer) {
+    if (!trainer.run.plan.distributed) return;
+    const DistributedPlan& distributed = *trainer.run.plan.distributed;
+    if (distributed.as<DdpPlan>()) trainer.ddp = std::make_unique<Ddp>(trainer.run, trainer.network);
+    if (distributed.as<ZeroPlan>()) trainer.zero = make_zero(trainer.run, trainer.network);
+    if (distributed.as<Fsdp2Plan>())
+        trainer.fsdp2 = std::make_unique<Fsdp2>(trainer.run, trainer.network, trainer.optimizer);
+}
+
 /// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
 void place_states(Session& session, Optimizer& optimizer) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
@@ -146,7 +157,8 @@ void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
-    if (waits_on_host(run.plan) && !by_deepspeed) move_to_device(run, network);  // _move_model_to_device
+    if (waits_on_host(run.plan) && !by_deepspeed && !is_sharded(run.plan))
+        move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
@@ -158,14 +170,13 @@ void run_trainer(const Run& run, Network& network) {
         inside.emplace(run, network);
         outside.optim = "none";
     }
-    Trainer trainer{run, network, {}, {}, {}, {}, {}};
+    Trainer trainer{run, network, {}, {}, {}, {}, {}, {}};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     if (!by_deepspeed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
-    if (run.plan.distributed && run.plan.distributed->as<DdpPlan>()) trainer.ddp = std::make_unique<Ddp>(run, network);
-    if (by_deepspeed) trainer.zero = make_zero(run, network);
+    prepare_processes(trainer);
     place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);

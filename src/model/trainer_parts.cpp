@@ -59,7 +59,7 @@ void look_at_loss(const Tensor& loss) {
 
 Tensor clip_gradients(Trainer& trainer) {
     if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
-    return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network));
+    return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network), trainer.fsdp2 != nullptr);
 }
 
 void optimizer_step(Trainer& trainer, std::int32_t step) {

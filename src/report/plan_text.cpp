@@ -79,7 +79,12 @@ std::string processes(const DistributedPlan& plan) {
         if (zero->offload_param) title += ", parameters in host memory";
         if (zero->offload_optimizer) title += ", optimizer in host memory";
     }
-    return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
+    if (!plan.as<Fsdp2Plan>())
+        return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
+    if (plan.rank == 0)
+        return fmt::format("{} with a card each, {}; this is the first, which needs the most", plan.world_size, title);
+    return fmt::format("{} with a card each, {}; this is process {}, the first needs the most", plan.world_size, title,
+                       plan.rank);
 }
 
 }  // namespace

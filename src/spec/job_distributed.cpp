@@ -31,6 +31,55 @@ DistributedMethod read_zero_plan(std::optional<ObjectReader> given) {
     return given ? read_deepspeed(std::move(*given)) : ZeroPlan{};  // without a file Trainer has no DeepSpeed
 }
 
+/// Options that would change what is cut, gathered or kept, where the value is not the only one that is known here.
+void refuse_fsdp(ObjectReader& config, std::string_view key, std::string problem, std::string hint) {
+    config.problems().unsupported(config.path(key), std::move(problem), std::move(hint));
+}
+
+/// training_args.py _process_fsdp_args: booleans may be texts.
+std::optional<bool> fsdp_boolean(ObjectReader& config, std::string_view key) {
+    const JsonValue* value = config.value(key);
+    if (!value || value->kind != JsonValue::Kind::text) return config.boolean(key, Null::absent);
+    constexpr Named<bool> kWords[] = {{"true", true}, {"True", true}, {"false", false}, {"False", false}};
+    return config.choice<bool>(key, kWords);
+}
+
+/// The wrap policy, which has to make a unit of each decoder layer.
+void read_wrapping(ObjectReader& config) {
+    const std::string policy = config.text("auto_wrap_policy", Null::absent).value_or("TRANSFORMER_BASED_WRAP");
+    if (policy != "TRANSFORMER_BASED_WRAP")
+        refuse_fsdp(config, "auto_wrap_policy", fmt::format("{} is not supported", policy),
+                    "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
+    std::vector<std::string> classes;
+    constexpr std::string_view kClasses = "transformer_layer_cls_to_wrap";
+    const JsonValue* given = config.value(kClasses);
+    if (given && given->kind == JsonValue::Kind::text)
+        classes.push_back(config.text(kClasses).value_or(""));
+    else
+        classes = config.texts(kClasses, Null::absent).value_or(classes);
+    for (const std::string& name : classes)
+        if (!name.ends_with("DecoderLayer"))
+            refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
+                        "the model's decoder layer, or leave it out");
+}
+
+// transformers 5.17.0, training_args.py _process_fsdp_args.
+DistributedMethod read_fsdp2(std::optional<ObjectReader> given) {
+    Fsdp2Plan plan;
+    if (!given) return plan;
+    ObjectReader& config = *given;
+    read_wrapping(config);
+    ObjectReader::set(plan.reshard_after_forward, fsdp_boolean(config, "reshard_after_forward"));
+    ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
+    if (fsdp_boolean(config, "cpu_offload").value_or(false))
+        refuse_fsdp(config, "cpu_offload", "shards in host memory are not supported", "leave it out");
+    ObjectReader::set(plan.cpu_ram_efficient_loading, fsdp_boolean(config, "cpu_ram_efficient_loading"));
+    for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
+        (void)config.value(without_effect);
+    config.refuse_unknown();
+    return plan;
+}
+
 /// Options of other kinds may be there, as long as they are empty.
 void refuse_options(ObjectReader& distributed, std::string_view key, std::string_view kind) {
     const JsonValue* options = distributed.value(key);
@@ -50,6 +99,7 @@ struct Method {
 constexpr Method kMethods[] = {
     {"ddp", "ddp", read_ddp},
     {"deepspeed", "deepspeed", read_zero_plan},
+    {"fsdp2", "fsdp_config", read_fsdp2},
 };
 constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp"};
 
@@ -85,10 +135,6 @@ DistributedPlan read_distributed(ObjectReader distributed) {
     ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 2, .high = kMostRanks}));
     ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
-    if (plan.rank >= plan.world_size)
-        distributed.problems().invalid(distributed.path("rank"),
-                                       fmt::format("{} of {} ranks, which count from 0", plan.rank, plan.world_size),
-                                       fmt::format("at most {}", plan.world_size - 1));
     read_method(distributed, plan);
     for (const char* of_the_tracer : {"events", "load_first"}) (void)distributed.value(of_the_tracer);
     distributed.refuse_unknown();

@@ -180,6 +180,14 @@ void put_method(const DdpPlan& plan, JsonValue& out) {
 
 void put_method(const ZeroPlan& plan, JsonValue& out) { out.put("deepspeed", deepspeed_to_json(plan)); }
 
+void put_method(const Fsdp2Plan& plan, JsonValue& out) {
+    JsonValue config = JsonValue::object();
+    config.put("reshard_after_forward", JsonValue::of(plan.reshard_after_forward));
+    config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
+    config.put("cpu_ram_efficient_loading", JsonValue::of(plan.cpu_ram_efficient_loading));
+    out.put("fsdp_config", std::move(config));
+}
+
 JsonValue distributed(const DistributedPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("kind", JsonValue::of(name_of(plan.method).kind));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/plan_check_parts.hpp"
 #include "spec/problems.hpp"
 #include "spec/zero_check.hpp"
 #include "vramfit/base/checked.hpp"
@@ -212,19 +213,6 @@ void check_sft(const TrainPlan& plan, const Stack& stack, Problems& problems) {
             fmt::format("rows of {} tokens would be cut to {}", plan.batch.sequence_length, *plan.training.max_length),
             fmt::format("set batch.sequence_length to {}", *plan.training.max_length));
     }
-}
-
-// Only transformers.Trainer wraps the network by itself in the way that is known here.
-void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems) {
-    if (!plan.distributed) return;
-    if (!stack.ddp_is_known())
-        problems.unsupported("distributed",
-                             fmt::format("several processes with torch {} and transformers {} are not supported",
-                                         text_of(stack.torch), text_of(stack.transformers)),
-                             "choose a stack with torch 2.10 and transformers 5.0 or later");
-    if (plan.loop.kind != LoopKind::trainer)
-        problems.unsupported("distributed", "several processes are supported with the Trainer's own loop only",
-                             "loop.kind trainer");
 }
 
 void check_length_of_run(const TrainPlan& plan, Problems& problems) {

@@ -42,7 +42,8 @@ struct MethodName {
     std::string_view kind;
     std::string_view title;
 };
-inline constexpr MethodName kMethodNames[] = {{"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"}};
+inline constexpr MethodName kMethodNames[] = {
+    {"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"}, {"fsdp2", "FSDP2"}};
 static_assert(std::size(kMethodNames) == std::variant_size_v<DistributedMethod>);
 
 constexpr const MethodName& name_of(const DistributedMethod& method) { return kMethodNames[method.index()]; }

@@ -114,6 +114,7 @@ struct Stack {
     bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
+    bool fsdp_is_known() const;                      ///< torch's FSDP and accelerate's units were compared
     bool trainer_averages_over_devices() const;      ///< the loss times their number
     bool trainer_has_epoch_function() const;         ///< whose variables go before training ends
     bool trainer_groups_by_name() const;             ///< weight decay; before, by the classes of modules

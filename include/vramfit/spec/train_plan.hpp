@@ -169,8 +169,17 @@ struct DdpPlan {
 
 inline constexpr std::int64_t kMostRanks = 1 << 16;
 
+/// `TrainingArguments.fsdp_config` of version 2, torch's fully_shard: every decoder layer is a group of its own.
+struct Fsdp2Plan {
+    bool reshard_after_forward = true;
+    bool activation_checkpointing = false;
+    bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
+
+    friend bool operator==(const Fsdp2Plan&, const Fsdp2Plan&) = default;
+};
+
 /// How several processes share the work: `distributed.kind`, one struct for each.
-using DistributedMethod = std::variant<DdpPlan, ZeroPlan>;
+using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp2Plan>;
 
 /// Several processes with one card each; the run is that of one of them.
 struct DistributedPlan {

@@ -74,14 +74,52 @@ void choose_zero_stage(Job& job, std::string_view value, const std::string& wher
         processes.method = zero_plan_of(stage);
 }
 
+void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
+    DistributedPlan& processes = processes_of(job, where);
+    if (value == "1") throw Error(ErrorKind::unsupported, where, "FSDP1 is not supported yet", "choose 2");
+    if (value != "2") throw Error(ErrorKind::invalid, where, fmt::format("there is no version '{}'", value), "2");
+    if (processes.as<ZeroPlan>())
+        throw Error(ErrorKind::invalid, where, "the processes use DeepSpeed", "choose one of the two");
+    const DdpPlan* ddp = processes.as<DdpPlan>();
+    if (ddp && !(*ddp == DdpPlan{}))
+        throw Error(ErrorKind::invalid, where, "FSDP has none of DistributedDataParallel's arguments",
+                    "leave one of them out");
+    if (!processes.as<Fsdp2Plan>()) processes.method = Fsdp2Plan{};
+}
+
+Fsdp2Plan& fsdp2_of(Job& job, const std::string& where) {
+    if (Fsdp2Plan* fsdp = processes_of(job, where).as<Fsdp2Plan>()) return *fsdp;
+    throw Error(ErrorKind::invalid, where, "the processes do not use FSDP2", "give --fsdp 2 as well");
+}
+
 constexpr PlanFlag kPlaceFlags[] = {
     {"gpu", "", "CARD", nullptr, kPlace,
      "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
      "nothing is too large]",
      choose_card, 0},
     {"gpus", "world_size num_processes nproc_per_node", "N", nullptr, kPlace,
-     "Processes with a card each, under torch's DistributedDataParallel; the answer is about one of them [1]",
+     "Processes with a card each, under torch's DistributedDataParallel or --fsdp; the answer is about one of them [1]",
      choose_processes, 0},
+    {"fsdp", "fsdp_version", "2", nullptr, kPlace,
+     "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus",
+     choose_fsdp, 2},
+    {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
+     "Gathered weights of a layer end with its forward, with --fsdp [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp2_of(job, where).reshard_after_forward = boolean_from(value, where);
+     },
+     3},
+    {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
+     "The first process loads and sends parameters one by one, with --fsdp [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp2_of(job, where).cpu_ram_efficient_loading = boolean_from(value, where);
+     },
+     3},
+    {"process", "", "K", nullptr, kPlace,
+     "The process that the answer is about, from 0, with --gpus; shards of the first are the largest [0]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         processes_of(job, where).rank = integer_from(value, where);
+     }},
     {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
      "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -10,6 +10,13 @@
 
 namespace vramfit::engine {
 
+int max_threads_per_multiprocessor(const Capability& c) {
+    // CUDA C++ Programming Guide, compute capabilities table.
+    if (c == Capability{7, 5}) return 1024;
+    if (c == Capability{8, 6} || c == Capability{8, 7} || c == Capability{8, 9} || c.major == 12) return 1536;
+    return 2048;
+}
+
 namespace {
 
 /// One dimension of the iterator, in elements; output stride 0 marks a reduced one.
@@ -72,13 +79,6 @@ IterDims iterator_dims(const Layout& input, DimMask dims) {
         joined.push(d);
     }
     return joined;
-}
-
-int max_threads_per_multiprocessor(const Capability& c) {
-    // CUDA C++ Programming Guide, compute capabilities table.
-    if (c == Capability{7, 5}) return 1024;
-    if (c == Capability{8, 6} || c == Capability{8, 7} || c == Capability{8, 9} || c.major == 12) return 1536;
-    return 2048;
 }
 
 int output_vec_size(const IterDims& dims, std::size_t reduced) {

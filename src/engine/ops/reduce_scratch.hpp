@@ -30,6 +30,9 @@ struct ReduceTypes {
     int vector = 4;  ///< elements that a thread loads at once
 };
 
+/// maxThreadsPerMultiProcessor of a card's properties.
+int max_threads_per_multiprocessor(const Capability& c);
+
 /// For a reduction over `dims` of a tensor of this layout. Source: torch 2.2 and 2.11 ATen/native/cuda/Reduce.cuh
 /// gpu_reduce_kernel, setReduceConfig, ReduceConfig.
 ReducePlan plan_reduction(const Layout& input, DimMask dims, const ReduceTypes& types, const Device& device);

@@ -22,6 +22,11 @@ bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0};
 // have not been compared.
 bool Stack::ddp_is_known() const { return torch >= Version{2, 10, 0} && transformers >= Version{5, 0, 0}; }
 
+// distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head) and Trainer of 5.17 use it.
+bool Stack::fsdp_is_known() const {
+    return torch >= Version{2, 11, 0} && accelerate >= Version{1, 15, 0} && transformers >= Version{5, 17, 0};
+}
+
 // Settings of the caching allocator, by the release that first had them (c10/cuda/CUDAAllocatorConfig.h; from 2.9 on
 // also c10/core/AllocatorConfig.h).
 bool Stack::allocator_knows_non_split_rounding() const { return torch >= Version{2, 6, 0}; }

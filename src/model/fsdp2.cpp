@@ -1,0 +1,197 @@
+// accelerate 1.15 utils/fsdp_utils.py fsdp2_prepare_model, torch 2.11 distributed/fsdp/_fully_shard/_fsdp_state.py.
+#include "model/fsdp2.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "engine/backward.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/session.hpp"
+#include "model/fsdp2_parameters.hpp"
+#include "model/load_entries.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// Of the last group that has one.
+const Tensor* last_parameter(const Optimizer& optimizer) {
+    for (auto group = optimizer.groups.rbegin(); group != optimizer.groups.rend(); ++group)
+        if (!group->parameters.empty()) return group->parameters.back().tensor;
+    return nullptr;
+}
+
+/// RegisterPostBackwardFunction.
+struct PostBackward : NodeState {
+    explicit PostBackward(Fsdp2Group& of) : group(of) {}
+    Fsdp2Group& group;
+};
+
+void post_backward(Node& node, Grads& in, Grads& out) {
+    static_cast<PostBackward&>(*node.state).group.post_backward();
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i];
+}
+constexpr NodeType kPostBackward{"RegisterPostBackwardFunctionBackward", post_backward};
+
+}  // namespace
+
+Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
+    : run_(run),
+      network_(network),
+      comm_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, true, {}, {}, {}},
+      norm_in_tail_(!run.plan.peft) {  // _find_final_norm looks beside the layers of LoraModel.model, in vain
+    if (run.plan.training.bf16) comm_.compute_dtype = DType::bfloat16;
+    const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);
+    if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;  // fsdp2_apply_ac
+    if (comm_.compute_dtype) upcast(network);
+    shard_all(optimizer);
+    network.hooks = this;
+    run.session.after_backward = [this] { finish_backward(); };
+}
+
+Fsdp2::~Fsdp2() {
+    network_.hooks = nullptr;
+    run_.session.after_backward = nullptr;
+}
+
+// What fully_shard moves to the device ends when it returns, but for what local variables hold until all is prepared:
+// input_weight and output_weight of fsdp2_prepare_model, and `p` of Accelerator._prepare_fsdp2, the optimizer's last
+// one.
+void Fsdp2::shard_all(const Optimizer& optimizer) {
+    Session& session = run_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
+    const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run_.plan.distributed->method);
+    const Tensor* held[] = {&network_.embed.weight, &network_.head.weight, last_parameter(optimizer)};
+    std::vector<Tensor> kept;
+    std::map<const Tensor*, Tensor> sent;
+    if (plan.cpu_ram_efficient_loading) sent = load_full_state(comm_, network_);
+    const auto move = [&](const std::vector<ParameterPlaces>& parameters) {
+        std::vector<Tensor> originals;
+        if (plan.cpu_ram_efficient_loading) return originals;
+        for (const ParameterPlaces& places : parameters) {
+            originals.push_back(move_to_device(places));
+            for (const Tensor* place : places)
+                if (std::find(std::begin(held), std::end(held), place) != std::end(held))
+                    kept.push_back(originals.back());
+        }
+        return originals;
+    };
+    const auto group_of = [&](const std::vector<ParameterPlaces>& parameters, bool reshards) {
+        std::vector<ShardedParameter> shards;
+        for (const ParameterPlaces& places : parameters)
+            shards.push_back({places, plan.cpu_ram_efficient_loading ? sent.at(places[0])
+                                                                     : make_shard(comm_, *places[0], Op::new_empty)});
+        return std::make_unique<Fsdp2Group>(comm_, shards, reshards);
+    };
+    const auto move_scale = [&] {
+        if (embedding_scales_itself(run_) && !network_.embed.scale.defined())
+            network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+    };
+    for (DecoderLayer& layer : network_.layers) {
+        const auto parameters = parameters_of(layer);
+        const auto originals = move(parameters);
+        layers_.push_back(group_of(parameters, plan.reshard_after_forward));
+    }
+    if (!network_.tied) {
+        const std::vector<ParameterPlaces> parameters{{&network_.embed.weight}};
+        const auto originals = move(parameters);
+        if (sent.empty()) move_scale();
+        embedding_ = group_of(parameters, plan.reshard_after_forward);
+    }
+    {
+        const auto parameters = tail_parameters(network_, norm_in_tail_);
+        const auto originals = move(parameters);
+        if (network_.tied && sent.empty()) move_scale();
+        tail_ = group_of(parameters, false);
+    }
+    const auto rest = norm_in_tail_ ? std::vector<ParameterPlaces>{} : norm_parameters(network_);
+    const auto originals = move(rest);
+    move_scale();
+    for (int i = 0; i < rotary_buffers(run_); ++i)
+        network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
+    if (!rest.empty()) root_ = group_of(rest, false);
+}
+
+// The root's hooks around the model: all_gather_state is given up at the end, once outputs are cast.
+Output Fsdp2::forward(const Batch& batch, const Tensor& items, const Place& place, bool sync) {
+    comm_.reduces = sync;
+    if (root_) root_->pre_forward();
+    Output output = causal_lm(run_, network_, batch, items, place);
+    if (root_) {
+        root_->post_forward();
+        expect_backward(output.loss.defined() ? output.loss : output.logits, *root_);
+    }
+    const Tensor last = std::move(comm_.gathered);
+    if (!comm_.compute_dtype) return output;
+    Output cast = output;
+    for (Tensor* t : {&cast.loss, &cast.logits})
+        if (t->defined()) *t = to(*t, *comm_.compute_dtype);
+    return cast;
+}
+
+// FSDPState._register_pre_backward_hook.
+void Fsdp2::expect_backward(const Tensor& output, Fsdp2Group& group) {
+    if (!run_.session.grad_enabled || !output.requires_grad()) return;
+    Ref<Node> node = on_gradient(output, [&group] { group.pre_backward(); });
+    if (output.is_leaf()) held_ = std::move(node);
+}
+
+// FSDPParamGroup._register_post_backward_hook.
+Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
+    if (group.is_in_backward()) return hidden;
+    group.pre_forward();
+    if (!needs_grad(hidden)) return hidden;
+    const Ref<Node> node = make_node(run_.session, kPostBackward);
+    node->state = std::make_unique<PostBackward>(group);
+    add_edge(*node, hidden);
+    held_.reset();
+    Tensor out = detach(hidden);
+    set_history(out, node);
+    return out;
+}
+
+void Fsdp2::before_embedding() { (embedding_ ? embedding_ : tail_)->pre_forward(); }
+
+void Fsdp2::after_embedding(const Tensor& embedded) {
+    if (!embedding_) return;
+    embedding_->post_forward();
+    expect_backward(embedded, *embedding_);
+}
+
+Tensor Fsdp2::before_layer(std::size_t layer, const Tensor& hidden) { return enter(*layers_[layer], hidden); }
+
+void Fsdp2::after_layer(std::size_t layer, const Tensor& hidden) {
+    Fsdp2Group& group = *layers_[layer];
+    if (group.is_in_backward()) return;
+    group.post_forward();
+    expect_backward(hidden, group);
+}
+
+// Of a group of modules, the first one's hook gathers and the last one's lets go.
+Tensor Fsdp2::before_norm(const Tensor& hidden) { return embedding_ && norm_in_tail_ ? enter(*tail_, hidden) : hidden; }
+
+Tensor Fsdp2::before_head(const Tensor& hidden) {
+    return embedding_ && !norm_in_tail_ ? enter(*tail_, hidden) : hidden;
+}
+
+void Fsdp2::after_head(const Tensor& logits) {
+    tail_->post_forward();
+    expect_backward(logits, *tail_);
+}
+
+// _root_post_backward_final_callback: all groups in the order of modules.
+void Fsdp2::finish_backward() {
+    const GradMode no_grad(run_.session, false);
+    if (root_) root_->finish_backward();
+    (embedding_ ? embedding_ : tail_)->finish_backward();
+    for (const auto& layer : layers_) layer->finish_backward();
+    if (embedding_) tail_->finish_backward();
+    comm_.post_forward_order.clear();
+    comm_.reduce_input.reset();
+}
+
+}  // namespace vramfit::model

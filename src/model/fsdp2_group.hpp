@@ -1,0 +1,86 @@
+// torch's FSDPParamGroup: parameters that are gathered and reduced together, each cut by its rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::model {
+
+class Fsdp2Group;
+
+/// FSDPCommContext, and what is the same for all groups.
+struct Fsdp2Comm {
+    engine::Session& session;
+    std::int64_t world = 2;
+    std::int64_t rank = 0;
+    std::optional<DType> compute_dtype;  ///< MixedPrecisionPolicy.param_dtype, which is its reduce_dtype too
+    bool reduces = true;                 ///< reduce_grads: not in no_sync
+
+    engine::Tensor gathered;      ///< all_gather_state: kept until the next group has copied its own
+    engine::Tensor reduce_input;  ///< reduce_scatter_state: kept until the next group's gradients are reduced
+    std::vector<Fsdp2Group*> post_forward_order;
+};
+
+/// A parameter as its modules hold it: one place, or several that share it.
+using ParameterPlaces = std::vector<engine::Tensor*>;
+
+/// A parameter with the memory of its rows on this rank.
+struct ShardedParameter {
+    ParameterPlaces places;
+    engine::Tensor shard;  ///< as many rows as the first rank has
+};
+
+/// What holds the rows of this rank of a parameter, uninitialised. `op` names what makes it.
+engine::Tensor make_shard(const Fsdp2Comm& comm, const engine::Tensor& whole, engine::Op op);
+
+class Fsdp2Group {
+  public:
+    /// From now on the places of the parameters hold this rank's rows.
+    Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& parameters, bool reshards_after_forward);
+    Fsdp2Group(const Fsdp2Group&) = delete;
+    Fsdp2Group& operator=(const Fsdp2Group&) = delete;
+
+    void pre_forward();
+    void post_forward();
+    void pre_backward();
+    void post_backward();
+    /// FSDPState._root_post_backward_final_callback, as far as it is about this group.
+    void finish_backward();
+    /// A recomputation in the backward pass: modules' hooks do nothing.
+    bool is_in_backward() const { return in_backward_; }
+
+  private:
+    enum class State : std::uint8_t { idle, forward, pre_backward, post_backward };
+
+    /// FSDPParam.
+    struct Parameter {
+        ParameterPlaces places;
+        engine::Dims sizes;
+        Size shard_elements = 0;   ///< of each rank, padded
+        engine::Tensor sharded;    ///< this rank's rows
+        engine::Tensor padded;     ///< _sharded_param_data
+        engine::Tensor output;     ///< all_gather_outputs: its memory comes and goes
+        engine::Tensor unsharded;  ///< the leaf that modules compute with
+    };
+
+    void unshard();
+    void wait_for_unshard();
+    void reshard();
+    void prefetch();
+    void reduce(const std::vector<Parameter*>& parameters, std::vector<engine::Tensor>& grads);
+    DType gather_dtype(const Parameter& p) const { return comm_.compute_dtype.value_or(p.sharded.dtype()); }
+
+    Fsdp2Comm& comm_;
+    bool reshards_after_forward_;
+    State state_ = State::idle;
+    bool in_backward_ = false;
+    bool is_unsharded_ = false;
+    std::vector<Parameter> parameters_;
+    engine::Tensor all_gather_result_;
+    std::vector<std::size_t> post_forward_indices_;
+};
+
+}  // namespace vramfit::model

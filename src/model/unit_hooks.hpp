@@ -1,0 +1,26 @@
+// What a library hangs around single modules: hooks of torch.nn.Module before and after their forward.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::model {
+
+/// The modules of a causal language model that are gathered as units, in the order in which they run.
+class UnitHooks {
+  public:
+    virtual ~UnitHooks() = default;
+
+    virtual void before_embedding() = 0;
+    virtual void after_embedding(const engine::Tensor& embedded) = 0;
+    /// Returns what the layer is called with.
+    virtual engine::Tensor before_layer(std::size_t layer, const engine::Tensor& hidden) = 0;
+    virtual void after_layer(std::size_t layer, const engine::Tensor& hidden) = 0;
+    /// The last norm and the head; they return what these are called with.
+    virtual engine::Tensor before_norm(const engine::Tensor& hidden) = 0;
+    virtual engine::Tensor before_head(const engine::Tensor& hidden) = 0;
+    virtual void after_head(const engine::Tensor& logits) = 0;
+};
+
+}  // namespace vramfit::model

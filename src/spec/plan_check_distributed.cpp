@@ -1,0 +1,74 @@
+// What contradicts or is not supported in a plan of several processes.
+#include <fmt/format.h>
+
+#include "spec/plan_check_parts.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// Adapters that FSDP2 was compared with: LoRA's matrices in the decoder layers, under bf16.
+void check_fsdp2_adapters(const TrainPlan& plan, Problems& problems) {
+    if (!plan.peft) return;
+    const LoraPlan& lora = *plan.peft;
+    if (!plan.training.bf16)
+        problems.unsupported("peft", "adapters under FSDP2 are supported with bf16 only",
+                             "--mixed-precision bf16 (training.bf16)");
+    if (lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
+        !lora.target_parameters.empty())
+        problems.unsupported("peft", "under FSDP2 only LoRA's two matrices are supported",
+                             "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
+}
+
+/// What FSDP was not compared with, or what the libraries refuse.
+void check_fsdp2(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsdp, Problems& problems) {
+    const TrainingPlan& t = plan.training;
+    if (!stack.fsdp_is_known())
+        problems.unsupported("distributed", "FSDP is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
+                             "choose the stack hf-2026-11");
+    if (fsdp.activation_checkpointing && t.gradient_checkpointing)
+        problems.invalid("distributed.fsdp_config.activation_checkpointing",
+                         "Trainer stops: it cannot be set together with gradient_checkpointing", "choose one of them");
+    const bool checkpoints = t.gradient_checkpointing || plan.load.gradient_checkpointing;
+    if (checkpoints && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+        problems.unsupported("training.gradient_checkpointing_kwargs",
+                             "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
+    if (plan.load.quantization)
+        problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP2",
+                             "train without, or with DistributedDataParallel");
+    check_fsdp2_adapters(plan, problems);
+    if (t.fp16) problems.unsupported("training.fp16", "not supported with FSDP", "use bf16");
+    if (t.cut_cross_entropy || t.optimizer_in_backward)
+        problems.unsupported(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward",
+                             "not supported with FSDP", "leave it out");
+    if (t.use_liger_kernel)
+        problems.unsupported("training.use_liger_kernel", "not supported with FSDP", "leave it out");
+    if (t.optim != "adamw_torch" && t.optim != "adamw_torch_fused")
+        problems.unsupported("training.optim", fmt::format("{} is not supported with FSDP", t.optim),
+                             "adamw_torch or adamw_torch_fused");
+    if (plan.distributed->load_on_device)
+        problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
+}
+
+}  // namespace
+
+// Only transformers.Trainer wraps the network by itself in the way that is known here.
+void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (!plan.distributed) return;
+    if (plan.distributed->rank >= plan.distributed->world_size)
+        problems.invalid(
+            "distributed.rank",
+            fmt::format("{} of {} processes, which count from 0", plan.distributed->rank, plan.distributed->world_size),
+            fmt::format("at most {}", plan.distributed->world_size - 1));
+    if (!stack.ddp_is_known())
+        problems.unsupported("distributed",
+                             fmt::format("several processes with torch {} and transformers {} are not supported",
+                                         text_of(stack.torch), text_of(stack.transformers)),
+                             "choose a stack with torch 2.10 and transformers 5.0 or later");
+    if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>()) check_fsdp2(plan, stack, *fsdp, problems);
+    if (plan.loop.kind != LoopKind::trainer)
+        problems.unsupported("distributed", "several processes are supported with the Trainer's own loop only",
+                             "loop.kind trainer");
+}
+
+}  // namespace vramfit

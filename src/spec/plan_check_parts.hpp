@@ -1,0 +1,13 @@
+// The parts of the check of a plan that have files of their own.
+#pragma once
+
+#include "spec/problems.hpp"
+#include "vramfit/spec/stack.hpp"
+#include "vramfit/spec/train_plan.hpp"
+
+namespace vramfit {
+
+/// Several processes: methods, libraries and what goes together.
+void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
+
+}  // namespace vramfit
