@@ -45,7 +45,8 @@ void LevelFront::shrink(Size bytes) {
 }
 
 // A sum of the least that each term of the difference can be. Without jumps, which are hard to foresee here.
-bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) const {
+bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
+                         std::int64_t by) const {
     const std::vector<Range>& ranges = symbols_.monomial_ranges();
     __extension__ __int128 least = 0;
     bool unbounded = false;
@@ -58,7 +59,7 @@ bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<s
     for (std::size_t m = 0; m < shared; ++m) add(m, a[m] - b[m]);
     for (std::size_t m = shared; m < a.size(); ++m) add(m, a[m]);
     for (std::size_t m = shared; m < b.size(); ++m) add(m, -b[m]);
-    return !unbounded && least >= 0;
+    return !unbounded && least >= by;
 }
 
 // Doubles may be off by their last digits.
@@ -67,11 +68,12 @@ bool LevelFront::may_exceed(const Corners& a, const Corners& b) {
     return a.here >= b.here && at_least(a.low, b.low) && at_least(a.high, b.high);
 }
 
-// A later instant that equals an earlier one everywhere is not kept: the first of equals names the peak.
+// The first of equals names the peak: a later instant goes if an earlier one is as high everywhere, an earlier one only
+// if a later one is higher everywhere.
 void LevelFront::look() {
     ++looked_;
     const auto covers = [this](const Candidate& c) {
-        return may_exceed(c.corners, corners_) && exceeds(c.coefficients, level_);
+        return may_exceed(c.corners, corners_) && exceeds(c.coefficients, level_, 0);
     };
     if (last_cover_ < front_.size() && covers(front_[last_cover_])) return;
     for (std::size_t i = 0; i < front_.size(); ++i)
@@ -80,7 +82,7 @@ void LevelFront::look() {
             return;
         }
     std::erase_if(front_, [this](const Candidate& c) {
-        return may_exceed(corners_, c.corners) && exceeds(level_, c.coefficients);
+        return may_exceed(corners_, c.corners) && exceeds(level_, c.coefficients, 1);
     });
     drop_between();
     const auto at = std::find_if(front_.begin(), front_.end(),

@@ -36,8 +36,8 @@ class LevelFront {
     void change(Size bytes, std::int64_t sign);
     void look();
     void drop_between();
-    /// Whether a is at least b for all values of the axes.
-    bool exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) const;
+    /// Whether a is at least b and `by` more for all values of the axes.
+    bool exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, std::int64_t by) const;
     /// Whether it may, by its corners.
     static bool may_exceed(const Corners& a, const Corners& b);
 

@@ -64,6 +64,15 @@ TEST_CASE("level front: only the last of a row of allocations counts, in each wi
     CHECK(kept[0].bytes.size() == 3);
 }
 
+TEST_CASE("level front: where two instants tie for some rows, the first names the peak") {
+    Run r;
+    r.spike(r.batch * 100 + 64, {PhaseKind::head});
+    r.spike(r.batch * 100 + r.rank + 63, {PhaseKind::clip});  // as high with rank 1, higher with all others
+    const Formula formula(r.symbols, r.front.take());
+    CHECK(r.highest(formula, 2, 1).at.kind == PhaseKind::head);
+    CHECK(r.highest(formula, 2, 2).at.kind == PhaseKind::clip);
+}
+
 TEST_CASE("level front: of layers that grow alike, the first and the last are enough") {
     Run r;
     for (int i = 9; i >= 0; --i) r.spike(r.batch * (i + 1) * 1000 + r.rank * (10 - i) * 100, layer(i));
