@@ -101,7 +101,8 @@ constexpr PlanFlag kPlaceFlags[] = {
      "Processes with a card each, under torch's DistributedDataParallel or --fsdp; the answer is about one of them [1]",
      choose_processes, 0},
     {"fsdp", "fsdp_version", "2", nullptr, kPlace,
-     "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus",
+     "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus "
+     "[off]",
      choose_fsdp, 2},
     {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
      "Gathered weights of a layer end with its forward, with --fsdp [true]",
