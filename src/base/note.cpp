@@ -16,6 +16,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::text_part_only: return "text_part_only";
         case NoteKind::load_order_varies: return "load_order_varies";
         case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
+        case NoteKind::without_effect: return "without_effect";
     }
     return "unknown";
 }

@@ -5,6 +5,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "spec/liger.hpp"
 
 namespace vramfit::model {
 
@@ -50,6 +51,8 @@ void liger_rope_backward(Node& node, Grads& in, Grads& out) {
 const NodeType kLigerRopeBackward{"LigerRopeFunctionBackward", liger_rope_backward};
 
 }  // namespace
+
+bool uses_liger(const Run& run) { return run.plan.training.use_liger_kernel && has_liger(run.spec.model_type); }
 
 Tensor liger_rms_norm(const Norm& norm, const Tensor& input) {
     Session& session = input.session();

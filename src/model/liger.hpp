@@ -6,7 +6,7 @@
 namespace vramfit::model {
 
 /// Whether the Trainer has put them in.
-inline bool uses_liger(const Run& run) { return run.plan.training.use_liger_kernel; }
+bool uses_liger(const Run& run);
 
 /// LigerRMSNormFunction with Llama's casts: the gradient is written over the incoming one.
 Tensor liger_rms_norm(const Norm& norm, const Tensor& hidden);

@@ -90,6 +90,10 @@ Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
 Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     Tensor up = forward(layer.gate_up, x);
     const std::vector<Tensor> halves = chunk(up, 2, -1);
+    if (uses_liger(run)) {  // LigerPhi3SwiGLUMLP.forward
+        up.reset();
+        return forward(layer.down, liger_silu_mul(halves[0], halves[1]));
+    }
     up = mul(halves[1], activate(run.spec, halves[0]));
     return forward(layer.down, up);
 }

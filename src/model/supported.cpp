@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/liger.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -34,13 +35,13 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
 /// Liger's functions by model_type; the fused loss reads the head's weight.
 void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
-    if (!plan.training.use_liger_kernel) return;
+    if (!uses_liger(run)) return;
     const auto refuse = [&](const char* what) {
         problems.push_back({"training.use_liger_kernel", what, "leave it out"});
     };
     const std::string& type = run.spec.model_type;
-    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "smollm3")
-        refuse("Liger's kernels are supported for llama, mistral, qwen2 and smollm3");
+    if (type != "llama" && type != "mistral" && type != "phi3" && type != "qwen2" && type != "smollm3")
+        refuse("Liger's kernels are supported for llama, mistral, phi3, qwen2 and smollm3");
     if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.15 and later");
     if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
     if (!plan.peft) return;

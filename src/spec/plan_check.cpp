@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/liger.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/problems.hpp"
 #include "spec/zero_check.hpp"
@@ -372,6 +373,10 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                              fmt::format("transformers {} does not know it", text_of(stack_.transformers)),
                              "choose a stack with transformers 4.44 or later");
     problems.throw_if_any();
+    if (plan.training.use_liger_kernel && !has_liger(model_.model_type))
+        notes.push_back({NoteKind::without_effect,
+                         fmt::format("Liger has no kernels for {}: the network stays as it is", model_.model_type),
+                         "leave use_liger_kernel out"});
     note_race(model_, plan, stack_, notes);
     return notes;
 }

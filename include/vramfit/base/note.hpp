@@ -18,6 +18,7 @@ enum class NoteKind {
     load_order_varies,       ///< threads of the loader race: how high `load` goes is not settled
     assumed_communicator,    ///< what NCCL takes beside the allocator is not measured for this machine
     workspace_not_modelled,  ///< a library's scratch that is not in the table
+    without_effect,          ///< an option that changes nothing for this network
 };
 
 struct Note {

@@ -4,6 +4,7 @@
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
 #include "model/decoder_layer.hpp"
+#include "model/liger.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::families {
@@ -30,7 +31,8 @@ Projected cut_projections(const Run& run, const Family&, const DecoderLayer& lay
 Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                   const LayerInputs& inputs) {
     Tensor residual = input;
-    Tensor hidden = family.norm(layer.input_norm, residual);
+    const auto norm = uses_liger(run) ? liger_rms_norm : family.norm;
+    Tensor hidden = norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     // Up to 4.47 the result has a name of its own, attn_outputs; hidden_states is what went in until the sum is there.
     const bool has_own_name = run.stack.attention_in_classes();
@@ -38,7 +40,7 @@ Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& laye
     hidden = add(residual, dropout(attended, run.spec.residual_dropout));
     if (!has_own_name) attended.reset();
     residual = hidden;
-    hidden = family.norm(layer.post_attention_norm, hidden);
+    hidden = norm(layer.post_attention_norm, hidden);
     hidden = family.mlp(run, layer, hidden);
     return add(residual, dropout(hidden, run.spec.residual_dropout));
 }

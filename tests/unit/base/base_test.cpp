@@ -62,4 +62,5 @@ TEST_CASE("notes have identifiers") {
     CHECK(std::string(name_of(NoteKind::sequence_beyond_model)) == "sequence_beyond_model");
     CHECK(std::string(name_of(NoteKind::load_order_varies)) == "load_order_varies");
     CHECK(std::string(name_of(NoteKind::workspace_not_modelled)) == "workspace_not_modelled");
+    CHECK(std::string(name_of(NoteKind::without_effect)) == "without_effect");
 }
