@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
+#include <vector>
 
 #include "spec/job_deepspeed.hpp"
 #include "spec/job_read.hpp"
@@ -108,8 +108,9 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
     const auto* const method = std::find_if(std::begin(kMethods), std::end(kMethods),
                                             [&kind](const Method& known) { return known.kind == kind; });
     if (method == std::end(kMethods)) {
-        const std::string supported =
-            fmt::format("supported: {}", fmt::join(kMethods | std::views::transform(&Method::kind), ", "));
+        std::vector<std::string_view> kinds;
+        for (const Method& known : kMethods) kinds.push_back(known.kind);
+        const std::string supported = fmt::format("supported: {}", fmt::join(kinds, ", "));
         if (kind == "fsdp1" || kind == "fsdp2" || kind == "deepspeed" || kind == "tp")
             distributed.problems().unsupported(distributed.path("kind"), fmt::format("{} is not supported yet", kind),
                                                supported);
