@@ -186,18 +186,28 @@ void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary) {
     k = k_embed;
 }
 
-// models/gpt_neox/modeling_gpt_neox.py apply_rotary_pos_emb.
-void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary) {
-    const Tensor cos = unsqueeze(rotary.cos, 1);
-    const Tensor sin = unsqueeze(rotary.sin, 1);
+namespace {
+
+/// Turns a part of q and k and joins it with the rest.
+void turn_and_join(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin,
+                   Tensor (*turn)(const Tensor& x, const Tensor& cos, const Tensor& sin)) {
     const Halves queries = halves(q, cos.size(-1));
     const Halves keys = halves(k, cos.size(-1));
-    Tensor q_embed = rotate(queries.turned, cos, sin);
-    Tensor k_embed = rotate(keys.turned, cos, sin);
+    Tensor q_embed = turn(queries.turned, cos, sin);
+    Tensor k_embed = turn(keys.turned, cos, sin);
     q_embed = join(q_embed, queries.passed);
     k_embed = join(k_embed, keys.passed);
     q = q_embed;
     k = k_embed;
+}
+
+}  // namespace
+
+// models/gpt_neox/modeling_gpt_neox.py apply_rotary_pos_emb.
+void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary) {
+    const Tensor cos = unsqueeze(rotary.cos, 1);
+    const Tensor sin = unsqueeze(rotary.sin, 1);
+    turn_and_join(q, k, cos, sin, rotate);
 }
 
 // models/phi/modeling_phi.py PhiAttention.forward.
@@ -240,14 +250,7 @@ Tensor repeated(const Tensor& table) {
 void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary) {
     const Tensor cos = repeated(unsqueeze(rotary.cos, 1));
     const Tensor sin = repeated(unsqueeze(rotary.sin, 1));
-    const Halves queries = halves(q, cos.size(-1));
-    const Halves keys = halves(k, cos.size(-1));
-    Tensor q_embed = rotate_neighbours(queries.turned, cos, sin);
-    Tensor k_embed = rotate_neighbours(keys.turned, cos, sin);
-    q_embed = join(q_embed, queries.passed);
-    k_embed = join(k_embed, keys.passed);
-    q = q_embed;
-    k = k_embed;
+    turn_and_join(q, k, cos, sin, rotate_neighbours);
 }
 
 // models/cohere2/modeling_cohere2.py apply_rotary_pos_emb.
