@@ -44,6 +44,23 @@ bool same_answers(Random& random, const SweepQuestion& q) {
     return true;
 }
 
+enum class Card : std::uint8_t { ample, tight };
+
+/// Three questions of different kinds.
+std::vector<SweepQuestion> several_questions(Random& random, Card card) {
+    std::vector<SweepQuestion> questions;
+    for (const Plan plan : {lora_torch, full_torch, qlora_paged}) {
+        SweepQuestion& q = questions.emplace_back();
+        q.stack = stack_from("").stack;
+        q.device = device_from("1GiB");
+        q.model = tiny_model(random);
+        plan(random, q);
+        q.space = tiny_space(random, q.model, q.base.peft.has_value());
+        if (card == Card::tight) q.device = tight_card(random, q);
+    }
+    return questions;
+}
+
 #ifdef VRAMFIT_SANITIZED
 constexpr int kSpaces = 5;
 constexpr Bytes kStep{24 * kMiB};  ///< between the cards of the last test
@@ -120,16 +137,7 @@ TEST_CASE("early stopping: a larger rank may need less than a smaller one") {
 
 TEST_CASE("sweep: the same answer on any number of threads") {
     Random random(22);
-    std::vector<SweepQuestion> questions;
-    for (const Plan plan : {lora_torch, full_torch, qlora_paged}) {
-        SweepQuestion& q = questions.emplace_back();
-        q.stack = stack_from("").stack;
-        q.device = device_from("1GiB");
-        q.model = tiny_model(random);
-        plan(random, q);
-        q.space = tiny_space(random, q.model, q.base.peft.has_value());
-        q.device = tight_card(random, q);
-    }
+    const std::vector<SweepQuestion> questions = several_questions(random, Card::tight);
     for (const bool prune : {true, false}) {
         SweepOptions options;
         options.prune = prune;
@@ -163,15 +171,7 @@ TEST_CASE("sweep: the same answer on any number of threads") {
 
 TEST_CASE("sweep: several questions keep their rows and share a ranking") {
     Random random(21);
-    std::vector<SweepQuestion> questions;
-    for (const Plan plan : {lora_torch, full_torch, qlora_paged}) {
-        SweepQuestion& q = questions.emplace_back();
-        q.stack = stack_from("").stack;
-        q.device = device_from("1GiB");
-        q.model = tiny_model(random);
-        plan(random, q);
-        q.space = tiny_space(random, q.model, q.base.peft.has_value());
-    }
+    const std::vector<SweepQuestion> questions = several_questions(random, Card::ample);
     SweepOptions all;
     all.selection.top = 0;
     const SweepResult together = sweep(questions, all);
