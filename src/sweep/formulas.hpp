@@ -1,4 +1,4 @@
-// The formulas of a space: recorded where no known one holds, then good for every row of their path.
+// The formulas of a set of targets: recorded where no known one holds, then good for every row of their path.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace vramfit {
 
-class SpaceFormulas {
+class TargetFormulas {
   public:
-    explicit SpaceFormulas(const SweepQuestion& question);
+    explicit TargetFormulas(const SweepQuestion& question);
 
-    /// The number of the formula that holds for a valid row; records one if none does. Rows of one formula take the
-    /// same path. Throws what recording throws.
+    /// The number of the formula that holds for a valid row, one of always the same set of targets; records one if none
+    /// does. Rows of one formula take the same path. Throws what recording throws.
     std::size_t path_of(std::size_t row);
     /// The highest moment of the row that path_of was asked for last.
     Highest highest() { return formulas_[current_].highest(row_); }
@@ -25,7 +25,7 @@ class SpaceFormulas {
     const SweepQuestion& question_;
     RowAxes axes_;
     std::deque<Formula> formulas_;
-    std::vector<std::vector<std::size_t>> by_target_;  ///< formulas of each set of targets, the last used first
+    std::vector<std::size_t> known_;  ///< formulas, the last used first
     std::size_t current_ = 0;
     Formula::Row row_;
 };

@@ -56,7 +56,7 @@ struct Asked {
     const SweepOptions& options;
     const std::function<bool()>& stopped;
     RowReplays& replays;
-    SpaceFormulas formulas{question};
+    TargetFormulas formulas{question};
     RowAxes axes{question};
     PlanChecker checker{question.model, question.stack};
     std::map<std::size_t, PathGrowth> growth = {};  ///< by path

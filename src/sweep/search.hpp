@@ -31,7 +31,7 @@ class Search {
 
     std::vector<SweepRow> take_rows() { return std::move(rows_); }
     const Notes& notes() const { return notes_; }
-    /// Runs of the engine; rows' paths are below it if there are formulas.
+    /// Runs of the engine.
     std::size_t recorded() const { return formulas_ ? formulas_->recorded() : recorded_; }
 
   private:
@@ -52,8 +52,8 @@ class Search {
     std::optional<Error> problem_;
     Notes notes_;
     std::size_t recorded_ = 0;
-    std::optional<SpaceFormulas> formulas_;  ///< absent: every row is recorded by itself
-    std::vector<DominanceClass> classes_;    ///< by formula
+    std::optional<TargetFormulas> formulas_;  ///< absent: every row is recorded by itself
+    std::vector<DominanceClass> classes_;     ///< by formula
 };
 
 }  // namespace vramfit

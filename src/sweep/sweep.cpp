@@ -105,21 +105,17 @@ class Settling {
             take_impossible(q, *impossible);
             return;
         }
-        std::size_t paths = 0;
         for (Searched& f : found) {
-            take_rows(q, std::move(f.rows), paths);
-            paths += f.recorded;
+            take_rows(q, std::move(f.rows));
+            result_.counts.recorded += f.recorded;
             result_.notes.insert(result_.notes.end(), f.notes.begin(), f.notes.end());
         }
-        result_.counts.recorded += paths;
     }
 
-    /// Paths of a question count on from one set of targets to the next.
-    void take_rows(std::size_t q, std::vector<SweepRow> rows, std::size_t paths) {
+    void take_rows(std::size_t q, std::vector<SweepRow> rows) {
         for (SweepRow& row : rows) {
             row.number = result_.rows.size();
             row.question = q;
-            row.path += paths;
             if (row.ruled_out_by) *row.ruled_out_by += result_.first_rows[q];
             result_.rows.push_back(std::move(row));
         }

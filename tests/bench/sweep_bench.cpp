@@ -69,7 +69,7 @@ void rows_of_known_path(benchmark::State& state) {
     question.space.batches = {4};
     question.space.lengths.clear();
     for (std::int64_t length = 1024; length < 1024 + 4096; ++length) question.space.lengths.push_back(length);
-    SpaceFormulas formulas(question);
+    TargetFormulas formulas(question);
     const std::size_t rows = row_count(question.space);
     for (std::size_t row = 0; row < rows; ++row) formulas.path_of(row);
     const std::size_t recorded = formulas.recorded();

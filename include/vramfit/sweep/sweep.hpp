@@ -58,8 +58,8 @@ struct SweepRow {
     std::size_t number = 0;    ///< place among all rows
     std::size_t question = 0;  ///< whose row it is
     RowStatus status = RowStatus::invalid;
-    std::optional<Verdict> verdict;           ///< absent: not replayed
-    std::size_t path = 0;                     ///< of simulated rows: rows of one path and question run alike
+    std::optional<Verdict> verdict;  ///< absent: not replayed
+    std::size_t path = 0;            ///< of simulated rows: those of one question, set of targets and path run alike
     std::optional<std::size_t> ruled_out_by;  ///< a row that is too large, and that this one dominates
     std::string problem;                      ///< of invalid rows
     const Peak* peak = nullptr;               ///< the highest
