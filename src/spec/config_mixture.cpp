@@ -47,13 +47,13 @@ void read_mixture(ObjectReader& config, ModelSpec& model, std::string_view count
 }
 
 void read_qwen_mixture(ObjectReader& config, ModelSpec& model) {
-    constexpr IntegerRange kSize = {.low = 1, .high = std::int64_t{1} << 31};
+    constexpr IntegerRange kWidth = {.low = 1, .high = std::int64_t{1} << 31};
     MixtureSpec& mixture = *model.mixture;
     const std::int64_t own = mixture.intermediate_size;
     read_mixture(config, model, "num_experts", model.model_type == "qwen3_moe" ? "num_local_experts" : "");
     mixture.intermediate_size = own;
-    ObjectReader::set(mixture.intermediate_size, config.integer("moe_intermediate_size", kSize));
-    ObjectReader::set(mixture.decoder_sparse_step, config.integer("decoder_sparse_step", kSize));
+    ObjectReader::set(mixture.intermediate_size, config.integer("moe_intermediate_size", kWidth));
+    ObjectReader::set(mixture.decoder_sparse_step, config.integer("decoder_sparse_step", kWidth));
     ObjectReader::set(mixture.norm_topk_prob, config.boolean("norm_topk_prob"));
     if (auto layers = config.integers("mlp_only_layers", {.low = 0}, Null::absent))
         mixture.mlp_only_layers = std::move(*layers);

@@ -10,9 +10,9 @@
 
 namespace vramfit {
 
-using Kind = JsonValue::Kind;
-
 namespace {
+
+using Kind = JsonValue::Kind;
 
 const JsonValue kEmpty = JsonValue::object();
 

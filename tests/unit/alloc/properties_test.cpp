@@ -92,7 +92,7 @@ struct Trace {
             case 0: return 1 + random() % 2000;
             case 1: return 1 + random() % (2 << 20);
             case 2: return 1 + random() % (30 << 20);
-            default: return (1 + random() % 8) << 20;
+            default: return static_cast<std::int64_t>(1 + random() % 8) << 20;
         }
     }
 
