@@ -61,14 +61,14 @@ class Task {
     }
 
     void push(Node* node) {
-        ready_.push_back(node);
+        ready_.push_back({node->sequence, node});
         std::push_heap(ready_.begin(), ready_.end(), before);
     }
 
     void run() {
         while (!ready_.empty()) {
             std::pop_heap(ready_.begin(), ready_.end(), before);
-            Node* node = ready_.back();
+            Node* node = ready_.back().node;
             ready_.pop_back();
             evaluate(*node);
         }
@@ -85,13 +85,17 @@ class Task {
     }
 
   private:
-    static bool before(const Node* a, const Node* b) { return a->sequence < b->sequence; }
+    struct Ready {
+        std::uint64_t sequence;
+        Node* node;
+    };
+    static bool before(const Ready& a, const Ready& b) { return a.sequence < b.sequence; }
     void evaluate(Node& node);
     static void accumulate(Tensor& old, const Tensor& grad);
 
     Session& session_;
     std::vector<TaskState*> states_;
-    std::vector<Node*> ready_;
+    std::vector<Ready> ready_;
 };
 
 // input_buffer.cpp can_accumulate_inplace: dense, and the buffer holds the last reference to tensor and storage.
@@ -147,12 +151,27 @@ void Task::evaluate(Node& node) {
     }
 }
 
-// utils/grad_layout_contract.h obeys_layout_contract.
-bool obeys_layout_contract(const Tensor& grad, const Tensor& variable) {
-    if (!is_non_overlapping_and_dense(variable.sizes(), variable.strides())) return grad.is_contiguous();
-    for (int i = 0; i < grad.dim(); ++i)
-        if (grad.size(i) != 1 && grad.strides()[i] != variable.strides()[i]) return false;
-    return true;
+// utils/grad_layout_contract.h obeys_layout_contract: 1 where it does not.
+Size breaks_layout_contract(const Tensor& grad, const Tensor& variable) {
+    if (!is_non_overlapping_and_dense(variable.sizes(), variable.strides())) return !grad.is_contiguous();
+    Size breaks = 0;
+    for (int i = 0; i < grad.dim(); ++i) {
+        Size breaks_here = indicator_differ(grad.strides()[i], variable.strides()[i]);
+        if (!same(breaks_here, 0)) breaks_here *= indicator_differ(grad.size(i), 1);
+        if (same(breaks, breaks_here) || same(breaks_here, 0)) continue;
+        if (same(breaks_here, 1)) return 1;
+        breaks = same(breaks, 0) ? breaks_here : Size(breaks + breaks_here > 0);
+    }
+    return breaks;
+}
+
+/// The gradient as it becomes the variable's: itself, or a copy with the variable's strides. Its storage is not used by
+/// other streams where no hook waits for it.
+Tensor taken_gradient(const Tensor& grad, const Tensor& variable) {
+    const Size clones = grad.use_count() == 1 ? breaks_layout_contract(grad, variable) : Size(1);
+    if (clones.is_symbolic() && grad->storage->refs == 1 && !variable.session().after_accumulate)
+        return moved_or_cloned(grad, variable.strides(), clones);
+    return clones > 0 ? clone_as(grad, variable) : detach(grad);
 }
 
 // functions/accumulate_grad.h accumulateGrad, with grad mode off.
@@ -163,8 +182,7 @@ void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
     if (variable->grad) {
         add_(variable.grad(), grad);
     } else {
-        const bool steal = grad.use_count() == 1 && obeys_layout_contract(grad, variable);
-        Tensor taken = steal ? detach(grad) : clone_as(grad, variable);
+        Tensor taken = taken_gradient(grad, variable);
         taken->is_view = false;  // detach outside of the graph keeps no base
         label(taken, Category::gradients);
         variable->grad = taken.ref();

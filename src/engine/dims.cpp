@@ -23,8 +23,8 @@ Dims Dims::erase(int at) const {
 }
 
 Size numel_of(const Dims& sizes) {
-    Size n = 1;
-    for (const Size s : sizes) n *= s;
+    Size n = 1;  // from the last one on, as strides: the same products
+    for (int i = sizes.size() - 1; i >= 0; --i) n *= sizes[i];
     return n;
 }
 
@@ -194,7 +194,8 @@ Dims broadcast_sizes(const Dims& a, const Dims& b) {
     Dims out = longer;
     const int shift = longer.size() - shorter.size();
     for (int i = 0; i < shorter.size(); ++i)
-        if (out[i + shift] == 1) out[i + shift] = shorter[i];
+        if (!same(out[i + shift], shorter[i]) && !same(shorter[i], 1) && out[i + shift] == 1)
+            out[i + shift] = shorter[i];
     return out;
 }
 

@@ -9,11 +9,33 @@ namespace vramfit::engine {
 
 using symbolic::Range;
 
+// A sum of the least that each term of a difference can be. Without jumps, which are hard to foresee here.
+void LevelFront::add_least(Cover& cover, std::size_t monomial, std::int64_t more, int sign) const {
+    if (more == 0) return;
+    const Range& range = symbols_.monomial_ranges()[monomial];
+    const std::int64_t bound = more > 0 ? range.low : range.high;
+    if (bound <= -Range::kNone || bound >= Range::kNone)
+        cover.unbounded += static_cast<std::size_t>(sign);
+    else
+        cover.least += __extension__ __int128{more} * bound * sign;
+}
+
+void LevelFront::change(symbolic::MonomialId monomial, std::int64_t count) {
+    std::int64_t& level = level_[monomial];
+    if (cover_.place != Cover::kNone) {
+        const std::vector<std::int64_t>& above = front_[cover_.place].coefficients;
+        const std::int64_t more = (monomial < above.size() ? above[monomial] : 0) - level;
+        add_least(cover_, monomial, more, -1);
+        add_least(cover_, monomial, more - count, 1);
+    }
+    level += count;
+}
+
 void LevelFront::change(Size bytes, std::int64_t sign) {
     if (level_.size() < symbols_.monomials().size()) level_.resize(symbols_.monomials().size());
     if (!bytes.is_symbolic()) {
         const std::int64_t count = sign * bytes.bits();
-        level_[0] += count;
+        change(symbolic::MonomialId{0}, count);
         corners_.here += count;
         corners_.low += static_cast<double>(count);
         corners_.high += static_cast<double>(count);
@@ -24,7 +46,7 @@ void LevelFront::change(Size bytes, std::int64_t sign) {
     for (const symbolic::Term& t : e.polynomial) {
         const std::int64_t count = sign * t.coefficient;
         const symbolic::Symbols::Corners& corners = symbols_.monomial_corners()[t.monomial];
-        level_[t.monomial] += count;
+        change(t.monomial, count);
         corners_.low += static_cast<double>(count) * corners.low;
         corners_.high += static_cast<double>(count) * corners.high;
     }
@@ -44,22 +66,21 @@ void LevelFront::shrink(Size bytes) {
     change(bytes, -1);
 }
 
-// A sum of the least that each term of the difference can be. Without jumps, which are hard to foresee here.
 bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
                          std::int64_t by) const {
-    const std::vector<Range>& ranges = symbols_.monomial_ranges();
-    __extension__ __int128 least = 0;
-    bool unbounded = false;
-    const auto add = [&](std::size_t m, std::int64_t more) {
-        const std::int64_t bound = more > 0 ? ranges[m].low : ranges[m].high;
-        unbounded |= (more != 0) & ((bound <= -Range::kNone) | (bound >= Range::kNone));
-        least += __extension__ __int128{more} * bound;
-    };
+    Cover difference;
     const std::size_t shared = std::min(a.size(), b.size());
-    for (std::size_t m = 0; m < shared; ++m) add(m, a[m] - b[m]);
-    for (std::size_t m = shared; m < a.size(); ++m) add(m, a[m]);
-    for (std::size_t m = shared; m < b.size(); ++m) add(m, -b[m]);
-    return !unbounded && least >= by;
+    for (std::size_t m = 0; m < shared; ++m) add_least(difference, m, a[m] - b[m], 1);
+    for (std::size_t m = shared; m < a.size(); ++m) add_least(difference, m, a[m], 1);
+    for (std::size_t m = shared; m < b.size(); ++m) add_least(difference, m, -b[m], 1);
+    return difference.unbounded == 0 && difference.least >= by;
+}
+
+void LevelFront::cover_by(std::size_t place) {
+    cover_ = {.place = place};
+    const std::vector<std::int64_t>& above = front_[place].coefficients;
+    for (std::size_t m = 0; m < level_.size(); ++m)
+        add_least(cover_, m, (m < above.size() ? above[m] : 0) - level_[m], 1);
 }
 
 // Doubles may be off by their last digits.
@@ -72,22 +93,21 @@ bool LevelFront::may_exceed(const Corners& a, const Corners& b) {
 // if a later one is higher everywhere.
 void LevelFront::look() {
     ++looked_;
-    const auto covers = [this](const Candidate& c) {
-        return may_exceed(c.corners, corners_) && exceeds(c.coefficients, level_, 0);
-    };
-    if (last_cover_ < front_.size() && covers(front_[last_cover_])) return;
-    for (std::size_t i = 0; i < front_.size(); ++i)
-        if (i != last_cover_ && covers(front_[i])) {
-            last_cover_ = i;
-            return;
-        }
+    if (cover_.place != Cover::kNone && cover_.unbounded == 0 && cover_.least >= 0) return;
+    for (std::size_t i = 0; i < front_.size(); ++i) {
+        const Candidate& c = front_[i];
+        if (i == cover_.place || !may_exceed(c.corners, corners_) || !exceeds(c.coefficients, level_, 0)) continue;
+        cover_by(i);
+        return;
+    }
     std::erase_if(front_, [this](const Candidate& c) {
         return may_exceed(corners_, c.corners) && exceeds(level_, c.coefficients, 1);
     });
     drop_between();
     const auto at = std::find_if(front_.begin(), front_.end(),
                                  [this](const Candidate& c) { return c.corners.here < corners_.here; });
-    front_.insert(at, {level_, corners_, phase_, looked_});
+    const auto place = front_.insert(at, {level_, corners_, phase_, looked_});
+    cover_by(static_cast<std::size_t>(place - front_.begin()));
 }
 
 // From layer to layer the same instant grows by the same polynomial. The middle one of three such instants is a mean of

@@ -33,8 +33,20 @@ class LevelFront {
         std::size_t number = 0;
     };
 
+    /// An instant that is likely to exceed the next one, and how far it does, kept while the level changes.
+    struct Cover {
+        static constexpr std::size_t kNone = ~std::size_t{0};
+        std::size_t place = kNone;  ///< in the front
+        __extension__ __int128 least = 0;  ///< what the difference is at least, of the terms with bounds
+        std::size_t unbounded = 0;         ///< terms without
+    };
+
     void change(Size bytes, std::int64_t sign);
+    void change(symbolic::MonomialId monomial, std::int64_t count);
     void look();
+    void cover_by(std::size_t place);
+    /// Adds what `more` of a monomial is at least.
+    void add_least(Cover& cover, std::size_t monomial, std::int64_t more, int sign) const;
     void drop_between();
     /// Whether a is at least b and `by` more for all values of the axes.
     bool exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, std::int64_t by) const;
@@ -48,7 +60,7 @@ class LevelFront {
     bool rising_ = false;
     std::size_t looked_ = 0;
     std::vector<Candidate> front_;  ///< the largest here first
-    std::size_t last_cover_ = 0;    ///< place of the one that exceeded an instant last: likely to exceed the next
+    Cover cover_;
 };
 
 }  // namespace vramfit::engine

@@ -76,6 +76,7 @@ struct Node {
     const NodeType* type = nullptr;
     Session* session = nullptr;
     std::uint64_t sequence = 0;
+    TaskState* task = nullptr;  ///< of the running backward
     InlineVector<Edge, 3> next;
     InlineVector<SavedTensor, 4> saved;
     InlineVector<OutputMeta, 1> outputs;
@@ -87,7 +88,6 @@ struct Node {
     std::unique_ptr<NodeState> state;
     std::unique_ptr<Phase> on_complete;           ///< window that begins when the node's gradient is complete
     std::unique_ptr<std::function<void()>> hook;  ///< Tensor.register_hook: runs before that
-    TaskState* task = nullptr;                    ///< of the running backward
 
     bool wants(std::size_t i) const { return i < next.size() && next[i].valid(); }
     void save(const Tensor& t, bool is_output = false);

@@ -1,6 +1,7 @@
 // Appends events to the program.
 #include "engine/recorder.hpp"
 
+#include <stdexcept>
 #include <utility>
 
 namespace vramfit::engine {
@@ -13,12 +14,12 @@ Recorder::Recorder(Keep keep) : keep_(keep) {
 }
 
 Recorder::Recorder(const symbolic::Symbols& symbols, Keep keep) : Recorder(keep) {
-    if (keep == Keep::formula) front_.emplace(symbols);
+    if (keep == Keep::formula || keep == Keep::formula_and_program) front_.emplace(symbols);
 }
 
 std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
     if (!keeps_program()) return kNoId;
-    if (keep_ == Keep::symbolic_program) sizes_.push_back(bytes);
+    if (keeps_sizes()) sizes_.push_back(bytes);
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
     program_.allocations.push_back({bytes.value(), fresh, static_cast<std::uint16_t>(op), layer, stream});
     program_.events.push_back({kind, id, 0});
@@ -26,11 +27,8 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
 }
 
 std::uint32_t Recorder::alloc(Size bytes, Op op) {
-    if (keep_ == Keep::formula) {
-        front_->grow(bytes, phase_);
-        return kNoId;
-    }
-    if (same(bytes, 0)) return kNoId;
+    if (front_) front_->grow(bytes, phase_);
+    if (keep_ == Keep::formula || same(bytes, 0)) return kNoId;
     if (keeps_program()) return add(bytes, op, EventKind::alloc);
     const std::int64_t count = bytes.bits();
     requested_ += count;
@@ -40,12 +38,9 @@ std::uint32_t Recorder::alloc(Size bytes, Op op) {
 
 void Recorder::free(std::uint32_t id, Size bytes) {
     if (stopped_) return;
-    if (keep_ == Keep::formula)
-        front_->shrink(bytes);
-    else if (keep_ == Keep::summary)
-        requested_ -= bytes.bits();
-    else if (id != kNoId)
-        end(id);
+    if (front_) front_->shrink(bytes);
+    if (keep_ == Keep::summary) requested_ -= bytes.bits();
+    if (id != kNoId) end(id);
 }
 
 // DeviceCachingAllocator::free: an event on each stream that used the block (insert_events).
@@ -75,7 +70,6 @@ void Recorder::stream_done(std::uint8_t on, std::uint32_t frees) {
 }
 
 std::uint32_t Recorder::managed_alloc(Size bytes, Op op) {
-    if (keep_ == Keep::formula) return kNoId;
     return add(bytes, op, EventKind::managed_alloc);
 }
 
@@ -119,7 +113,57 @@ void Recorder::label(std::uint32_t id, Category category) {
     if (id != kNoId) program_.allocations[id].category = category;
 }
 
+std::uint32_t Recorder::split(std::uint32_t id, Size rest, Size part) {
+    if (!keeps_sizes()) return kNoId;
+    if (uses_.contains(id)) throw std::logic_error("an allocation that other streams use is divided");
+    const auto twin = static_cast<std::uint32_t>(program_.allocations.size());
+    Allocation allocation = program_.allocations[id];
+    program_.allocations[id].bytes = rest.value();
+    allocation.bytes = part.value();
+    program_.allocations.push_back(allocation);
+    sizes_[id] = rest;
+    sizes_.push_back(part);
+    splits_.push_back({id, twin});
+    return twin;
+}
+
+// Allocations are numbered in the order of their events.
+void Recorder::place_splits() {
+    if (splits_.empty()) return;
+    std::vector<std::uint32_t> part_of(program_.allocations.size(), kNoId);
+    for (const Split& s : splits_) part_of[s.id] = s.part;
+    std::vector<std::uint32_t> order;  // old numbers by new ones
+    std::vector<std::uint32_t> number(program_.allocations.size());
+    std::vector<std::size_t> place{0};  // of the events and behind them
+    std::vector<Event> events;
+    for (Event event : program_.events) {
+        const bool has_id = event.kind != EventKind::empty_cache && event.kind != EventKind::stream_done;
+        const bool begins = event.kind == EventKind::alloc || event.kind == EventKind::managed_alloc;
+        for (std::uint32_t id = event.id; begins && id != kNoId; id = part_of[id]) {
+            number[id] = static_cast<std::uint32_t>(order.size());
+            order.push_back(id);
+            events.push_back({event.kind, number[id], event.stream});
+        }
+        if (has_id) event.id = number[event.id];
+        if (!begins) events.push_back(event);
+        place.push_back(events.size());
+    }
+    for (Window& w : program_.windows) w.first_event = place[w.first_event];
+    for (Mark& m : program_.marks) m.before_event = place[m.before_event];
+    std::vector<Allocation> allocations;
+    std::vector<Size> sizes;
+    for (const std::uint32_t id : order) {
+        allocations.push_back(program_.allocations[id]);
+        sizes.push_back(sizes_[id]);
+    }
+    program_.events = std::move(events);
+    program_.allocations = std::move(allocations);
+    sizes_ = std::move(sizes);
+    splits_.clear();
+}
+
 Program Recorder::take() {
+    place_splits();
     program_.ops.reserve(static_cast<std::size_t>(op_count()));
     for (int i = 0; i < op_count(); ++i) program_.ops.emplace_back(name_of(static_cast<Op>(i)));
     return std::move(program_);

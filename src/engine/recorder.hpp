@@ -23,9 +23,9 @@ struct Question {
     }
 };
 
-/// What is kept of a run: its whole program, its highest moment, the latter as a formula of its symbolic sizes, or the
-/// program with the formula of each size.
-enum class Keep : std::uint8_t { program, summary, formula, symbolic_program };
+/// What is kept of a run: its whole program, its highest moment, the latter as a formula of its symbolic sizes, the
+/// program with the formula of each size, or the last two together.
+enum class Keep : std::uint8_t { program, summary, formula, symbolic_program, formula_and_program };
 
 class Recorder {
   public:
@@ -41,6 +41,9 @@ class Recorder {
     std::uint32_t managed_alloc(Size bytes, Op op);
     void managed_free(std::uint32_t id);
     void empty_cache();
+    /// Divides a live allocation of a formula: `part` bytes are an allocation of their own from the beginning on, `rest`
+    /// bytes stay.
+    std::uint32_t split(std::uint32_t id, Size rest, Size part);
 
     /// The stream from whose pool new allocations are taken.
     std::uint8_t stream = 0;
@@ -73,20 +76,28 @@ class Recorder {
     Program& program() { return program_; }
     Program take();
     const Summary& summary() const { return summary_; }
-    /// The instants of Keep::formula.
+    /// The instants of a formula.
     std::vector<FormulaInstant> take_front() { return front_->take(); }
-    /// By allocation: its bytes, of Keep::symbolic_program.
+    /// By allocation: its bytes, if the program is kept with symbols; in the order of the program once that is taken.
     const std::vector<Size>& sizes() const { return sizes_; }
 
   private:
     std::uint32_t add(Size bytes, Op op, EventKind kind);
     void end(std::uint32_t id);
-    bool keeps_program() const { return keep_ == Keep::program || keep_ == Keep::symbolic_program; }
+    void place_splits();
+    bool keeps_sizes() const { return keep_ == Keep::symbolic_program || keep_ == Keep::formula_and_program; }
+    bool keeps_program() const { return keep_ == Keep::program || keeps_sizes(); }
 
     Keep keep_;
     Program program_;
     std::optional<LevelFront> front_;
     std::vector<Size> sizes_;
+    /// An allocation that was divided, and its part.
+    struct Split {
+        std::uint32_t id;
+        std::uint32_t part;
+    };
+    std::vector<Split> splits_;
     Summary summary_;
     std::int64_t requested_ = 0;
     Phase phase_;

@@ -8,6 +8,7 @@ namespace vramfit::engine {
 void end(Storage* storage) {
     Session& session = *storage->session;
     session.recorder.free(storage->id, storage->bytes);
+    if (!same(storage->kept_bytes, 0)) session.recorder.free(storage->kept_id, storage->kept_bytes);
     session.storages.recycle(storage);
 }
 
@@ -46,6 +47,24 @@ Tensor host_tensor(Session& session, const Dims& sizes, DType dtype) {
     return host_strided(session, sizes, contiguous_strides(sizes), dtype);
 }
 
+// One recording for both: the old memory's bytes are those that the clone leaves behind, none where it is moved, and a
+// second allocation in their place, none where it is cloned, lives on.
+Tensor moved_or_cloned(const Tensor& t, const Dims& strides, Size clones) {
+    Storage& old = *t->storage;
+    const Size left = old.bytes * clones;
+    const Size kept = old.bytes - left;
+    const std::uint32_t kept_id = t.session().recorder.split(old.id, left, kept);
+    old.bytes = left;
+    Session& session = t.session();
+    Storage* storage = session.storages.make();
+    storage->session = &session;
+    storage->kept_id = kept_id;
+    storage->kept_bytes = kept;
+    storage->bytes = t.numel() * element_size(t.dtype()) * clones;
+    storage->id = session.recorder.alloc(storage->bytes, Op::clone);
+    return tensor_on(session, Ref<Storage>(storage), t.sizes(), strides, t.dtype());
+}
+
 Tensor alias(const Tensor& t, const Dims& sizes, const Dims& strides) {
     Tensor out = tensor_on(t.session(), t->storage, sizes, strides, t.dtype());
     out->is_view = true;
@@ -74,7 +93,11 @@ void allocate_storage(const Tensor& t, Op op) {
     storage.id = t.session().recorder.alloc(storage.bytes, op);
 }
 
-void label(const Tensor& t, Category category) { t.session().recorder.label(t->storage->id, category); }
+void label(const Tensor& t, Category category) {
+    const Storage& storage = *t->storage;
+    t.session().recorder.label(storage.id, category);
+    if (!same(storage.kept_bytes, 0)) t.session().recorder.label(storage.kept_id, category);
+}
 
 Layout layout_of(const Tensor& t) { return {t.sizes(), t.strides()}; }
 

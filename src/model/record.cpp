@@ -129,12 +129,23 @@ Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& sta
         [](const symbolic::Symbols& symbols, Recorder& kept) { return Formula(symbols, kept.take_front()); });
 }
 
+FormulaAndProgram formulate_with_program(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
+                                         const Device& device, const FormulaAxes& axes) {
+    return run_symbolically(spec, plan, stack, device, axes, Keep::formula_and_program,
+                            [](const symbolic::Symbols& symbols, Recorder& kept) {
+                                Formula formula(symbols, kept.take_front());
+                                Program program = kept.take();
+                                return FormulaAndProgram{std::move(formula),
+                                                         ProgramTemplate(symbols, std::move(program), kept.sizes())};
+                            });
+}
+
 ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                                 const FormulaAxes& axes) {
     return run_symbolically(spec, plan, stack, device, axes, Keep::symbolic_program,
                             [](const symbolic::Symbols& symbols, Recorder& kept) {
-                                const std::vector<Size> bytes = kept.sizes();
-                                return ProgramTemplate(symbols, kept.take(), bytes);
+                                Program program = kept.take();
+                                return ProgramTemplate(symbols, std::move(program), kept.sizes());
                             });
 }
 
@@ -149,8 +160,8 @@ void record_symbols(const ModelSpec& spec, const TrainPlan& plan, const Stack& s
                     const FormulaAxes& axes, const UseSymbols& use) {
     run_symbolically(spec, plan, stack, device, axes, Keep::symbolic_program,
                      [&use](const symbolic::Symbols& symbols, Recorder& kept) {
-                         const std::vector<Size> bytes = kept.sizes();
-                         use(symbols, kept.take(), bytes);
+                         const Program program = kept.take();
+                         use(symbols, program, kept.sizes());
                          return 0;
                      });
 }

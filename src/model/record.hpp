@@ -45,6 +45,14 @@ struct FormulaAxes {
 Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                   const FormulaAxes& axes);
 
+/// The same, with the program of the path from the same run.
+struct FormulaAndProgram {
+    Formula formula;
+    ProgramTemplate program;
+};
+FormulaAndProgram formulate_with_program(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
+                                         const Device& device, const FormulaAxes& axes);
+
 /// What is proven of rows between two rows that take the path of this plan.
 PathGrowth growth_of_path(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                           const FormulaAxes& axes);

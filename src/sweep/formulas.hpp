@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "sweep/row_axes.hpp"
@@ -11,7 +12,11 @@ namespace vramfit {
 
 class TargetFormulas {
   public:
-    explicit TargetFormulas(const SweepQuestion& question);
+    /// Takes the program of a path, which a formula's recording has along the way.
+    using TakeProgram = std::function<void(std::size_t path, ProgramTemplate program)>;
+
+    /// `take` may be empty: then programs are not kept. It is asked before each recording.
+    explicit TargetFormulas(const SweepQuestion& question, std::function<TakeProgram()> take = {});
 
     /// The number of the formula that holds for a valid row, one of always the same set of targets; records one if none
     /// does. Rows of one formula take the same path. Throws what recording throws.
@@ -22,7 +27,10 @@ class TargetFormulas {
     std::size_t recorded() const { return formulas_.size(); }
 
   private:
+    void record(std::size_t row);
+
     const SweepQuestion& question_;
+    std::function<TakeProgram()> take_;
     RowAxes axes_;
     std::deque<Formula> formulas_;
     std::vector<std::size_t> known_;  ///< formulas, the last used first

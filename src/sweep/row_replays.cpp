@@ -11,6 +11,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::size_t kMostTemplates = 256;  // less than a megabyte each
+constexpr std::size_t kMostTaken = 32;       // before it is known which ones are asked for
 
 }  // namespace
 
@@ -28,6 +29,15 @@ std::shared_ptr<RowReplays::Recorded> RowReplays::recorded(const Key& key) {
     if (!known) known = std::make_shared<Recorded>();
     known->last_use = ++uses_;
     return known;
+}
+
+TargetFormulas::TakeProgram RowReplays::taker(std::size_t question, std::size_t target) {
+    const std::scoped_lock lock(mutex_);
+    if (recordings_.size() >= kMostTaken) return nullptr;
+    return [this, question, target](std::size_t path, ProgramTemplate program) {
+        const std::shared_ptr<Recorded> taken = recorded({question, target, path});
+        std::call_once(taken->once, [&] { taken->program = std::move(program); });
+    };
 }
 
 void RowReplays::settle(SweepRow& row, std::size_t place) {

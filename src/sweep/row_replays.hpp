@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sweep/formulas.hpp"
 #include "sweep/row_axes.hpp"
 
 namespace vramfit {
@@ -20,6 +21,9 @@ class RowReplays {
     /// Replays a row of this place in its question's space: its verdict and, if it fits, the levels of its highest
     /// peak. Rows of one path share a recording. Several threads may ask at once.
     void settle(SweepRow& row, std::size_t place);
+
+    /// Takes the programs of paths of a set of targets, as long as there is room; else an empty function.
+    TargetFormulas::TakeProgram taker(std::size_t question, std::size_t target);
 
   private:
     /// The recording of a path, made by the first thread that asks for it.

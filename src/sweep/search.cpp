@@ -27,7 +27,8 @@ std::vector<std::size_t> Search::by_rising_axes() const {
     return order;
 }
 
-Search::Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out)
+Search::Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out,
+               std::function<TargetFormulas::TakeProgram()> take)
     : question_(question),
       dominance_(options.dominance),
       limit_(question.device.usable.count),
@@ -35,7 +36,7 @@ Search::Search(const SweepQuestion& question, std::size_t target, const SweepOpt
       first_(row_at(question.space, {.target = target})),
       rows_(row_at(question.space, {.target = target + 1}) - first_) {
     validate(left_out);
-    if (options.prune) formulas_.emplace(question_);
+    if (options.prune) formulas_.emplace(question_, std::move(take));
 }
 
 /// One note of a kind is enough: that of the last row, which is the longest where lengths rise.

@@ -19,7 +19,9 @@ class Search {
   public:
     /// `left_out` says which rows are not swept: outside or open. Throws Error for what makes all rows impossible.
     using LeftOut = std::function<std::optional<RowStatus>(std::size_t row)>;
-    Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out);
+    /// `take` is asked who takes the programs of paths (TargetFormulas).
+    Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out,
+           std::function<TargetFormulas::TakeProgram()> take);
 
     /// Whether a row is to be settled.
     bool any_valid() const { return any_valid_; }

@@ -34,8 +34,9 @@ struct Searched {
 /// order.
 class Settling {
   public:
-    Settling(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepResult& result)
-        : questions_(questions), options_(options), result_(result) {
+    Settling(std::span<const SweepQuestion> questions, const SweepOptions& options, RowReplays& replays,
+             SweepResult& result)
+        : questions_(questions), options_(options), replays_(replays), result_(result) {
         result.first_rows = first_rows_of(questions);
         progress_.total = result.first_rows.back();
         result.first_rows.pop_back();
@@ -81,7 +82,9 @@ class Settling {
 
     Searched search(std::size_t q, std::size_t target) {
         try {
-            Search search(questions_[q], target, options_, [this, q](std::size_t place) { return left_out(q, place); });
+            Search search(
+                questions_[q], target, options_, [this, q](std::size_t place) { return left_out(q, place); },
+                [this, q, target] { return replays_.taker(q, target); });
             search.settle([this] { return settled(); });
             return {search.take_rows(), search.any_valid(), search.problem(), search.notes(), search.recorded(), {}};
         } catch (const Error& e) {
@@ -136,6 +139,7 @@ class Settling {
 
     std::span<const SweepQuestion> questions_;
     const SweepOptions& options_;
+    RowReplays& replays_;
     SweepResult& result_;
     std::mutex mutex_;  ///< of progress_
     SweepProgress progress_;
@@ -199,8 +203,8 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     SweepResult result;
     result.notes = notes_of_cards(questions);
     check_bounds(options.bounds, questions);
-    Settling(questions, options, result).settle_all();
     RowReplays replays(questions);
+    Settling(questions, options, replays, result).settle_all();
     const auto decide = [&](SweepRow& row) {
         if (options.prune)
             replays.settle(row, result.place_of(row));

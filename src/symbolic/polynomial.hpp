@@ -28,6 +28,9 @@ struct Range {
 /// a + factor*b. Throws Error (invalid) on overflow.
 Polynomial sum(const Polynomial& a, const Polynomial& b, std::int64_t factor);
 
+/// Of a function that answers 0 or 1.
+inline constexpr Range kChoice{0, 1};
+
 /// Sums and products of ranges; bounds beyond kNone are none.
 Range operator+(Range a, Range b);
 Range operator*(Range a, Range b);

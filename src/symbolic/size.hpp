@@ -126,4 +126,7 @@ Size larger(Size a, Size b);
 /// 1 where a < b, else 0: no condition, for what changes sizes but no event.
 Size indicator_less(Size a, Size b);
 
+/// 1 where they differ, else 0: no condition if one is the least that the other can be.
+Size indicator_differ(Size a, Size b);
+
 }  // namespace vramfit

@@ -1,16 +1,12 @@
 // Interning of polynomials, so that equal sizes are equal numbers, and the log of conditions.
 #include "symbolic/symbols.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-#include <stdexcept>
 
 #include "symbolic/functions.hpp"
 #include "vramfit/base/checked.hpp"
-#include "vramfit/base/error.hpp"
 
 namespace vramfit::symbolic {
 
@@ -21,9 +17,12 @@ std::string key_of(const std::vector<T>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-Size symbol_at(std::size_t index) { return Size(kFirstSymbol + static_cast<std::int64_t>(index)); }
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    return hash ^ (hash >> 29);
+}
 
-constexpr Range kChoice{0, 1};
+Size symbol_at(std::size_t index) { return Size(kFirstSymbol + static_cast<std::int64_t>(index)); }
 
 /// Ranges of quotients of numbers that are not negative.
 Range quotient_range(Range a, Range b) {
@@ -34,11 +33,14 @@ Range quotient_range(Range a, Range b) {
     return out;
 }
 
+bool contains(const Range& range, std::int64_t number) { return range.low <= number && number <= range.high; }
+
 Range larger_range(Range a, Range b) { return {std::max(a.low, b.low), std::max(a.high, b.high)}; }
 
 }  // namespace
 
 bool is_rising(const Symbol& symbol) {
+    if (symbol.function == is_less && !symbol.arguments[0].is_symbolic()) return true;
     return symbol.function == largest || (symbol.function == quotient && !symbol.arguments[1].is_symbolic());
 }
 
@@ -163,6 +165,7 @@ void Symbols::remember(Memo op, Size a, Size b, std::int64_t result) {
 }
 
 Size Symbols::add(Size a, Size b, std::int64_t factor) {
+    if (b.bits() == 0) return a;
     const Memo op = factor < 0 ? Memo::subtract : Memo::add;
     if (const MemoEntry& e = memo(op, a, b); e.used) return e.result;
     const Size out = intern(sum(polynomial_of(a), polynomial_of(b), factor));
@@ -171,6 +174,8 @@ Size Symbols::add(Size a, Size b, std::int64_t factor) {
 }
 
 Size Symbols::multiply(Size a, Size b) {
+    if (b.bits() == 1) return a;
+    if (a.bits() == 1) return b;
     if (const MemoEntry& e = memo(Memo::multiply, a, b); e.used) return e.result;
     const Polynomial left = polynomial_of(a);
     Polynomial out;
@@ -208,6 +213,7 @@ bool Symbols::divide_exactly(Size a, Size b, Size& out) {
 }
 
 Size Symbols::divide(Size a, Size b) {
+    if (b.bits() == 1) return a;
     if (const MemoEntry& e = memo(Memo::divide, a, b); e.used) return e.result;
     Size out;
     if (!divide_exactly(a, b, out)) {
@@ -225,19 +231,26 @@ Size Symbols::remainder(Size a, Size b) {
     return out;
 }
 
+// Asked often: found without a copy of the arguments.
 Size Symbols::apply(SizeFunction function, const void* context, std::span<const Size> arguments, Range range) {
-    std::vector<std::int64_t> words{reinterpret_cast<std::intptr_t>(function),
-                                    reinterpret_cast<std::intptr_t>(context)};
+    std::uint64_t hash = mixed(reinterpret_cast<std::uintptr_t>(function), reinterpret_cast<std::uintptr_t>(context));
+    for (const Size a : arguments) hash = mixed(hash, static_cast<std::uint64_t>(a.bits()));
+    const auto is_asked = [&](const Applied& known) {
+        const Symbol& s = symbols_[known.symbol];
+        return s.function == function && s.context == context &&
+               std::equal(s.arguments.begin(), s.arguments.end(), arguments.begin(), arguments.end(),
+                          [](Size x, Size y) { return same(x, y); });
+    };
+    const auto [first, last] = applied_.equal_range(hash);
+    const auto known = std::find_if(first, last, [&](const auto& entry) { return is_asked(entry.second); });
+    if (known != last) return known->second.size;
     std::vector<std::int64_t> values;
-    for (const Size a : arguments) {
-        words.push_back(a.bits());
-        values.push_back(value_of(a));
-    }
-    const auto [at, fresh] = applied_.emplace(key_of(words), static_cast<std::uint32_t>(symbols_.size()));
-    if (fresh) {
-        symbols_.push_back({function(context, values), range, function, context, {arguments.begin(), arguments.end()}});
-    }
-    return intern({{monomial({at->second}), 1}});
+    for (const Size a : arguments) values.push_back(value_of(a));
+    const auto symbol = static_cast<std::uint32_t>(symbols_.size());
+    symbols_.push_back({function(context, values), range, function, context, {arguments.begin(), arguments.end()}});
+    const Size size = intern({{monomial({symbol}), 1}});
+    applied_.emplace(hash, Applied{symbol, size});
+    return size;
 }
 
 bool Symbols::always_differ(Size a, Size b) {
@@ -254,6 +267,7 @@ bool Symbols::is_multiple(Size a, Size b) {
 }
 
 Size Symbols::larger(Size a, Size b) {
+    if (a.is_symbolic() && !b.is_symbolic() && expressions_[index_of(a)].range.low >= b.bits()) return a;
     const Range difference = range_of(add(a, b, -1));
     if (difference.low >= 0) return a;
     if (difference.high <= 0) return b;
@@ -268,6 +282,13 @@ Size Symbols::indicator_less(Size a, Size b) {
     if (range.high < 0 || range.low >= 0) return range.high < 0;
     const Size arguments[] = {a, b};
     return apply(is_less, nullptr, arguments, kChoice);
+}
+
+Size Symbols::indicator_differ(Size a, Size b) {
+    const Range range_a = range_of(a), range_b = range_of(b);
+    if (range_a.high == range_b.low) return indicator_less(a, b);
+    if (range_b.high == range_a.low) return indicator_less(b, a);
+    return always_differ(a, b) ? true : !(a == b);
 }
 
 bool Symbols::condition(Condition::Kind kind, Size difference, bool holds) {
@@ -322,78 +343,11 @@ bool Symbols::less(Size a, Size b) {
 }
 
 bool Symbols::equal(Size a, Size b) {
+    if (a.is_symbolic() && !b.is_symbolic() && !contains(expressions_[index_of(a)].range, b.bits())) return false;
     if (const MemoEntry& e = memo(Memo::equal, a, b); e.used) return e.result != 0;
     const bool out = is_zero(add(a, b, -1));
     remember(Memo::equal, a, b, out);
     return out;
 }
 
-namespace {
-
-thread_local Symbols* current = nullptr;
-
-}  // namespace
-
-Recording::Recording(Symbols& symbols) : outer_(current) { current = &symbols; }
-Recording::~Recording() { current = outer_; }
-
-Size add(Size a, Size b) { return current->add(a, b, 1); }
-Size subtract(Size a, Size b) { return current->add(a, b, -1); }
-Size multiply(Size a, Size b) { return current->multiply(a, b); }
-Size divide(Size a, Size b) { return current->divide(a, b); }
-Size remainder(Size a, Size b) { return current->remainder(a, b); }
-bool less(Size a, Size b) { return current->less(a, b); }
-bool equal(Size a, Size b) { return current->equal(a, b); }
-std::int64_t value_of(Size size) { return current->value_of(size); }
-
-std::int64_t settle(Size size) {
-    const std::int64_t value = value_of(size);
-    if (!(size == Size(value))) throw std::logic_error("a size differs from its own value");
-    return value;
-}
-
-void refuse_overflow(std::int64_t a, char sign, std::int64_t b) {
-    throw Error(ErrorKind::invalid, "", fmt::format("{} {} {} is too large to count", a, sign, b),
-                "use smaller sizes; the result must stay below 2^62");
-}
-
 }  // namespace vramfit::symbolic
-
-namespace vramfit {
-
-bool always_differ(Size a, Size b) {
-    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->always_differ(a, b);
-    return a.bits() != b.bits();
-}
-
-bool is_multiple(Size a, Size b) {
-    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->is_multiple(a, b);
-    return b.bits() != 0 && a.bits() % b.bits() == 0;
-}
-
-Size larger(Size a, Size b) {
-    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->larger(a, b);
-    return std::max(a.bits(), b.bits());
-}
-
-Size indicator_less(Size a, Size b) {
-    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->indicator_less(a, b);
-    return a.bits() < b.bits();
-}
-
-Size apply(SizeFunction function, const void* context, std::span<const Size> arguments) {
-    if (std::any_of(arguments.begin(), arguments.end(), [](Size a) { return a.is_symbolic(); }))
-        return symbolic::current->apply(function, context, arguments);
-    std::int64_t values[symbolic::kMostArguments] = {};
-    for (std::size_t i = 0; i < arguments.size(); ++i) values[i] = arguments[i].bits();
-    return function(context, {values, arguments.size()});
-}
-
-Size apply_choice(SizeFunction function, const void* context, std::initializer_list<Size> arguments) {
-    const std::span<const Size> all(arguments.begin(), arguments.size());
-    if (std::any_of(all.begin(), all.end(), [](Size a) { return a.is_symbolic(); }))
-        return symbolic::current->apply(function, context, all, symbolic::kChoice);
-    return apply(function, context, all);
-}
-
-}  // namespace vramfit

@@ -24,7 +24,8 @@ struct Symbol {
 /// Arguments that a function takes at most.
 inline constexpr std::size_t kMostArguments = 24;
 
-/// Whether the symbol cannot shrink where its arguments grow: a quotient by a plain number, the larger of two.
+/// Whether the symbol cannot shrink where its arguments grow: a quotient by a plain number, the larger of two, whether
+/// a plain number is less.
 bool is_rising(const Symbol& symbol);
 
 /// A size as a polynomial.
@@ -60,6 +61,7 @@ class Symbols {
     bool less(Size a, Size b);
     bool equal(Size a, Size b);
     Size indicator_less(Size a, Size b);
+    Size indicator_differ(Size a, Size b);
     Size larger(Size a, Size b);
     bool is_multiple(Size a, Size b);
     bool always_differ(Size a, Size b);
@@ -121,7 +123,12 @@ class Symbols {
     std::unordered_map<std::string, MonomialId> monomial_ids_;
     std::unordered_map<std::uint64_t, MonomialId> products_;
     std::unordered_map<std::string, std::uint32_t> ids_;
-    std::unordered_map<std::string, std::uint32_t> applied_;
+    /// What a function has made of sizes.
+    struct Applied {
+        std::uint32_t symbol = 0;
+        Size size;
+    };
+    std::unordered_multimap<std::uint64_t, Applied> applied_;  ///< by the hash of the question
     std::vector<MemoEntry> memo_;
     std::size_t memo_used_ = 0;
 };

@@ -31,7 +31,8 @@ Size tile_states(const Session& session, Size items, Size tile, Size descriptor)
 Size sort_scratch(const Session& session, Size n, Size bits) {
     constexpr Size kIndex = 8, kDigits = 256, kOffset = 8, kCounter = 4;
     constexpr Size kSingleTile = 256 * 9;  // SingleTilePolicy, 256 threads x 19 items of 4 bytes
-    if (n <= kSingleTile) return 1;
+    const Size tiles = indicator_less(kSingleTile, n);
+    if (same(tiles, 0)) return 1;
     const Size passes = ceil_div(bits, 8);
     const Size second = passes > 1 ? n * kIndex : Size(0);
     // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub
@@ -42,8 +43,9 @@ Size sort_scratch(const Session& session, Size n, Size bits) {
     const Size portion = ((1 << 28) - 1) / tile * tile;
     const Size portions = ceil_div(n, portion);
     const Size blocks = ceil_div(std::min(n, portion), tile);
-    return aliased({portions * passes * kDigits * kOffset, blocks * kDigits * kCounter, second, second,
-                    portions * passes * kCounter});
+    const Size bytes = aliased({portions * passes * kDigits * kOffset, blocks * kDigits * kCounter, second, second,
+                                portions * passes * kCounter});
+    return (bytes - 1) * tiles + 1;
 }
 
 /// dispatch_unique_by_key.cuh for 64-bit keys and 32-bit values.

@@ -18,11 +18,11 @@ void embedding_backward(Node& node, Grads& in, Grads& out) {
     const Tensor grad = contiguous(in[0]);
     const Size n = ids.numel();
     Session& session = *node.session;
-    if (session.decide("embedding sorts", n > 3072)) {
-        out[0] = sorted_embedding_backward(session, grad, n, node.dims[0]);
-        return;
-    }
-    out[0] = zeros(session, node.dims[0], grad.dtype());
+    const Size sorts = indicator_less(3072, n);
+    if (sorts.is_symbolic() || session.decide("embedding sorts", sorts))
+        out[0] = sorted_embedding_backward(session, grad, n, node.dims[0], sorts);
+    else
+        out[0] = zeros(session, node.dims[0], grad.dtype());
 }
 const NodeType kEmbeddingBackward{"EmbeddingBackward0", embedding_backward};
 

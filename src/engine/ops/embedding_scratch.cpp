@@ -18,26 +18,27 @@ Tensor indices(Session& session, Size n) { return empty(session, {n}, DType::int
 
 }  // namespace
 
-Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size n, const Dims& weight_sizes) {
-    const Tensor sorted = indices(session, n);
-    const Tensor original = indices(session, n);
+Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size n, const Dims& weight_sizes, Size sorts) {
+    const Size items = n * sorts;
+    const Tensor sorted = indices(session, items);
+    const Tensor original = indices(session, items);
     {
-        const Tensor range = arange(session, n);
-        use_scratch(session, sort_scratch(session, n), Op::radix_sort);
+        const Tensor range = arange(session, items);
+        use_scratch(session, sort_scratch(session, n) * sorts, Op::radix_sort);
     }
     Tensor weight_grad = zeros(session, weight_sizes, grad.dtype());
-    const Tensor segment_offsets = indices(session, n);
-    const Tensor segments = empty(session, {}, DType::int64, Op::embedding_backward);
+    const Tensor segment_offsets = indices(session, items);
+    const Tensor segments = indices(session, sorts);
     {
-        const Tensor keys_out = indices(session, n);
-        use_scratch(session, unique_scratch(session, n), Op::scan);
+        const Tensor keys_out = indices(session, items);
+        use_scratch(session, unique_scratch(session, n) * sorts, Op::scan);
     }
     const Size most_segments = std::min(n, weight_sizes[0]);
-    const Tensor partials = indices(session, most_segments);
-    const Tensor partials_offset = indices(session, most_segments);
-    use_scratch(session, scan_scratch(session, most_segments), Op::scan);
-    const Tensor partial_segments = empty(session, {}, DType::int64, Op::embedding_backward);
-    const Size most_partials = n / kRowsPerThread + most_segments;
+    const Tensor partials = indices(session, most_segments * sorts);
+    const Tensor partials_offset = indices(session, most_segments * sorts);
+    use_scratch(session, scan_scratch(session, most_segments) * sorts, Op::scan);
+    const Tensor partial_segments = indices(session, sorts);
+    const Size most_partials = (n / kRowsPerThread + most_segments) * sorts;
     const Tensor partial_offset = indices(session, most_partials);
     const DType accumulate = grad.dtype() == DType::float64 ? DType::float64 : DType::float32;
     const Tensor per_segment = empty(session, {most_partials, weight_sizes[1]}, accumulate, Op::embedding_backward);

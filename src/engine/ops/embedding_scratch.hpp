@@ -5,7 +5,9 @@
 
 namespace vramfit::engine {
 
-/// The dense gradient [V, H] in the gradient's dtype, with the sort's and the segments' scratch.
-Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size ids, const Dims& weight_sizes);
+/// The dense gradient [V, H] in the gradient's dtype, with the sort's and the segments' scratch: of no bytes where
+/// `sorts` is 0.
+Tensor sorted_embedding_backward(Session& session, const Tensor& grad, Size ids, const Dims& weight_sizes,
+                                 Size sorts = 1);
 
 }  // namespace vramfit::engine

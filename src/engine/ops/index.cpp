@@ -39,7 +39,6 @@ void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& val
     const Tensor range = arange(session, ids.numel());
     const Size bits = apply(index_bits, nullptr, {rows});
     session.decide("passes of an index sort", (bits + 7) / 8);
-    session.decide("index sort in one tile", sort_scratch(session, ids.numel(), bits) == 1);
     use_scratch(session, sort_scratch(session, ids.numel(), bits), Op::radix_sort);
 }
 
