@@ -21,9 +21,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             files = list(pool.map(lambda k: part(k, parts, flags, folder), range(1, parts + 1)))
-        # With Dask and a folder that all workers see:
-        #   client = dask.distributed.Client()
-        #   files = client.gather(client.map(part, range(1, parts + 1), parts=parts, flags=flags, folder=folder))
         raise SystemExit(subprocess.run(["vramfit", "sweep", "--merge", *files]).returncode)
 
 

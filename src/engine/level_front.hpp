@@ -36,7 +36,7 @@ class LevelFront {
     /// An instant that is likely to exceed the next one, and how far it does, kept while the level changes.
     struct Cover {
         static constexpr std::size_t kNone = ~std::size_t{0};
-        std::size_t place = kNone;  ///< in the front
+        std::size_t place = kNone;         ///< in the front
         __extension__ __int128 least = 0;  ///< what the difference is at least, of the terms with bounds
         std::size_t unbounded = 0;         ///< terms without
     };

@@ -69,9 +69,7 @@ void Recorder::stream_done(std::uint8_t on, std::uint32_t frees) {
     if (keeps_program()) program_.events.push_back({EventKind::stream_done, frees, on});
 }
 
-std::uint32_t Recorder::managed_alloc(Size bytes, Op op) {
-    return add(bytes, op, EventKind::managed_alloc);
-}
+std::uint32_t Recorder::managed_alloc(Size bytes, Op op) { return add(bytes, op, EventKind::managed_alloc); }
 
 void Recorder::managed_free(std::uint32_t id) {
     if (id != kNoId) program_.events.push_back({EventKind::managed_free, id, 0});

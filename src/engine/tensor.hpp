@@ -97,8 +97,8 @@ class Tensor {
 Tensor empty(Session& session, const Dims& sizes, DType dtype, Op op = Op::empty);
 /// The same with given strides; they must be those of a permutation of a dense tensor.
 Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, DType dtype, Op op);
-/// `taken` is a tensor on the memory of `t` where `clones` is 0, and has memory of its own where it is 1. `t` is the
-/// last one on its memory, and dies before anything else is allocated.
+/// A tensor on the memory of `t` where `clones` is 0, with memory of its own where it is 1. `t` is the last one on
+/// its memory, and dies before anything else is allocated.
 Tensor moved_or_cloned(const Tensor& t, const Dims& strides, Size clones);
 /// A tensor in host memory: it has a shape but its storage is not recorded.
 Tensor host_tensor(Session& session, const Dims& sizes, DType dtype);

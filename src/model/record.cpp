@@ -131,13 +131,13 @@ Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& sta
 
 FormulaAndProgram formulate_with_program(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
                                          const Device& device, const FormulaAxes& axes) {
-    return run_symbolically(spec, plan, stack, device, axes, Keep::formula_and_program,
-                            [](const symbolic::Symbols& symbols, Recorder& kept) {
-                                Formula formula(symbols, kept.take_front());
-                                Program program = kept.take();
-                                return FormulaAndProgram{std::move(formula),
-                                                         ProgramTemplate(symbols, std::move(program), kept.sizes())};
-                            });
+    return run_symbolically(
+        spec, plan, stack, device, axes, Keep::formula_and_program,
+        [](const symbolic::Symbols& symbols, Recorder& kept) {
+            Formula formula(symbols, kept.take_front());
+            Program program = kept.take();
+            return FormulaAndProgram{std::move(formula), ProgramTemplate(symbols, std::move(program), kept.sizes())};
+        });
 }
 
 ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,

@@ -1,5 +1,6 @@
-// A formula says what a recording of the row itself says: the jobs of the traces, of every family, stack and feature,
-// with random batches, lengths and ranks.
+// A formula says what a recording of the row itself says, and so does the program of its path: the jobs of the traces,
+// of every family, stack and feature, with random batches, lengths and ranks.
+#include <algorithm>
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,25 @@ std::vector<std::string> jobs() {
     std::vector<std::string> out;
     for (std::string line; std::getline(file, line);) {
         out.push_back(nlohmann::json::parse(line)["job"].dump());
+    }
+    return out;
+}
+
+/// What each window allocates and frees. The frees in a row are sorted: a set of tensors dies in any order.
+std::vector<std::vector<std::int64_t>> changes(const Program& program) {
+    std::vector<std::vector<std::int64_t>> out;
+    std::size_t window = 0;
+    std::size_t frees = 0;  // at the end of the last window
+    for (std::size_t e = 0; e < program.events.size(); ++e) {
+        for (; window < program.windows.size() && program.windows[window].first_event <= e; ++window, frees = 0)
+            out.emplace_back();
+        const Event& event = program.events[e];
+        if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
+        const std::int64_t bytes = program.allocations[event.id].bytes;
+        out.back().push_back(event.kind == EventKind::alloc ? bytes : -bytes);
+        frees = event.kind == EventKind::alloc ? 0 : frees + 1;
+        for (std::size_t i = out.back().size() - 1, n = frees; n > 1 && out.back()[i] < out.back()[i - 1]; --i, --n)
+            std::swap(out.back()[i], out.back()[i - 1]);
     }
     return out;
 }
@@ -68,11 +88,19 @@ class JobFormulas {
         const Summary summary = model::summarize(job_.model, plan, job_.stack, job_.device);
         ++tally.rows;
         bool known = false;
-        for (const Formula& formula : formulas_) known = agrees(formula, axes, summary) || known;
+        for (const model::FormulaAndProgram& path : paths_) {
+            if (!agrees(path.formula, axes, summary)) continue;
+            if (!known) check_program(path.program, plan, axes);
+            known = true;
+        }
         if (known) return;
-        formulas_.push_back(model::formulate(job_.model, plan, job_.stack, job_.device, {kBatch, kLength, kRank}));
+        paths_.push_back(
+            model::formulate_with_program(job_.model, plan, job_.stack, job_.device, {kBatch, kLength, kRank}));
         ++tally.formulas;
-        CHECK(agrees(formulas_.back(), axes, summary));
+        CHECK(agrees(paths_.back().formula, axes, summary));
+    }
+    void check_program(const ProgramTemplate& path, const TrainPlan& plan, const std::vector<std::int64_t>& axes) {
+        CHECK(changes(path.at(axes)) == changes(model::record(job_.model, plan, job_.stack, job_.device)));
     }
     /// Whether the formula holds for the row; if so, it must say the same.
     static bool agrees(const Formula& formula, const std::vector<std::int64_t>& axes, const Summary& summary) {
@@ -87,7 +115,7 @@ class JobFormulas {
     }
 
     Job job_;
-    std::deque<Formula> formulas_;
+    std::deque<model::FormulaAndProgram> paths_;
 };
 
 }  // namespace
