@@ -7,6 +7,7 @@ namespace vramfit::cli {
 
 extern const Command predict_command;
 extern const Command sweep_command;
+extern const Command plan_command;
 extern const Command check_command;
 extern const Command timeline_command;
 extern const Command explain_command;
@@ -17,8 +18,8 @@ extern const Command replay_command;
 
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
-        &predict_command, &sweep_command, &check_command,  &timeline_command, &explain_command,
-        &models_command,  &gpus_command,  &stacks_command, &replay_command,
+        &predict_command, &sweep_command,  &plan_command, &check_command,  &timeline_command,
+        &explain_command, &models_command, &gpus_command, &stacks_command, &replay_command,
     };
     return all;
 }

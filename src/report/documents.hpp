@@ -28,6 +28,8 @@ std::string check_github(const CheckReport& report, const Layout& layout);
 std::string check_junit(const CheckReport& report, const Layout& layout);
 std::string formulas_json(const FormulaReport& report, const Layout& layout);
 std::string formulas_text(const FormulaReport& report, const Layout& layout);
+std::string methods_json(const MethodsReport& report, const Layout& layout);
+std::string methods_text(const MethodsReport& report, const Layout& layout);
 std::string table_json(const ReportTable& table, const Layout& layout);
 std::string table_text(const ReportTable& table, const Layout& layout);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "vramfit/check/check.hpp"
+#include "vramfit/methods/compare.hpp"
 #include "vramfit/predict/peak_formulas.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
@@ -76,6 +77,12 @@ struct FormulaReport {
     PeakFormulas formulas;
 };
 
+/// The methods for a run on several cards.
+struct MethodsReport {
+    MethodsQuestion question;
+    MethodsAnswer answer;
+};
+
 /// One format. A plug-in; a function it does not have is nullptr.
 struct Format {
     const char* name;     ///< "text", "json": the word after --format
@@ -87,6 +94,7 @@ struct Format {
     std::string (*sweep)(const SweepReport&, const Layout&) = nullptr;
     std::string (*check)(const CheckReport&, const Layout&) = nullptr;
     std::string (*formulas)(const FormulaReport&, const Layout&) = nullptr;
+    std::string (*methods)(const MethodsReport&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

@@ -14,6 +14,7 @@ const Format json_entry = {
     .sweep = report::sweep_json,
     .check = report::check_json,
     .formulas = report::formulas_json,
+    .methods = report::methods_json,
 };
 
 }  // namespace vramfit::formats

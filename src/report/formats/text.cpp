@@ -14,6 +14,7 @@ const Format text_entry = {
     .sweep = report::sweep_text,
     .check = report::check_text,
     .formulas = report::formulas_text,
+    .methods = report::methods_text,
 };
 
 }  // namespace vramfit::formats

@@ -126,6 +126,18 @@ TEST_CASE("formulas are as their schema says") {
     CHECK_FALSE(document["peaks"].empty());
 }
 
+TEST_CASE("methods for several cards are as their schema says") {
+    MethodsReport report;
+    report.question.job = job_on("1500MiB");
+    report.question.job.plan.training.bf16 = true;
+    report.question.cards = 2;
+    report.question.largest_batch = GENERATE(true, false);
+    report.answer = compare_methods(report.question);
+    const json document = json::parse(json_format().methods(report, {}));
+    validate(document, schema_of("plan"), "");
+    CHECK(document["methods"].size() == report.answer.rows.size());
+}
+
 TEST_CASE("answers about trainers' files are as their schema says") {
     const auto* card = GENERATE("", "24GiB", "4GiB");
     const auto* more = GENERATE("", "rl: dpo\n", "unheard_of: 1\n");

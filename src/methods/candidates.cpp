@@ -1,0 +1,52 @@
+// The table of methods.
+#include "methods/candidates.hpp"
+
+#include "vramfit/spec/deepspeed.hpp"
+
+namespace vramfit {
+
+namespace {
+
+DistributedMethod ddp() { return DdpPlan{}; }
+
+DistributedMethod fsdp2() { return Fsdp2Plan{}; }
+
+DistributedMethod fsdp2_keeping() {
+    Fsdp2Plan plan;
+    plan.reshard_after_forward = false;
+    return plan;
+}
+
+template <int Stage>
+DistributedMethod zero() {
+    return zero_plan_of(Stage);
+}
+
+template <int Stage>
+DistributedMethod zero_offloaded() {
+    ZeroPlan plan = zero_plan_of(Stage);
+    plan.offload_optimizer = true;
+    plan.offload_param = Stage == 3;
+    return plan;
+}
+
+constexpr Candidate kCandidates[] = {
+    {.id = "one_card", .title = "one card", .alone = true},
+    {.id = "ddp", .title = "DDP", .method = ddp},
+    {.id = "zero1", .title = "ZeRO-1", .uneven = true, .method = zero<1>},
+    {.id = "zero2", .title = "ZeRO-2", .uneven = true, .method = zero<2>},
+    {.id = "zero2_offload", .title = "ZeRO-2, states on host", .uneven = true, .method = zero_offloaded<2>},
+    {.id = "zero3", .title = "ZeRO-3", .uneven = true, .method = zero<3>},
+    {.id = "zero3_offload", .title = "ZeRO-3, all on host", .uneven = true, .method = zero_offloaded<3>},
+    {.id = "fsdp2", .title = "FSDP2", .uneven = true, .method = fsdp2},
+    {.id = "fsdp2_keep", .title = "FSDP2, no resharding", .uneven = true, .method = fsdp2_keeping},
+    {.id = "tp", .title = "tensor parallelism", .refusal = "tensor parallelism is not supported yet"},
+    {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
+    {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
+};
+
+}  // namespace
+
+std::span<const Candidate> method_candidates() { return kCandidates; }
+
+}  // namespace vramfit

@@ -1,0 +1,164 @@
+// Predicts a run under each method, looks for the largest batch, and ranks.
+#include "vramfit/methods/compare.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/parallel.hpp"
+#include "methods/candidates.hpp"
+#include "methods/traffic.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/predict/predict.hpp"
+
+namespace vramfit {
+
+namespace {
+
+constexpr std::int64_t kMostRows = 1 << 16;
+
+void set_checkpointing(TrainPlan& plan, bool on) {
+    plan.training.gradient_checkpointing = on;
+    if (!on) plan.load.gradient_checkpointing = false;
+    if (plan.prepare_kbit) plan.prepare_kbit->use_gradient_checkpointing = on;
+}
+
+bool checkpoints(const TrainPlan& plan) {
+    return plan.training.gradient_checkpointing || plan.load.gradient_checkpointing;
+}
+
+/// The question's run under that method, with as many rows in an optimizer step.
+Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
+    Job job = candidate.quantized ? *question.quantized : question.job;
+    job.plan.distributed.reset();
+    if (candidate.alone) {
+        job.plan.training.gradient_accumulation_steps *= question.cards;
+    } else {
+        DistributedPlan& processes = job.plan.distributed.emplace();
+        processes.world_size = question.cards;
+        processes.method = candidate.method();
+    }
+    return job;
+}
+
+/// Where processes hold different amounts the first holds most of the shards; the last may hold more of what is left.
+std::vector<std::int64_t> processes_of(const MethodsQuestion& question, const Candidate& candidate) {
+    if (candidate.uneven) return {0, question.cards - 1};
+    return {0};
+}
+
+Job of_rank(Job job, std::int64_t rank) {
+    if (job.plan.distributed) job.plan.distributed->rank = rank;
+    return job;
+}
+
+/// The prediction of the process that needs most.
+void predict_worst(const Job& job, MethodRow& row) {
+    row.prediction.reset();
+    for (const std::int64_t rank : row.processes) {
+        const Job own = of_rank(job, rank);
+        Prediction p = predict(own);
+        const auto need = [](const Prediction& of) {
+            return std::tuple(of.verdict == Verdict::too_large, of.peak.reserved);
+        };
+        if (row.prediction && need(p) <= need(*row.prediction)) continue;
+        row.job = own;
+        row.prediction = std::move(p);
+    }
+}
+
+bool fits_with(const MethodRow& row, std::int64_t rows) {
+    return std::all_of(row.processes.begin(), row.processes.end(), [&](std::int64_t rank) {
+        Job job = of_rank(row.job, rank);
+        job.plan.training.per_device_train_batch_size = rows;
+        return predict(job).verdict == Verdict::fits;
+    });
+}
+
+/// Rows of a batch that fit while one more does not: by doubling, then between the two.
+std::int64_t largest_batch(const MethodRow& row) {
+    std::int64_t low = 0;
+    std::int64_t high = row.job.plan.training.per_device_train_batch_size;
+    if (row.fits()) {
+        low = high;
+        high *= 2;
+        while (high <= kMostRows && fits_with(row, high)) low = std::exchange(high, 2 * high);
+    }
+    while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (fits_with(row, middle) ? low : high) = middle;
+    }
+    return low;
+}
+
+/// A multiplication and an addition for each weight and token of a pass; a backward pass counts as two forward passes,
+/// recomputation as one. What attention does between tokens is left out: it is the same under every method.
+double operations_of(const Prediction& p) {
+    const TrainingPlan& training = p.plan.training;
+    const double passes = checkpoints(p.plan) ? 4 : 3;
+    const double tokens = static_cast<double>(training.gradient_accumulation_steps) *
+                          static_cast<double>(training.per_device_train_batch_size) *
+                          static_cast<double>(p.plan.batch.sequence_length);
+    return 2 * passes * tokens * static_cast<double>(p.total_parameters);
+}
+
+/// Without checkpointing if it fits so, else with it.
+void predict_row(const MethodsQuestion& question, const Job& job, MethodRow& row) {
+    if (!question.choose_checkpointing || row.quantized) return predict_worst(job, row);
+    for (const bool on : {false, true}) {
+        Job tried = job;
+        set_checkpointing(tried.plan, on);
+        predict_worst(tried, row);
+        if (row.fits()) return;
+    }
+}
+
+MethodRow row_of(const MethodsQuestion& question, const Candidate& candidate) {
+    MethodRow row;
+    row.id = candidate.id;
+    row.title = candidate.title;
+    row.cards = candidate.alone ? 1 : question.cards;
+    row.quantized = candidate.quantized;
+    row.refusal = candidate.refusal;
+    if (!row.refusal.empty()) return row;
+    row.processes = processes_of(question, candidate);
+    row.job = job_under(question, candidate);
+    try {
+        predict_row(question, row.job, row);
+        if (question.largest_batch) row.largest = largest_batch(row);
+    } catch (const Error& error) {
+        const bool whole_question = candidate.alone && !candidate.quantized && error.kind() == ErrorKind::invalid;
+        if (whole_question) throw;
+        row.prediction.reset();
+        row.refusal = error.problems().front().what;
+        return row;
+    }
+    row.traffic = traffic_of(*row.prediction);
+    row.host_bytes = host_bytes_of(*row.prediction);
+    row.operations = operations_of(*row.prediction);
+    row.cost = row.operations +
+               question.operations_per_byte * static_cast<double>(row.traffic.between_cards + row.traffic.with_host);
+    return row;
+}
+
+auto rank_of(const MethodRow& row) {
+    const std::int64_t reserved = row.prediction ? row.prediction->peak.reserved : 0;
+    return std::tuple(!row.prediction, !row.fits(), row.quantized, row.traffic.with_host > 0, row.cost, reserved);
+}
+
+}  // namespace
+
+MethodsAnswer compare_methods(const MethodsQuestion& question) {
+    std::vector<Candidate> candidates;
+    for (const Candidate& candidate : method_candidates())
+        if ((question.cards > 1 || candidate.alone) && (question.quantized || !candidate.quantized))
+            candidates.push_back(candidate);
+    MethodsAnswer answer;
+    answer.rows.resize(candidates.size());
+    for_each_index(candidates.size(), question.threads,
+                   [&](std::size_t i) { answer.rows[i] = row_of(question, candidates[i]); });
+    std::stable_sort(answer.rows.begin(), answer.rows.end(),
+                     [](const MethodRow& a, const MethodRow& b) { return rank_of(a) < rank_of(b); });
+    return answer;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,87 @@
+// What the processes of a method send, counted from their collectives.
+#include "methods/traffic.hpp"
+
+#include <algorithm>
+
+namespace vramfit {
+
+namespace {
+
+/// What the collectives of one optimizer step work on.
+struct Amounts {
+    std::int64_t world = 1;
+    std::int64_t batches = 1;    ///< of one process in one optimizer step
+    std::int64_t trained = 0;    ///< elements
+    std::int64_t all = 0;        ///< elements
+    std::int64_t gradients = 0;  ///< bytes, of the dtype that weights are trained in
+    std::int64_t width = 2;      ///< bytes of an element that is computed with
+};
+
+/// Bytes that one of `world` processes sends while `bytes` go once around the ring.
+std::int64_t once_around(const Amounts& of, std::int64_t bytes) { return bytes / of.world * (of.world - 1); }
+
+// torch 2.11, torch/csrc/distributed/c10d/reducer.cpp: each bucket is all-reduced, after the last batch of a step
+// (accelerate's no_sync).
+Traffic traffic(const DdpPlan&, const Amounts& of) { return {2 * once_around(of, of.gradients), 0}; }
+
+// deepspeed 0.19.8, runtime/zero/stage_1_and_2.py: average_tensor all-reduces whole buckets
+// (use_multi_rank_bucket_allreduce), with stage 2 after each batch; step gathers what each process updated
+// (all_gather_dp_groups). stage3.py: weights are gathered for forward and backward, gradients reduce-scattered.
+Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
+    const std::int64_t trained = of.trained * of.width;
+    const std::int64_t share = trained / of.world;
+    Traffic out;
+    if (plan.stage == 3) {
+        out.between_cards = of.batches * (2 * once_around(of, of.all * of.width) + once_around(of, trained));
+    } else {
+        const std::int64_t reductions = plan.stage == 2 ? of.batches : 1;
+        out.between_cards = reductions * 2 * once_around(of, trained) + once_around(of, trained);
+    }
+    if (plan.offload_optimizer) out.with_host = of.batches * share + share;  // gradients there, weights back
+    if (plan.offload_param) out.with_host += of.batches * 2 * (of.all * of.width / of.world);
+    return out;
+}
+
+// torch 2.11, distributed/fsdp/_fully_shard: all_gather_into_tensor for forward, once more for backward where
+// forward's weights were resharded; reduce_scatter_tensor after the last batch (accelerate's no_sync).
+Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
+    const std::int64_t gathers = plan.reshard_after_forward ? 2 : 1;
+    const std::int64_t weights = once_around(of, of.all * of.width);
+    return {of.batches * gathers * weights + once_around(of, of.trained * of.width), 0};
+}
+
+/// The bytes of trained weights, and so of their gradients: adapters may be wider than the network's weights.
+std::int64_t trained_bytes(const Prediction& p) {
+    if (!p.plan.peft) return p.trainable_parameters * element_size(p.plan.load.dtype);
+    const auto step = std::find_if(p.peaks.begin(), p.peaks.end(),
+                                   [](const PeakResult& peak) { return peak.name == "optimizer_step"; });
+    return step == p.peaks.end() ? 0 : step->shares[static_cast<std::size_t>(Category::adapters)];
+}
+
+}  // namespace
+
+Traffic traffic_of(const Prediction& p) {
+    if (!p.plan.distributed) return {};
+    const bool halves = p.plan.training.bf16 || p.plan.training.fp16;
+    Amounts of;
+    of.world = p.plan.distributed->world_size;
+    of.batches = p.plan.training.gradient_accumulation_steps;
+    of.trained = p.trainable_parameters;
+    of.all = p.total_parameters;
+    of.gradients = trained_bytes(p);
+    of.width = halves ? 2 : element_size(p.plan.load.dtype);
+    return std::visit([&](const auto& plan) { return traffic(plan, of); }, p.plan.distributed->method);
+}
+
+// deepspeed 0.19.8: the float32 weights, their two moments (DeepSpeedCPUAdam) and the gradients that it steps with;
+// with offloaded parameters the 16-bit weights too.
+std::int64_t host_bytes_of(const Prediction& p) {
+    const ZeroPlan* zero = p.plan.distributed ? p.plan.distributed->as<ZeroPlan>() : nullptr;
+    if (!zero) return 0;
+    constexpr std::int64_t kStates = 4 + 4 + 4 + 4;
+    std::int64_t bytes = zero->offload_optimizer ? kStates * p.trainable_parameters : 0;
+    if (zero->offload_param) bytes += 2 * p.total_parameters;
+    return bytes;
+}
+
+}  // namespace vramfit

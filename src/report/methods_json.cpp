@@ -1,0 +1,62 @@
+// The methods for a run on several cards as JSON, schema vramfit.plan/1.
+#include "report/documents.hpp"
+#include "report/json.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::report {
+
+namespace {
+
+JsonValue levels_of_method(const Prediction& p) {
+    JsonValue out = JsonValue::object();
+    out.put("requested", JsonValue::of(p.peak.requested));
+    out.put("allocated", JsonValue::of(p.peak.allocated));
+    out.put("reserved", JsonValue::of(p.peak.reserved));
+    out.put("process", JsonValue::of(p.peak.reserved + p.device.context.count));
+    return out;
+}
+
+JsonValue method_row(const MethodRow& row) {
+    JsonValue out = JsonValue::object();
+    out.put("id", JsonValue::of(std::string_view(row.id)));
+    out.put("title", JsonValue::of(std::string_view(row.title)));
+    out.put("verdict", JsonValue::of(row.prediction ? name_of(row.prediction->verdict) : "refused"));
+    if (!row.prediction) {
+        out.put("refusal", JsonValue::of(std::string_view(row.refusal)));
+        return out;
+    }
+    const Prediction& p = *row.prediction;
+    out.put("cards", JsonValue::of(row.cards));
+    out.put("quantized", JsonValue::of(row.quantized));
+    out.put("process", JsonValue::of(p.plan.distributed ? p.plan.distributed->rank : 0));
+    out.put("peak", levels_of_method(p));
+    out.put("highest", JsonValue::of(std::string_view(p.highest)));
+    out.put("left", JsonValue::of(p.device.usable.count - p.peak.reserved));
+    out.put("largest_batch", row.largest ? JsonValue::of(*row.largest) : JsonValue());
+    out.put("between_cards", JsonValue::of(row.traffic.between_cards));
+    out.put("with_host", JsonValue::of(row.traffic.with_host));
+    out.put("host_bytes", JsonValue::of(row.host_bytes));
+    out.put("operations", JsonValue::of(row.operations));
+    out.put("cost", JsonValue::of(row.cost));
+    out.put("plan", plan_to_json(p.plan));
+    return out;
+}
+
+}  // namespace
+
+std::string methods_json(const MethodsReport& report, const Layout&) {
+    const Job& job = report.question.job;
+    std::vector<JsonValue> rows;
+    for (const MethodRow& row : report.answer.rows) rows.push_back(method_row(row));
+    JsonValue out = JsonValue::object();
+    out.put("schema", JsonValue::of("vramfit.plan/1"));
+    out.put("model", JsonValue::of(std::string_view(job.model.name)));
+    out.put("cards", JsonValue::of(report.question.cards));
+    out.put("operations_per_byte", JsonValue::of(report.question.operations_per_byte));
+    out.put("device", device_to_json(job.device));
+    out.put("stack", stack_to_json(job.stack));
+    out.put("methods", JsonValue::list(std::move(rows)));
+    return to_text(out);
+}
+
+}  // namespace vramfit::report

@@ -1,0 +1,148 @@
+// Methods for several cards: which rows there are, what they hold, how they are ranked, and what is sent.
+#include <algorithm>
+
+#include "methods/traffic.hpp"
+#include "support/catch.hpp"
+#include "support/llama.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/methods/compare.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/deepspeed.hpp"
+#include "vramfit/spec/devices.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+MethodsQuestion asked_on(const char* card, std::int64_t cards = 4) {
+    MethodsQuestion question;
+    question.job = test::small_llama();
+    question.job.plan.training.bf16 = true;
+    question.job.device = device_from(card);
+    question.cards = cards;
+    return question;
+}
+
+const MethodRow& row_called(const MethodsAnswer& answer, const std::string& id) {
+    const auto found =
+        std::find_if(answer.rows.begin(), answer.rows.end(), [&](const MethodRow& row) { return row.id == id; });
+    REQUIRE(found != answer.rows.end());
+    return *found;
+}
+
+Prediction run_of(DistributedMethod method, std::int64_t batches = 1) {
+    Job job = asked_on("24GiB").job;
+    job.plan.training.gradient_accumulation_steps = batches;
+    DistributedPlan& processes = job.plan.distributed.emplace();
+    processes.world_size = 4;
+    processes.method = std::move(method);
+    return predict(job);
+}
+
+}  // namespace
+
+TEST_CASE("a method's row is the prediction of its worst process") {
+    const MethodsAnswer answer = compare_methods(asked_on("24GiB"));
+    for (const MethodRow& row : answer.rows) {
+        CAPTURE(row.id, row.refusal);
+        if (!row.prediction) continue;
+        for (const std::int64_t rank : row.processes) {
+            Job job = row.job;
+            if (job.plan.distributed) job.plan.distributed->rank = rank;
+            const Prediction own = predict(job);
+            CHECK(own.peak.reserved <= row.prediction->peak.reserved);
+            CHECK(own.verdict == row.prediction->verdict);
+        }
+        CHECK(predict(row.job).peak.reserved == row.prediction->peak.reserved);
+    }
+}
+
+TEST_CASE("the largest batch of a method fits, and one row more does not") {
+    MethodsQuestion question = asked_on("4GiB");
+    const MethodsAnswer answer = compare_methods(question);
+    for (const char* id : {"one_card", "ddp", "fsdp2"}) {
+        const MethodRow& row = row_called(answer, id);
+        REQUIRE(row.largest.value_or(0) > 0);
+        CAPTURE(id, *row.largest);
+        Job job = row.job;
+        job.plan.training.per_device_train_batch_size = *row.largest;
+        CHECK(predict(job).verdict == Verdict::fits);
+        ++job.plan.training.per_device_train_batch_size;
+        CHECK(predict(job).verdict == Verdict::too_large);
+    }
+}
+
+TEST_CASE("every method has the same rows in an optimizer step") {
+    MethodsQuestion question = asked_on("24GiB");
+    question.job.plan.training.gradient_accumulation_steps = 3;
+    for (const MethodRow& row : compare_methods(question).rows)
+        if (row.prediction) CHECK(row.cards * row.job.plan.training.gradient_accumulation_steps == 12);
+}
+
+TEST_CASE("what fits goes first, what is refused last, and costs rise among equals") {
+    const MethodsAnswer answer = compare_methods(asked_on("1500MiB"));
+    const auto group = [](const MethodRow& row) { return row.fits() ? 0 : row.prediction ? 1 : 2; };
+    for (std::size_t i = 1; i < answer.rows.size(); ++i) {
+        const MethodRow& above = answer.rows[i - 1];
+        const MethodRow& below = answer.rows[i];
+        CHECK(group(above) <= group(below));
+        const bool alike = group(above) == group(below) && group(above) < 2 && above.quantized == below.quantized &&
+                           (above.traffic.with_host > 0) == (below.traffic.with_host > 0);
+        if (alike) CHECK(above.cost <= below.cost);
+    }
+    CHECK(answer.rows.back().id == "tp");
+}
+
+TEST_CASE("a dearer byte puts methods that send less before those that compute less") {
+    MethodsQuestion question = asked_on("24GiB");
+    question.operations_per_byte = 0;
+    const double computed = row_called(compare_methods(question), "fsdp2").cost;
+    question.operations_per_byte = 10;
+    const MethodsAnswer answer = compare_methods(question);
+    const MethodRow& fsdp = row_called(answer, "fsdp2");
+    CHECK(computed == fsdp.operations);
+    CHECK(fsdp.cost == computed + 10 * static_cast<double>(fsdp.traffic.between_cards));
+}
+
+TEST_CASE("checkpointing is taken where a run does not fit without it") {
+    MethodsQuestion question = asked_on("24GiB");
+    question.job.plan.batch.sequence_length = 1024;
+    question.job.plan.training.per_device_train_batch_size = 8;
+    CHECK_FALSE(row_called(compare_methods(question), "ddp").job.plan.training.gradient_checkpointing);
+    question.job.device = device_from("5GiB");
+    const MethodsAnswer tight = compare_methods(question);
+    CHECK(row_called(tight, "ddp").job.plan.training.gradient_checkpointing);
+    question.choose_checkpointing = false;
+    CHECK_FALSE(row_called(compare_methods(question), "ddp").job.plan.training.gradient_checkpointing);
+}
+
+TEST_CASE("one card has no methods to share it") {
+    const MethodsAnswer answer = compare_methods(asked_on("24GiB", 1));
+    CHECK(answer.rows.size() == 1);
+    CHECK(answer.rows.front().id == "one_card");
+}
+
+TEST_CASE("a run that makes no sense by itself is an error, not a refusal of every method") {
+    MethodsQuestion question = asked_on("24GiB");
+    question.job.plan.training.fp16 = true;  // beside bf16
+    CHECK_THROWS_AS(compare_methods(question), Error);
+}
+
+TEST_CASE("what a process sends is what its collectives carry") {
+    const std::int64_t parameters = run_of(DdpPlan{}).total_parameters;
+    const std::int64_t around = 2 * parameters / 4 * 3;  // 16 bit, once around a ring of four
+    CHECK(traffic_of(predict(asked_on("24GiB").job)) == Traffic{});
+    CHECK(traffic_of(run_of(DdpPlan{})) == Traffic{2 * around, 0});
+    CHECK(traffic_of(run_of(DdpPlan{}, 3)) == Traffic{2 * around, 0});
+    CHECK(traffic_of(run_of(Fsdp2Plan{})) == Traffic{3 * around, 0});
+    CHECK(traffic_of(run_of(Fsdp2Plan{}, 3)) == Traffic{7 * around, 0});
+    CHECK(traffic_of(run_of(Fsdp2Plan{.reshard_after_forward = false})) == Traffic{2 * around, 0});
+    CHECK(traffic_of(run_of(zero_plan_of(1), 3)) == Traffic{3 * around, 0});
+    CHECK(traffic_of(run_of(zero_plan_of(2), 3)) == Traffic{7 * around, 0});
+    ZeroPlan offloaded = zero_plan_of(2);
+    offloaded.offload_optimizer = true;
+    const Prediction run = run_of(offloaded);
+    CHECK(traffic_of(run) == Traffic{3 * around, 2 * (2 * parameters / 4)});
+    CHECK(host_bytes_of(run) == 16 * parameters);
+    CHECK(host_bytes_of(run_of(zero_plan_of(2))) == 0);
+}
