@@ -29,6 +29,7 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
 std::uint32_t Recorder::alloc(Size bytes, Op op) {
     if (front_) front_->grow(bytes, phase_);
     if (keep_ == Keep::formula || same(bytes, 0)) return kNoId;
+    if (op != Op::empty) launch(stream);
     if (keeps_program()) return add(bytes, op, EventKind::alloc);
     const std::int64_t count = bytes.bits();
     requested_ += count;
@@ -51,9 +52,10 @@ void Recorder::end(std::uint32_t id) {
     if (used == uses_.end()) return;
     for (std::size_t on = 0; used->second >> on; ++on) {
         if (!((used->second >> on) & 1u)) continue;
-        if (waited_.size() <= on) waited_.resize(on + 1);
-        ++waited_[on];
+        streams_[on].waited.push_back(streams_[on].launched);
     }
+    for (std::size_t on = 0; used->second >> on; ++on)
+        if ((used->second >> on) & 1u) tell(static_cast<std::uint8_t>(on));
     uses_.erase(used);
 }
 
@@ -65,8 +67,17 @@ void Recorder::record_stream(std::uint32_t id, std::uint8_t on) {
     program_.events.push_back({EventKind::record_stream, id, on});
 }
 
-void Recorder::stream_done(std::uint8_t on, std::uint32_t frees) {
-    if (keeps_program()) program_.events.push_back({EventKind::stream_done, frees, on});
+void Recorder::stream_done(std::uint8_t on, std::uint32_t work) {
+    streams_[on].done = work;
+    tell(on);
+}
+
+void Recorder::tell(std::uint8_t on) {
+    Stream& s = streams_[on];
+    const std::size_t before = s.told;
+    while (s.told < s.waited.size() && s.waited[s.told] <= s.done) ++s.told;
+    if (s.told > before && keeps_program())
+        program_.events.push_back({EventKind::stream_done, static_cast<std::uint32_t>(s.told), on});
 }
 
 std::uint32_t Recorder::managed_alloc(Size bytes, Op op) { return add(bytes, op, EventKind::managed_alloc); }

@@ -1,6 +1,7 @@
 // Writes the program down: allocations, frees, windows, marks, size-dependent decisions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,9 @@
 #include "vramfit/trace/summary.hpp"
 
 namespace vramfit::engine {
+
+/// Streams of one process by their use; 0 computes, as the default stream does.
+inline constexpr std::size_t kStreams = 4;
 
 /// The name of a size-dependent decision, hashed (FNV-1a) while compiling.
 struct Question {
@@ -49,10 +53,11 @@ class Recorder {
     std::uint8_t stream = 0;
     /// Tensor.record_stream.
     void record_stream(std::uint32_t id, std::uint8_t on);
-    /// How many frees have waited for that stream so far.
-    std::uint32_t frees_that_waited(std::uint8_t on) const { return on < waited_.size() ? waited_[on] : 0; }
-    /// The host knows that the first `frees` of them need wait no longer.
-    void stream_done(std::uint8_t on, std::uint32_t frees);
+    /// A piece of work is given to a stream; what takes memory for its result is counted by itself.
+    void launch(std::uint8_t on) { ++streams_[on].launched; }
+    std::uint32_t launched(std::uint8_t on) const { return streams_[on].launched; }
+    /// The host knows that the first `work` pieces are done: frees that waited for no more than those wait no longer.
+    void stream_done(std::uint8_t on, std::uint32_t work);
 
     void begin(const Phase& phase);
     void mark(std::string name);
@@ -84,6 +89,7 @@ class Recorder {
   private:
     std::uint32_t add(Size bytes, Op op, EventKind kind);
     void end(std::uint32_t id);
+    void tell(std::uint8_t on);
     void place_splits();
     bool keeps_sizes() const { return keep_ == Keep::symbolic_program || keep_ == Keep::formula_and_program; }
     bool keeps_program() const { return keep_ == Keep::program || keeps_sizes(); }
@@ -103,7 +109,14 @@ class Recorder {
     Phase phase_;
     bool stopped_ = false;
     std::unordered_map<std::uint32_t, std::uint32_t> uses_;  ///< live allocations and the other streams' bits
-    std::vector<std::uint32_t> waited_;                      ///< by stream
+    /// What is known of a stream.
+    struct Stream {
+        std::uint32_t launched = 0;
+        std::uint32_t done = 0;             ///< of these, the host knows
+        std::vector<std::uint32_t> waited;  ///< how much each free that waited for it waited for
+        std::size_t told = 0;               ///< of these, those in the program that are done
+    };
+    std::array<Stream, kStreams> streams_;
 };
 
 }  // namespace vramfit::engine

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/module_hooks.hpp"
 #include "engine/node.hpp"
 #include "engine/pool.hpp"
 #include "engine/recorder.hpp"
@@ -78,6 +79,7 @@ class Session {
     std::function<void(const Tensor& leaf)> after_accumulate;
     /// At the end of a backward pass (Engine::queue_callback).
     std::function<void()> after_backward;
+    ModuleHooks* module_hooks = nullptr;  ///< around all modules; null: none
     Autocast autocast;
     SavedHook saved_hook;
     std::uint64_t next_sequence = 0;

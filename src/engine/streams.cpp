@@ -17,7 +17,7 @@ void Streams::record(const Tensor& t, std::uint8_t stream) { recorder_.record_st
 
 StreamClock Streams::now(std::uint8_t stream) {
     StreamClock& clock = clocks_[stream];
-    clock[stream] = recorder_.frees_that_waited(stream);
+    clock[stream] = recorder_.launched(stream);
     return clock;
 }
 
@@ -29,6 +29,12 @@ void Streams::host_waits(const StreamClock& event) {
         host_[s] = event[s];
         recorder_.stream_done(static_cast<std::uint8_t>(s), event[s]);
     }
+}
+
+bool Streams::is_done(const StreamClock& event) const {
+    for (std::size_t s = 0; s < kStreams; ++s)
+        if (event[s] > host_[s]) return false;
+    return true;
 }
 
 void Streams::host_waits_for_all() {

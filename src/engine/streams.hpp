@@ -9,10 +9,7 @@
 
 namespace vramfit::engine {
 
-/// Streams of one process by their use; 0 computes, as the default stream does.
-inline constexpr std::size_t kStreams = 4;
-
-/// By stream: how many of the frees that waited for it come before a moment.
+/// By stream: how many pieces of its work come before a moment.
 using StreamClock = std::array<std::uint32_t, kStreams>;
 
 /// Vector clocks over the streams. Work is done when the host has waited for it, directly or through what it waited
@@ -23,6 +20,10 @@ class Streams {
 
     /// Tensor.record_stream.
     void record(const Tensor& t, std::uint8_t stream);
+    /// Something without a result of its own is launched: work in place, a collective.
+    void launch(std::uint8_t stream) { recorder_.launch(stream); }
+    /// Event.query.
+    bool is_done(const StreamClock& event) const;
     /// Event.record on a stream.
     StreamClock now(std::uint8_t stream);
     /// Stream.wait_event.

@@ -11,6 +11,7 @@
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
+#include "model/called.hpp"
 #include "model/dora.hpp"
 #include "model/modules.hpp"
 #include "model/param_wrapper.hpp"
@@ -189,22 +190,27 @@ void add_adapters(const Run& run, Network& network) {
 namespace {
 
 /// lora_B(lora_A(dropout(x))) * scaling.
-Tensor delta(const LoraAdapter& adapter, const Tensor& x) {
-    Tensor t = dropout(x, adapter.dropout);
-    t = linear(t, adapter.a);
-    t = linear(t, adapter.b, adapter.bias);
+Tensor delta(const Linear& layer, const Tensor& x) {
+    const LoraAdapter& adapter = *layer.lora;
+    Tensor t = called(&layer, Part::dropout, x,
+                      [&adapter](const Tensor& given) { return dropout(given, adapter.dropout); });
+    t = called(&layer, Part::lora_a, t, [&adapter](const Tensor& given) { return functional_linear(given, adapter.a); });
+    t = called(&layer, Part::lora_b, t,
+               [&adapter](const Tensor& given) { return functional_linear(given, adapter.b, adapter.bias); });
     return mul(t, 1.0);
 }
 
 // tuners/lora/layer.py Linear.forward.
 Tensor lora_dense(const Linear& layer, const Tensor& x) {
-    Tensor result = base_forward(layer, x);
+    Tensor result = called(&layer, Part::base_layer, x,
+                           [&layer](const Tensor& given) { return base_forward(layer, given); });
     const DType dtype = result.dtype();
+    if (ModuleHooks* const hooks = x.session().module_hooks) hooks->read(layer.lora->a);
     const Tensor input = to(x, layer.lora->a.dtype());
     if (layer.lora->magnitude.defined())
         result = dora_linear(layer, input, result);
     else
-        result = add(result, delta(*layer.lora, input));
+        result = add(result, delta(layer, input));
     return to(result, dtype);
 }
 
@@ -224,7 +230,7 @@ Tensor lora_packed(const Linear& layer, const Tensor& x) {
         result = dora_linear(layer, input, result);
         return convert ? to(result, dtype) : result;
     }
-    Tensor output = delta(*layer.lora, input);
+    Tensor output = delta(layer, input);
     if (convert) output = to(output, result.dtype());
     return add(result, output);
 }

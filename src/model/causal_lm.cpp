@@ -10,6 +10,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/called.hpp"
 #include "model/cut_loss.hpp"
 #include "model/decoder_4_40.hpp"
 #include "model/family.hpp"
@@ -64,7 +65,9 @@ void begin_layer(const Run& run, const DecoderLayer& layer, const Tensor& hidden
 Tensor call_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
                   const LayerInputs& inputs, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    if (!network.hooks) return family.layer(run, family, layer, hidden, inputs);
+    if (!network.hooks)
+        return called(&layer, Part::itself, hidden,
+                      [&](const Tensor& given) { return family.layer(run, family, layer, given, inputs); });
     const auto index = static_cast<std::size_t>(layer.index);
     const Tensor given = network.hooks->before_layer(index, hidden);
     if (!run.session.recomputing) begin_layer(run, layer, given, place);
@@ -102,12 +105,15 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
 
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
 void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
+    ModuleHooks* const hooks = inputs.position_ids.session().module_hooks;
+    if (hooks) hooks->before(key_of(&network, Part::rotary), {});
     const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
     const auto tables = [&](std::size_t i) {
         return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables);
     };
     if (!family.rotary_by_type) {
         inputs.rotary = tables(0);
+        if (hooks) hooks->after(key_of(&network, Part::rotary), {});
         return;
     }
     const LayerKinds kinds = layer_kinds(*network.spec);
@@ -190,10 +196,23 @@ bool has_its_own_loss(const Run& run) {
     return run.spec.model_type == "mistral" && run.stack.mistral_has_its_own_loss();
 }
 
-Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
+namespace {
+
+/// The model inside: its arguments have names, its output is a tuple.
+Tensor call_decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                    const Place& place) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (!hooks) return last_hidden_state(run, network, batch, cache, place);
+    hooks->before(key_of(&network, Part::decoder), {});
+    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
+    return hooks->after(key_of(&network, Part::decoder), hidden);
+}
+
+Output causal_lm_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                         const Place& place) {
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
-    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
+    const Tensor hidden = call_decoder(run, network, batch, cache, place);
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     if (cuts_cross_entropy(run) && batch.labels.defined())
@@ -210,6 +229,22 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     Tensor loss;
     if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
     return {loss, logits, cache};
+}
+
+}  // namespace
+
+// peft's modules around the model call its forward: the model itself is not called then.
+Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (!hooks) return causal_lm_forward(run, network, batch, items, place);
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    std::vector<Part> around{Part::whole};
+    if (run.plan.peft) around.push_back(Part::adapted);
+    for (const Part part : around) hooks->before(key_of(&network, part), {});
+    Output output = causal_lm_forward(run, network, batch, items, place);
+    for (auto part = around.rbegin(); part != around.rend(); ++part)
+        output.loss = hooks->after(key_of(&network, *part), output.loss);  // no gradient goes through the logits
+    return output;
 }
 
 }  // namespace vramfit::model

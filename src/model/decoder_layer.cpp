@@ -4,6 +4,7 @@
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
+#include "model/called.hpp"
 #include "model/decoder_4_40.hpp"
 #include "model/experts.hpp"
 #include "model/liger.hpp"
@@ -31,11 +32,10 @@ Projected separate_projections(const Run& run, const Family& family, const Decod
     return {q, k, v, {}};
 }
 
-// transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py,
-// models/gemma2/...
-Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
-                        const LayerInputs& inputs) {
-    if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
+namespace {
+
+Attended attention_forward(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                           const LayerInputs& inputs) {
     auto [q, k, v, whole] = family.project(run, family, layer, hidden);
     const bool slides = layer.attention == LayerAttention::sliding;
     if (uses_liger(run) && layer.turns)
@@ -52,6 +52,21 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
     out = forward(layer.o, out);
     if (family.attention_drops) out = dropout(out, run.spec.residual_dropout);
     return {out, weights};
+}
+
+}  // namespace
+
+// transformers 5.17 models/llama/modeling_llama.py LlamaAttention.forward; models/qwen3/modeling_qwen3.py,
+// models/gemma2/... Its arguments have names.
+Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                        const LayerInputs& inputs) {
+    if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (!hooks) return attention_forward(run, family, layer, hidden, inputs);
+    hooks->before(key_of(&layer, Part::attention), {});
+    Attended attended = attention_forward(run, family, layer, hidden, inputs);
+    attended.output = hooks->after(key_of(&layer, Part::attention), attended.output);
+    return attended;
 }
 
 // models/llama/modeling_llama.py LlamaDecoderLayer.forward; the same in mistral, qwen2, qwen3 and gemma.

@@ -4,6 +4,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/adapters.hpp"
+#include "model/called.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::model {
@@ -17,17 +18,27 @@ Tensor base_forward(const Embedding& layer, const Tensor& ids) {
     return engine::mul(out, scale);
 }
 
-Tensor forward(const Embedding& layer, const Tensor& ids) {
+namespace {
+
+Tensor without_hooks(const Embedding& layer, const Tensor& ids) {
     return layer.lora ? lora_embedding(layer, ids) : base_forward(layer, ids);
+}
+
+}  // namespace
+
+Tensor forward(const Embedding& layer, const Tensor& ids) {
+    return called(&layer, Part::itself, ids, [&layer](const Tensor& given) { return without_hooks(layer, given); });
 }
 
 Tensor embed(const Network& network, const Tensor& ids) {
     const Embedding& layer = network.embed;
-    const Tensor out = forward(layer, ids);
-    // transformers modeling_utils.py enable_input_require_grads: output.requires_grad_(True).
-    if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))
-        out.set_requires_grad(true);
-    return out;
+    return called(&layer, Part::itself, ids, [&layer](const Tensor& given) {
+        Tensor out = without_hooks(layer, given);
+        // transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True).
+        if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))
+            out.set_requires_grad(true);
+        return out;
+    });
 }
 
 }  // namespace vramfit::model

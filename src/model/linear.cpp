@@ -3,6 +3,7 @@
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/view.hpp"
 #include "model/adapters.hpp"
+#include "model/called.hpp"
 #include "model/int8.hpp"
 #include "model/modules.hpp"
 #include "model/quantized.hpp"
@@ -27,11 +28,18 @@ Tensor base_forward(const Linear& layer, const Tensor& x) {
     if (layer.quantized) return linear_4bit(layer, x);
     if (layer.in_8bit) return linear_8bit(layer, x);
     if (layer.is_conv1d) return conv1d(layer, x);
-    return engine::linear(x, layer.weight, layer.bias);
+    return functional_linear(x, layer.weight, layer.bias);
+}
+
+Tensor functional_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    engine::ModuleHooks* const hooks = x.session().module_hooks;
+    return hooks ? hooks->linear(x, weight, bias) : engine::linear(x, weight, bias);
 }
 
 Tensor forward(const Linear& layer, const Tensor& x) {
-    return layer.lora ? lora_linear(layer, x) : base_forward(layer, x);
+    return called(&layer, Part::itself, x, [&layer](const Tensor& given) {
+        return layer.lora ? lora_linear(layer, given) : base_forward(layer, given);
+    });
 }
 
 }  // namespace vramfit::model

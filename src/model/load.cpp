@@ -3,6 +3,7 @@
 #include "engine/session.hpp"
 #include "model/family.hpp"
 #include "model/load_entries.hpp"
+#include "model/zero/stage3.hpp"
 
 namespace vramfit::model {
 
@@ -41,15 +42,21 @@ bool embedding_scales_itself(const Run& run) {
     return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
 }
 
+bool is_partitioned(const TrainPlan& plan) {
+    const ZeroPlan* zero = zero_of(plan);
+    return zero && zero->stage == 3;
+}
+
 // bitsandbytes has to have a device map.
 bool waits_on_host(const TrainPlan& plan) {
-    return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization;
+    return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization && !is_partitioned(plan);
 }
 
 bool is_sharded(const TrainPlan& plan) { return plan.distributed && plan.distributed->as<Fsdp2Plan>(); }
 
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
+    if (is_partitioned(run.plan)) return load_partitioned(run);
     if (waits_on_host(run.plan)) return load_on_host(run);
     if (!run.plan.load.on_device && !run.plan.load.quantization) {
         Network network = load_on_host(run);

@@ -15,6 +15,9 @@ bool waits_on_host(const TrainPlan& plan);
 /// Whether the Trainer leaves the network in host memory, for FSDP to cut it.
 bool is_sharded(const TrainPlan& plan);
 
+/// Whether DeepSpeed cuts each module as it is made: ZeRO-3.
+bool is_partitioned(const TrainPlan& plan);
+
 /// Module.to: parameters and buffers, module by module.
 void move_to_device(const Run& run, Network& network);
 

@@ -42,12 +42,15 @@ Tensor packed_sequences(const Request& q) {
 
 /// The host reads mask.all(), or fast_all: tensor.sum() == tensor.numel().
 void read_all(const Tensor& mask) {
+    Streams& streams = mask.session().streams;
     if (!mask.session().stack.masks_are_read_by_sum()) {
         const Tensor all = reduce(mask, (1u << mask.dim()) - 1, false, DType::boolean, Op::all);
+        streams.host_waits(0);
         return;
     }
     const Tensor count = sum_all(mask);
     const Tensor equal = compare(Op::eq, count);
+    streams.host_waits(0);
 }
 
 /// _ignore_causal_mask_sdpa: true where the kernel's causal flag is enough.

@@ -4,6 +4,7 @@
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/split.hpp"
+#include "model/called.hpp"
 #include "model/liger.hpp"
 #include "model/modules.hpp"
 
@@ -77,13 +78,16 @@ Tensor liger_mlp(const DecoderLayer& layer, const Tensor& x) {
 // models/llama/modeling_llama.py LlamaMLP.
 Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     if (uses_liger(run)) return liger_mlp(layer, x);
-    Tensor product = forward(layer.gate, x);
-    product = activate(run.spec, product);
-    {
-        const Tensor up = forward(layer.up, x);
-        product = mul(product, up);
-    }
-    return forward(layer.down, product);
+    return called(&layer, Part::mlp, x, [&](const Tensor& given) {
+        Tensor product = forward(layer.gate, given);
+        product = called(&layer, Part::activation, product,
+                         [&run](const Tensor& gate) { return activate(run.spec, gate); });
+        {
+            const Tensor up = forward(layer.up, given);
+            product = mul(product, up);
+        }
+        return forward(layer.down, product);
+    });
 }
 
 // models/phi3/modeling_phi3.py Phi3MLP: the product takes the name of one half, whose storage the other half holds.

@@ -10,6 +10,9 @@ Tensor forward(const Linear& layer, const Tensor& x);
 /// The layer without its adapter.
 Tensor base_forward(const Linear& layer, const Tensor& x);
 
+/// torch.nn.functional.linear, or what a library has put in its place.
+Tensor functional_linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
 /// The token embedding without its adapter, scaled where the family says so.
 Tensor base_forward(const Embedding& layer, const Tensor& ids);
 /// A table with its adapter.

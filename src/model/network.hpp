@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -149,6 +150,7 @@ void for_each_module(DecoderLayer& layer, OnLinear on_linear, OnNorm on_norm, On
 }
 
 class UnitHooks;
+class Partitions;
 
 enum class Checkpointing : std::uint8_t { off, reentrant, non_reentrant };
 
@@ -168,6 +170,7 @@ struct Network {
     std::vector<Tensor> uncollected;            ///< of modules that only the garbage collector frees
     Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
+    std::shared_ptr<Partitions> partitions;  ///< of ZeRO-3; null: parameters are whole
     UnitHooks* hooks = nullptr;  ///< around modules that are gathered as units; null: none
 };
 

@@ -3,6 +3,7 @@
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "model/called.hpp"
 #include "model/modules.hpp"
 
 namespace vramfit::model {
@@ -27,15 +28,19 @@ Tensor normalized(const Tensor& input, Last last) {
 }  // namespace
 
 // transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaRMSNorm.forward.
-Tensor llama_norm(const Norm& norm, const Tensor& input) {
-    return normalized(input, [&](const Tensor& hidden) {
-        const Tensor cast = to(hidden, input.dtype());
-        return mul(norm.weight, cast);
+Tensor llama_norm(const Norm& norm, const Tensor& given) {
+    return called(&norm, Part::itself, given, [&norm](const Tensor& input) {
+        return normalized(input, [&](const Tensor& hidden) {
+            const Tensor cast = to(hidden, input.dtype());
+            return mul(norm.weight, cast);
+        });
     });
 }
 
-// transformers 4.40 to 5.17 models/gemma/modeling_gemma.py GemmaRMSNorm: _norm, then (1 + weight).
-Tensor gemma_norm(const Norm& norm, const Tensor& input) {
+namespace {
+
+// _norm, then (1 + weight).
+Tensor gemma_normalized(const Norm& norm, const Tensor& input) {
     Tensor output;
     {
         const Tensor x = to(input, DType::float32);
@@ -51,6 +56,13 @@ Tensor gemma_norm(const Norm& norm, const Tensor& input) {
         output = mul(output, one_plus);
     }
     return to(output, input.dtype());
+}
+
+}  // namespace
+
+// transformers 4.40 to 5.17 models/gemma/modeling_gemma.py GemmaRMSNorm.forward.
+Tensor gemma_norm(const Norm& norm, const Tensor& given) {
+    return called(&norm, Part::itself, given, [&norm](const Tensor& input) { return gemma_normalized(norm, input); });
 }
 
 // transformers 5.17 models/olmo2/modeling_olmo2.py Olmo2RMSNorm.forward, models/gpt_oss/modeling_gpt_oss.py

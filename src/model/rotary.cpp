@@ -134,7 +134,8 @@ Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position
     Session& session = position_ids.session();
     const GradMode no_grad(session, false);
     const Size batch = position_ids.size(0);
-    const Tensor frequencies = expand(unsqueeze(unsqueeze(inv_freq, 0), 2), {batch, inv_freq.size(0), 1});
+    const Tensor frequencies = to(expand(unsqueeze(unsqueeze(inv_freq, 0), 2), {batch, inv_freq.size(0), 1}),
+                                  DType::float32);  // .float(): a copy where DeepSpeed has made them bfloat16
     const Tensor positions = to(unsqueeze(position_ids, 1), DType::float32);
     const Scoped<bool> no_autocast(session.autocast.enabled, false);
     const Tensor freqs = transpose(matmul(frequencies, positions), 1, 2);

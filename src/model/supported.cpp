@@ -68,6 +68,20 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
         if (target.module.name == "lm_head") refuse("an adapted head under cut cross entropy is not supported");
 }
 
+/// Families whose modules all have DeepSpeed's hooks around them here.
+void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
+    const ZeroPlan* zero = run.plan.distributed ? run.plan.distributed->as<ZeroPlan>() : nullptr;
+    if (!zero || zero->stage != 3) return;
+    const std::string& type = run.spec.model_type;
+    if (type != "llama" && type != "qwen2" && type != "gemma")
+        problems.push_back({"model.model_type", fmt::format("{} is not supported with ZeRO-3", type),
+                            "gemma, llama and qwen2 are"});
+    const std::string& rope = run.spec.rope_type;
+    if (!rope.empty() && rope != "default" && rope != "llama3")
+        problems.push_back({"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope),
+                            "llama3, or no scaling"});
+}
+
 /// Families whose modules FSDP2's groups were compared with, and adapters inside of the layers.
 void refuse_in_fsdp2(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
@@ -98,6 +112,7 @@ void refuse_unsupported(const Run& run) {
     refuse_in_liger(run, problems);
     refuse_in_cut_loss(run, problems);
     refuse_in_fsdp2(run, problems);
+    refuse_in_zero3(run, problems);
     if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
         !run.stack.phi3_knows_sdpa())
         problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",

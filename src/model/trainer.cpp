@@ -162,7 +162,7 @@ void run_trainer(const Run& run, Network& network) {
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
-    if (!network.tied) network.uncollected.clear();
+    if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
     session.recorder.empty_cache();
     TrainingPlan outside = run.plan.training;
     std::optional<StepInBackward> inside;

@@ -50,10 +50,15 @@ void after_zero_step(Trainer& trainer, std::int32_t step) {
 }
 
 void look_at_loss(const Tensor& loss) {
-    { const Tensor is_nan = compare(Op::ne, loss); }
+    Streams& streams = loss.session().streams;
+    {
+        const Tensor is_nan = compare(Op::ne, loss);
+        streams.host_waits(0);
+    }
     {
         const Tensor magnitude = pointwise_result(loss, loss.dtype(), Op::abs);
         const Tensor is_inf = compare(Op::eq, magnitude);
+        streams.host_waits(0);
     }
 }
 

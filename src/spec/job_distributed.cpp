@@ -137,7 +137,13 @@ DistributedPlan read_distributed(ObjectReader distributed) {
     ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     read_method(distributed, plan);
-    for (const char* of_the_tracer : {"events", "load_first"}) (void)distributed.value(of_the_tracer);
+    const ZeroPlan* zero = plan.as<ZeroPlan>();
+    const auto load_first = distributed.boolean("load_first");
+    if (load_first.value_or(false) && zero && zero->stage == 3)
+        distributed.problems().unsupported(distributed.path("load_first"),
+                                           "a network that is loaded before ZeRO-3 cuts it is not supported",
+                                           "make TrainingArguments before from_pretrained");
+    (void)distributed.value("events");  // of the tracer
     distributed.refuse_unknown();
     return plan;
 }

@@ -48,6 +48,35 @@ void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems&
     }
 }
 
+/// What ZeRO-3 was not compared with.
+void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (zero.stage != 3) return;
+    const TrainingPlan& t = plan.training;
+    const auto refuse = [&](const char* where, const char* what, const char* hint) {
+        problems.unsupported(where, what, hint);
+    };
+    if (plan.load.dtype != DType::bfloat16)
+        refuse("load.dtype", "weights are loaded in bfloat16 with ZeRO-3 here", "--dtype bfloat16 (load.dtype)");
+    if (!zero.reduce_scatter)
+        refuse("distributed.deepspeed.zero_optimization.reduce_scatter", "ZeRO-3 without it is not supported",
+               "leave it out");
+    if (zero.offload_param && !zero.offload_optimizer)
+        refuse("distributed.deepspeed.zero_optimization.offload_param",
+               "offloaded parameters are supported with an offloaded optimizer", "offload both");
+    const bool checkpoints = t.gradient_checkpointing || plan.load.gradient_checkpointing;
+    if (checkpoints && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+        refuse("training.gradient_checkpointing_kwargs", "reentrant checkpointing is not supported with ZeRO-3",
+               "set use_reentrant to false");
+    if (t.use_liger_kernel || t.cut_cross_entropy)
+        refuse(t.use_liger_kernel ? "training.use_liger_kernel" : "training.cut_cross_entropy",
+               "not supported with ZeRO-3", "leave it out");
+    if (t.optimizer_in_backward)
+        refuse("training.optimizer_in_backward", "DeepSpeed steps by itself", "leave it out");
+    if (plan.load.resize_token_embeddings)
+        refuse("load.resize_token_embeddings", "not supported with ZeRO-3", "leave it out");
+    if (plan.peft) refuse("peft", "adapters are not supported with ZeRO-3 yet", "stage 2");
+}
+
 }  // namespace
 
 void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -62,8 +91,7 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
         problems.unsupported(
             "distributed", fmt::format("DeepSpeed with transformers {} is not supported", text_of(stack.transformers)),
             "choose a stack with transformers 5.17 and DeepSpeed 0.19.8");
-    if (zero->stage == 3)
-        refuse("distributed.deepspeed.zero_optimization.stage", "ZeRO-3 is not supported yet", "1 or 2");
+    check_zero3(*zero, plan, stack, problems);
     if (!zero->bf16.value_or(plan.training.bf16))
         refuse("distributed.deepspeed.bf16", "DeepSpeed without bf16 is not supported yet",
                "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true (--mixed-precision bf16)");

@@ -66,7 +66,7 @@ ZeroPlan zero_from(std::string_view value, const std::string& where) {
 /// The stage of the configuration that is there, or one of its own.
 void choose_zero_stage(Job& job, std::string_view value, const std::string& where) {
     const std::int64_t stage = integer_from(value, where);
-    if (stage > 3) throw Error(ErrorKind::invalid, where, "ZeRO has the stages 1, 2 and 3", "1 or 2");
+    if (stage > 3) throw Error(ErrorKind::invalid, where, "ZeRO has the stages 1, 2 and 3", "one of them");
     DistributedPlan& processes = processes_of(job, where);
     if (ZeroPlan* zero = processes.as<ZeroPlan>())
         zero->stage = stage;
@@ -132,13 +132,13 @@ constexpr PlanFlag kPlaceFlags[] = {
          ddp_of(job, where).bucket_cap_mb = integer_from(value, where);
      }},
     {"deepspeed", "deepspeed_config_file", "FILE", nullptr, kPlace,
-     "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO-1 or 2 instead of DDP [none]",
+     "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO instead of DDP [none]",
      [](Job& job, std::string_view value, const std::string& where) {
          processes_of(job, where).method = zero_from(value, where);
      },
      0},
     {"zero-stage", "zero_stage", "N", nullptr, kPlace,
-     "ZeRO-1 or 2; without --deepspeed with DeepSpeed's AdamW and the sizes of \"auto\", with --gpus [none]",
+     "ZeRO-1, 2 or 3; without --deepspeed with DeepSpeed's AdamW and the sizes of \"auto\", with --gpus [none]",
      choose_zero_stage, 0},
     {"reserve", "headroom", "SIZE", nullptr, kPlace, "Memory of the card that is kept free [0GiB]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -101,7 +101,10 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor add(const Tensor& a, Scalar b) { return saves_nothing(a, result_type(a, b), Op::add, kPassBackward); }
 
-void add_(const Tensor&, const Tensor&) {}
+void add_(const Tensor& a, const Tensor&) {
+    Recorder& recorder = a.session().recorder;
+    recorder.launch(recorder.stream);
+}
 
 Tensor sub(const Tensor& a, const Tensor& b) {
     Ref<Node> node;
@@ -135,6 +138,8 @@ Tensor mul(const Tensor& a, const Tensor& b) {
 Tensor mul(const Tensor& a, Scalar b) { return saves_nothing(a, result_type(a, b), Op::mul, kScaleBackward); }
 
 void mul_(const Tensor& a, Scalar) {
+    Recorder& recorder = a.session().recorder;
+    recorder.launch(recorder.stream);
     if (needs_grad(a)) set_history(a, unary_node(a, kScaleBackward));
 }
 

@@ -95,6 +95,7 @@ void ZeroBuckets::average(const Tensor& bucket) {
         session.streams.wait(std::uint8_t{0}, kReduction);
     }
     const OnStream on(session.recorder, reduction_stream());
+    session.streams.launch(reduction_stream());
     if (offloads_) session.streams.record(bucket, reduction_stream());
     if (scatters_) reduce_slices(bucket, bucket_size_);
 }
@@ -129,6 +130,7 @@ void ZeroBuckets::all_reduce(const Tensor& bucket, std::span<const OwnedPart> sl
     for (const OwnedPart& slice : slices) elements += slice.elements;
     Tensor flat = bucket;
     if (slices.size() > 1) flat = empty(session, {elements}, DType::bfloat16, Op::cat);
+    session.streams.launch(reduction_stream());
     const bool has_own = std::any_of(slices.begin(), slices.end(), [&](const OwnedPart& s) { return s.rank == rank_; });
     if (!overlaps_) return;
     session.streams.record(flat, kReduction);
@@ -145,6 +147,7 @@ void ZeroBuckets::reduce_apart() {
     const OnStream on(session.recorder, reduction_stream());
     Tensor flat = at(bucket_[0]).tensor.grad();
     if (bucket_.size() > 1) flat = empty(session, {elements_}, DType::bfloat16, Op::cat);
+    session.streams.launch(reduction_stream());
     if (!overlaps_) return;
     session.streams.record(flat, kReduction);
     for (const Place& place : bucket_) session.streams.record(at(place).tensor.grad(), kReduction);
@@ -174,6 +177,7 @@ void ZeroBuckets::copy_to_partition(const Place& place) {
             for (const std::size_t i : group.own) total += group.parameters[i].elements;
         partition_ = empty(run_.session, {total}, DType::bfloat16, Op::empty);
     }
+    run_.session.streams.launch(reduction_stream());
     set_data(p.tensor.grad(), alias(partition_, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
 }
 

@@ -15,39 +15,41 @@ FlatOptimizer::FlatOptimizer(const Run& run, Network& network) : own_(zero_of(ru
     const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
     if (own_) {
         optimizer_.groups.push_back({trainable_parameters(network), true});
-        optimizer_.states.emplace_back(1);
         if (!zero_of(run.plan)->offload_optimizer)
             overflow_buffer_ = to_device(host_tensor(session, {1}, DType::int32));
     } else {
         optimizer_ = make_optimizer(session, run.plan.training, decay_groups(run, network));
         std::erase_if(optimizer_.groups, [](const ParameterGroup& g) { return g.parameters.empty(); });
-        optimizer_.states.assign(optimizer_.groups.size(), std::vector<OptimizerState>(1));
     }
-    partitions_.resize(optimizer_.groups.size());
 }
 
-void FlatOptimizer::take(std::size_t group, const Tensor& partition) {
-    partitions_[group] = partition;
-    NamedParameter flat;
-    flat.tensor = &partitions_[group];
-    optimizer_.groups[group].parameters = {flat};
+void FlatOptimizer::take(const std::vector<Tensor>& partitions, const std::vector<std::size_t>& groups) {
+    partitions_ = partitions;
+    group_of_ = groups;
+    states_.resize(partitions.size());
+    for (ParameterGroup& group : optimizer_.groups) group.parameters.clear();
 }
 
-void FlatOptimizer::step(Session& session, std::size_t group) {
+void FlatOptimizer::step(Session& session, std::size_t partition) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    OptimizerState& state = states_[partition];
     if (own_) {
-        OptimizerState& state = optimizer_.states[group][0];
-        for (int moment = 0; state.size() < 2 && moment < 2; ++moment) state.push_back(zeros_like(partitions_[group]));
+        for (int moment = 0; state.size() < 2 && moment < 2; ++moment)
+            state.push_back(zeros_like(partitions_[partition]));
         return;
     }
     // DeepSpeedZeroOptimizer._optimizer_step: param_groups holds this one alone.
+    NamedParameter flat;
+    flat.tensor = &partitions_[partition];
     Optimizer one;
     one.type = optimizer_.type;
     one.arguments = optimizer_.arguments;
-    one.groups.push_back(optimizer_.groups[group]);
-    one.states.push_back(std::move(optimizer_.states[group]));
+    one.groups.push_back(optimizer_.groups[group_of_[partition]]);
+    one.groups[0].parameters = {flat};
+    one.states.emplace_back();
+    one.states[0].push_back(std::move(state));
     if (one.type->step) one.type->step(session, one);
-    optimizer_.states[group] = std::move(one.states[0]);
+    state = std::move(one.states[0][0]);
 }
 
 }  // namespace vramfit::model

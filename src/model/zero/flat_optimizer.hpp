@@ -16,16 +16,18 @@ class FlatOptimizer {
     /// param_groups without those that are empty.
     const std::vector<ParameterGroup>& groups() const { return optimizer_.groups; }
 
-    /// From now on a group consists of this partition.
-    void take(std::size_t group, const Tensor& partition);
+    /// From now on these partitions are stepped, each with the arguments of a group.
+    void take(const std::vector<Tensor>& partitions, const std::vector<std::size_t>& groups);
 
-    /// One group's step; its partition has a gradient.
-    void step(engine::Session& session, std::size_t group);
+    /// One partition's step; it has a gradient.
+    void step(engine::Session& session, std::size_t partition);
 
   private:
     bool own_ = false;
     Optimizer optimizer_;
     std::vector<Tensor> partitions_;
+    std::vector<std::size_t> group_of_;  ///< by partition
+    std::vector<OptimizerState> states_;
     Tensor overflow_buffer_;  ///< FusedAdam._dummy_overflow_buf
 };
 

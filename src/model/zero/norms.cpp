@@ -101,10 +101,11 @@ Tensor grad_norm(Session& session, std::span<const Tensor> gradients) {
 }
 
 Tensor combine_norms(Session& session, std::span<const Tensor> norms) {
-    const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float32, Op::cat);
+    const DType dtype = norms[0].dtype();
+    const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, dtype, Op::cat);
     const Tensor invalid = any_invalid(stacked);
-    const Tensor combined = reduce(stacked, 1, false, DType::float32, Op::linalg_vector_norm);
-    const Tensor infinity = pointwise_result(combined, DType::float32, Op::full_like);
+    const Tensor combined = reduce(stacked, 1, false, dtype, Op::linalg_vector_norm);
+    const Tensor infinity = pointwise_result(combined, dtype, Op::full_like);
     return where(invalid, infinity, combined);
 }
 
@@ -115,6 +116,10 @@ void look_at_norm(const Tensor& norm) {
 
 void clip_factor(const Tensor& norm) {
     look_at_norm(norm);
+    scale_to_clip(norm);
+}
+
+void scale_to_clip(const Tensor& norm) {
     Tensor clip = div(norm, 1.0);
     clip = add(clip, 1e-6);
     clip = div(clip, 1.0);

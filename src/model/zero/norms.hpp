@@ -35,5 +35,7 @@ void look_at_norm(const Tensor& norm);
 
 /// unscale_and_clip_grads: the factor; the gradient is scaled in place.
 void clip_factor(const Tensor& norm);
+/// The same in stage 3, which looks at the norm before.
+void scale_to_clip(const Tensor& norm);
 
 }  // namespace vramfit::model

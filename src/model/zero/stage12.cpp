@@ -1,6 +1,8 @@
 // Construction, backward and step.
 #include "model/zero/stage12.hpp"
 
+#include <numeric>
+
 #include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -67,7 +69,9 @@ Zero12::Zero12(const Run& run, Network& network)
     } else {
         std::vector<Tensor> gradients;  // initialize_optimizer_states
         for (const ZeroGroup& group : groups_) gradients.push_back(zeros(session, {group.partition}, DType::float32));
-        for (std::size_t g = 0; g < groups_.size(); ++g) optimizer_.take(g, masters_[g]);
+        std::vector<std::size_t> own(groups_.size());
+        std::iota(own.begin(), own.end(), std::size_t{0});
+        optimizer_.take(masters_, own);
     }
     session.after_accumulate = [this](const Tensor& leaf) { buckets_.on_gradient(leaf); };
 }

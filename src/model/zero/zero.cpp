@@ -5,6 +5,7 @@
 #include "engine/session.hpp"
 #include "model/load.hpp"
 #include "model/zero/stage12.hpp"
+#include "model/zero/stage3.hpp"
 
 namespace vramfit::model {
 
@@ -34,6 +35,7 @@ double clip_of(const Run& run) {
 }
 
 std::unique_ptr<Zero> make_zero(const Run& run, Network& network) {
+    if (is_partitioned(run.plan)) return std::make_unique<Zero3>(run, network);
     cast_on_host(run.session, network);
     move_to_device(run, network);
     return std::make_unique<Zero12>(run, network);

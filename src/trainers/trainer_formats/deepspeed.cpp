@@ -130,7 +130,7 @@ extern const TrainerFormat deepspeed_entry;
 const TrainerFormat deepspeed_entry = {
     .name = "deepspeed",
     .title = "DeepSpeed 0.19",
-    .summary = "DeepSpeed's JSON: ZeRO-1 and ZeRO-2",
+    .summary = "DeepSpeed's JSON: ZeRO-1, 2 and 3",
     .order = 4,
     .part = TrainerPart::engine,
     .recognises = trainers::is_deepspeed,

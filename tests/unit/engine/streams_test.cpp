@@ -35,6 +35,7 @@ TEST_CASE("the host knows of another stream only through what it has waited for"
     Streams& streams = bench.session.streams;
     Tensor used = bench.block();
     streams.record(used, 1);
+    streams.launch(1);
     used.reset();
     streams.host_waits(0);
     CHECK(bench.done().empty());
@@ -51,6 +52,7 @@ TEST_CASE("a block that another stream used is active until the host knows it to
     constexpr std::int64_t kMiB = std::int64_t{1} << 20;
     Tensor used = bench.block();
     streams.record(used, 1);
+    streams.launch(1);
     used.reset();
     const Tensor second = bench.block();
     streams.host_waits_for_all();
@@ -60,6 +62,25 @@ TEST_CASE("a block that another stream used is active until the host knows it to
     CHECK(timeline.peak.allocated == 64 * kMiB);
     CHECK(timeline.peak.active == 64 * kMiB);
     CHECK(timeline.peak.reserved == 64 * kMiB);
+}
+
+TEST_CASE("a free waits for the work that was launched before it, not for what an event has seen of frees") {
+    StreamBench bench;
+    Streams& streams = bench.session.streams;
+    Tensor first = bench.block(), second = bench.block();
+    for (const Tensor& t : {first, second}) streams.record(t, 1);
+    streams.launch(1);
+    first.reset();
+    const StreamClock event = streams.now(1);
+    CHECK(!streams.is_done(event));
+    second.reset();  // nothing was launched since
+    streams.host_waits(event);
+    CHECK(streams.is_done(event));
+    CHECK(bench.done() == Done{{1, 2}});
+    Tensor third = bench.block();
+    streams.record(third, 1);
+    third.reset();  // all that it could wait for is done
+    CHECK(bench.done() == Done{{1, 2}, {1, 3}});
 }
 
 TEST_CASE("each stream has a pool of its own") {

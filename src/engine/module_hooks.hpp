@@ -1,0 +1,32 @@
+// What a library hangs around every module: forward pre-hooks and forward hooks of torch.nn.Module.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// A module by its place in the network; `part` tells modules apart that share a place.
+struct ModuleKey {
+    const void* place = nullptr;
+    std::uint8_t part = 0;
+
+    friend auto operator<=>(const ModuleKey&, const ModuleKey&) = default;
+};
+
+class ModuleHooks {
+  public:
+    virtual ~ModuleHooks() = default;
+
+    /// Before a module's forward: returns what it is called with. Undefined: there is no positional argument.
+    virtual Tensor before(const ModuleKey& module, const Tensor& input) = 0;
+    /// After its forward: returns what it gives back.
+    virtual Tensor after(const ModuleKey& module, const Tensor& output) = 0;
+    /// A module's forward reads an attribute of another module's parameter.
+    virtual void read(const Tensor& parameter) = 0;
+    /// What stands in place of torch.nn.functional.linear.
+    virtual Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) = 0;
+};
+
+}  // namespace vramfit::engine

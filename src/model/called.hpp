@@ -1,0 +1,36 @@
+// torch.nn.Module.__call__: a module's forward between the hooks around it.
+#pragma once
+
+#include "engine/module_hooks.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::model {
+
+/// Modules that have no object of their own share one's place in the network.
+enum class Part : std::uint8_t {
+    itself,
+    attention,   ///< of a decoder layer
+    mlp,         ///< of a decoder layer
+    activation,  ///< of an mlp
+    base_layer,  ///< these four of a layer with an adapter
+    dropout,
+    lora_a,
+    lora_b,
+    rotary,   ///< these four of a network
+    decoder,  ///< LlamaModel
+    whole,    ///< LlamaForCausalLM
+    adapted,  ///< PeftModelForCausalLM and LoraModel
+};
+
+inline engine::ModuleKey key_of(const void* place, Part part) { return {place, static_cast<std::uint8_t>(part)}; }
+
+/// Calls `forward` with the input that the hooks give it.
+template <class Forward>
+engine::Tensor called(const void* place, Part part, const engine::Tensor& input, Forward forward) {
+    engine::ModuleHooks* const hooks = input.session().module_hooks;
+    if (!hooks) return forward(input);
+    const engine::Tensor given = hooks->before(key_of(place, part), input);
+    return hooks->after(key_of(place, part), forward(given));
+}
+
+}  // namespace vramfit::model

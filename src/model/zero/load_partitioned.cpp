@@ -1,0 +1,149 @@
+// transformers 5.17 modeling_utils.py from_pretrained under HfDeepSpeedConfig: get_init_context, deepspeed.zero.Init.
+#include <utility>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/session.hpp"
+#include "model/load_entries.hpp"
+#include "model/zero/stage3.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// The parameters of one module.
+using ModuleTensors = std::vector<Tensor*>;
+
+/// In the order in which modules are made, that is of registration.
+std::vector<ModuleTensors> modules_of(const std::vector<Entry>& entries) {
+    std::vector<ModuleTensors> modules;
+    std::string last;
+    for (const Entry& entry : entries) {
+        const std::string module = entry.name.substr(0, entry.name.rfind('.'));
+        if (module != last) modules.emplace_back();
+        modules.back().push_back(entry.place);
+        last = module;
+    }
+    return modules;
+}
+
+/// A module's __init__, on the device, then Init._post_init_method.
+void make_module(const Run& run, Network& network, const ModuleTensors& tensors, const std::vector<Dims>& sizes) {
+    Session& session = run.session;
+    Partitions& partitions = *network.partitions;
+    for (std::size_t i = 0; i < tensors.size(); ++i) *tensors[i] = empty(session, sizes[i], DType::bfloat16);
+    if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))
+        network.embed.scale = empty(session, {}, DType::bfloat16, Op::to_copy);
+    for (Tensor* t : tensors) partitions.partition(partitions.convert(*t));
+}
+
+/// 1 / base^exponents.
+Tensor inverse_powers(Tensor exponents) {
+    const DType dtype = exponents.dtype();
+    exponents = div(exponents, 1);
+    const Tensor powers = pointwise_result(exponents, dtype, Op::pow);
+    { const Tensor base = empty(exponents.session(), {}, DType::float64, Op::scalar_tensor); }
+    exponents.reset();
+    Tensor inverse = reciprocal(powers);
+    inverse = mul(inverse, 1.0);
+    return inverse;
+}
+
+/// LlamaRotaryEmbedding.compute_default_rope_parameters: zero.Init's torch.arange gives floats of the default dtype.
+Tensor default_frequencies(Session& session, Size count) {
+    Tensor exponents;
+    {
+        const Tensor places = empty(session, {count}, DType::float32, Op::arange);
+        exponents = to(places, DType::bfloat16);
+    }
+    return inverse_powers(std::move(exponents));
+}
+
+/// modeling_rope_utils.py _compute_llama3_parameters: float32, as it says.
+Tensor llama3_frequencies(Session& session, Size count) {
+    Tensor exponents;
+    {
+        const Tensor places = empty(session, {count}, DType::int64, Op::arange);
+        exponents = to(places, DType::float32);
+    }
+    const Tensor inverse = inverse_powers(std::move(exponents));
+    Tensor length = reciprocal(inverse);
+    length = mul(length, 1.0);
+    Tensor scaled;
+    {
+        const Tensor is_long = compare(Op::gt, length);
+        const Tensor slower = div(inverse, 1.0);
+        scaled = where(is_long, slower, inverse);
+    }
+    Tensor smooth = reciprocal(length);
+    smooth = mul(smooth, 1);
+    smooth = sub(smooth, 1.0);
+    smooth = div(smooth, 1.0);
+    Tensor smoothed;
+    {
+        Tensor rest = pointwise_result(smooth, DType::float32, Op::sub);
+        rest = mul(rest, scaled);
+        rest = div(rest, 1.0);
+        const Tensor part = mul(smooth, scaled);
+        smoothed = add(rest, part);
+    }
+    Tensor is_medium;
+    {
+        Tensor not_short = compare(Op::lt, length);
+        not_short = pointwise_result(not_short, DType::boolean, Op::bitwise_not);
+        Tensor not_long = compare(Op::gt, length);
+        not_long = pointwise_result(not_long, DType::boolean, Op::bitwise_not);
+        is_medium = pointwise_result(not_short, DType::boolean, Op::mul);
+    }
+    scaled = where(is_medium, smoothed, scaled);
+    return scaled;
+}
+
+/// The rotary embedding's buffers, made on the device as everything is in zero.Init.
+void make_frequencies(const Run& run, Network& network) {
+    Session& session = run.session;
+    const Size count = (run.spec.rotary_dim() + 1) / 2;
+    const Tensor frequencies = run.spec.rope_type == "llama3" ? llama3_frequencies(session, count)
+                                                              : default_frequencies(session, count);
+    network.buffers.push_back(frequencies);
+    network.buffers.push_back(clone(frequencies));
+}
+
+}  // namespace
+
+Network load_partitioned(const Run& run) {
+    Session& session = run.session;
+    const GradMode no_grad(session, false);
+    Network network = make_network(run.spec);
+    network.partitions = std::make_shared<Partitions>(session, *run.plan.distributed);
+    Partitions& partitions = *network.partitions;
+    const std::vector<Entry> entries = checkpoint_entries(run, network);
+    const std::vector<ModuleTensors> modules = modules_of(entries);
+    std::size_t next = 0;
+    std::vector<Dims> sizes;
+    for (const ModuleTensors& tensors : modules) {
+        sizes.clear();
+        for (std::size_t i = 0; i < tensors.size(); ++i) sizes.push_back(entries[next++].sizes);
+        if (tensors[0] == &network.head.weight) make_frequencies(run, network);
+        make_module(run, network, tensors, sizes);
+    }
+    if (network.tied) {
+        make_frequencies(run, network);
+        Tensor head;
+        make_module(run, network, {&head}, {network.embed.weight.sizes()});
+        network.uncollected.push_back(partitions.forget_last());
+        network.head.weight = network.embed.weight;
+    }
+    for (const ModuleTensors& tensors : modules) {  // _load_state_dict_into_zero3_model
+        std::vector<std::size_t> ids;
+        for (const Tensor* t : tensors) ids.push_back(*partitions.find(*t));
+        partitions.gather(ids);
+        for (const std::size_t id : ids) partitions.partition(id);
+    }
+    return network;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,64 @@
+// ZeRO-3: pieces of weights, gradients and the optimizer.
+#pragma once
+
+#include <vector>
+
+#include "model/zero/coordinator.hpp"
+#include "model/zero/flat_optimizer.hpp"
+#include "model/zero/stage3_gradients.hpp"
+
+namespace vramfit::model {
+
+/// deepspeed 0.19.8 runtime/zero/stage3.py DeepSpeedZeroOptimizer_Stage3, runtime/zero/parameter_offload.py
+/// DeepSpeedZeRoOffload and the engine around them.
+class Zero3 final : public Zero, public engine::ModuleHooks {
+  public:
+    Zero3(const Run& run, Network& network);
+    ~Zero3() override;
+
+    void backward(const Tensor& loss, bool boundary) override;
+    void step() override;
+
+    Tensor before(const engine::ModuleKey& module, const Tensor& input) override;
+    Tensor after(const engine::ModuleKey& module, const Tensor& output) override;
+    void read(const Tensor& parameter) override;
+    Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
+
+    /// Autograd functions around a module, PreBackwardFunctionForModule and PostBackwardFunctionModule.
+    void before_backward(std::size_t module) { coordinator_.fetch(module, false); }
+    void after_backward(std::size_t module);
+
+  private:
+    void convert_rest();
+    void list_modules();
+    void make_groups();
+    void defragment();
+    void step_group(std::size_t group, const Tensor& norm);
+    Tensor norm_of(std::size_t group);
+    void offloaded_norm(std::size_t group);
+
+    const Run& run_;
+    Network& network_;
+    Partitions& partitions_;
+    FlatOptimizer optimizer_;
+    Coordinator coordinator_;
+    Stage3Gradients gradients_;
+    engine::ModuleKey root_;
+    std::vector<std::size_t> in_order_;             ///< parameters in the order of the modules
+    std::vector<std::size_t> persistent_;
+    std::vector<std::vector<std::size_t>> groups_;  ///< sub-groups
+    std::vector<std::size_t> group_of_;             ///< the optimizer's group of each
+    Tensor overflow_;                               ///< inf_or_nan_tracker
+    Tensor weights_;                                ///< lp_param_buffer
+    std::vector<Tensor> masters_;                   ///< fp32_partitioned_groups_flat
+    std::vector<std::size_t> running_;              ///< FWD_MODULE_STACK
+    std::vector<int> remaining_;                    ///< ds_grads_remaining, by module
+    bool ran_epilogue_ = false;
+    Tensor optimizer_norm_;
+    Tensor engine_norm_;
+};
+
+/// from_pretrained inside of zero.Init: each module is cut as soon as it is made, then the checkpoint is read into it.
+Network load_partitioned(const Run& run);
+
+}  // namespace vramfit::model

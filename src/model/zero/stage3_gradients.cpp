@@ -1,0 +1,132 @@
+// deepspeed 0.19.8 runtime/zero/stage3.py, runtime/comm/coalesced_collectives.py.
+#include "model/zero/stage3_gradients.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/session.hpp"
+#include "model/zero/norms.hpp"
+#include "model/zero/zero.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::uint8_t kReduceAndPartition = 1;
+constexpr std::size_t kMostReductions = 2;  // max_param_reduce_events
+
+}  // namespace
+
+Stage3Gradients::Stage3Gradients(const Run& run, Partitions& partitions) : run_(run), partitions_(partitions) {
+    const ZeroPlan& zero = *zero_of(run.plan);
+    stream_ = zero.overlap_comm.value_or(true) ? kReduceAndPartition : std::uint8_t{0};
+    bucket_size_ = sizes_of(zero, run.spec.hidden_size).bucket;
+    contiguous_ = zero.contiguous_gradients;
+    offloads_ = zero.offload_optimizer;
+}
+
+void Stage3Gradients::set_up(const std::vector<std::size_t>& trained) {
+    Session& session = run_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    if (contiguous_) buffer_ = empty(session, {bucket_size_}, DType::bfloat16);
+    std::int64_t elements = 0;
+    for (const std::size_t id : trained) elements += partitions_[id].in_piece;
+    flat_ = offloads_ ? host_tensor(session, {elements}, DType::bfloat16) : zeros(session, {elements}, DType::bfloat16);
+    norms_.resize(partitions_.all().size());
+}
+
+Tensor Stage3Gradients::averaged(std::size_t id) const { return alias(flat_, {partitions_[id].in_piece}, {1}); }
+
+// reduce_independent_p_g_buckets_and_remove_grads, __add_grad_to_ipg_bucket.
+void Stage3Gradients::on_gradient(std::size_t id) {
+    Session& session = run_.session;
+    const PartitionedParameter& p = partitions_[id];
+    if (elements_ + p.elements > bucket_size_ && elements_ > 0) reduce();
+    session.streams.wait(stream_, std::uint8_t{0});
+    if (contiguous_ && elements_ + p.elements <= bucket_size_) {
+        const Tensor gradient = p.tensor.grad();
+        session.streams.launch(stream_);
+        session.streams.record(gradient, stream_);
+        set_data(gradient, alias(buffer_, p.sizes, contiguous_strides(p.sizes)));
+    }
+    bucket_.push_back(id);
+    elements_ += p.elements;
+}
+
+// __reduce_and_partition_ipg_grads: at most three reductions are under way.
+void Stage3Gradients::reduce() {
+    if (bucket_.empty()) return;
+    Session& session = run_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    while (!reductions_.empty() && session.streams.is_done(reductions_.front())) reductions_.pop_front();
+    if (reductions_.size() > kMostReductions) {
+        session.streams.host_waits(reductions_.front());
+        reductions_.pop_front();
+    }
+    const OnStream on(session.recorder, stream_);
+    std::sort(bucket_.begin(), bucket_.end());
+    std::vector<Tensor> paddings;
+    {
+        const Tensor flat = scattered(bucket_, paddings);
+        paddings.clear();
+        session.streams.launch(stream_);
+        for (const std::size_t id : bucket_) hand_over(id);
+    }
+    bucket_.clear();
+    elements_ = 0;
+    reductions_.push_back(session.streams.now(stream_));
+}
+
+// reduce_scatter_coalesced: pieces that belong to one process lie side by side, padded.
+Tensor Stage3Gradients::scattered(const std::vector<std::size_t>& ids, std::vector<Tensor>& paddings) {
+    const std::int64_t world = partitions_.world();
+    if (ids.size() == 1 && partitions_[ids[0]].elements % world == 0) return partitions_[ids[0]].tensor.grad();
+    std::int64_t in_pieces = 0;
+    for (std::int64_t rank = 0; rank < world; ++rank) {
+        for (const std::size_t id : ids) {
+            const PartitionedParameter& p = partitions_[id];
+            const std::int64_t filled = std::clamp<std::int64_t>(p.elements - rank * p.in_piece, 0, p.in_piece);
+            if (filled < p.in_piece)
+                paddings.push_back(empty(run_.session, {p.in_piece - filled}, DType::bfloat16));
+            in_pieces += p.in_piece;
+        }
+    }
+    return empty(run_.session, {in_pieces}, DType::bfloat16, Op::cat);
+}
+
+// partition_grads.
+void Stage3Gradients::hand_over(std::size_t id) {
+    Session& session = run_.session;
+    const PartitionedParameter& p = partitions_[id];
+    const std::int64_t filled =
+        std::clamp<std::int64_t>(p.elements - partitions_.rank() * p.in_piece, 0, p.in_piece);
+    if (filled > 0) {
+        if (offloads_) {
+            const Tensor piece = to_device(host_tensor(session, {filled}, DType::bfloat16));
+            offload(id, piece);
+        }
+        session.streams.record(p.tensor.grad(), stream_);
+    }
+    p.tensor->grad.reset();
+}
+
+// _offload_grad_partition_at_boundary, _constant_buffered_norm2.
+void Stage3Gradients::offload(std::size_t id, const Tensor& piece) {
+    if (!boundary_) return;
+    Tensor norm = double_norm(piece);
+    norm = pointwise_result(norm, DType::float64, Op::pow);
+    norms_[id] = pointwise_result(norm, DType::float64, Op::pow);
+    norm.reset();
+    const Tensor wide = to(piece, DType::float32);
+}
+
+void Stage3Gradients::epilogue() {
+    reduce();
+    run_.session.streams.host_waits(stream_);
+}
+
+}  // namespace vramfit::model
