@@ -19,7 +19,8 @@ enum class Part : std::uint8_t {
     rotary,   ///< these four of a network
     decoder,  ///< LlamaModel
     whole,    ///< LlamaForCausalLM
-    adapted,  ///< PeftModelForCausalLM and LoraModel
+    tuner,    ///< LoraModel
+    adapted,  ///< PeftModelForCausalLM
 };
 
 inline engine::ModuleKey key_of(const void* place, Part part) { return {place, static_cast<std::uint8_t>(part)}; }

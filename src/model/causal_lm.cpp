@@ -233,13 +233,12 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
 
 }  // namespace
 
-// peft's modules around the model call its forward: the model itself is not called then.
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     ModuleHooks* const hooks = run.session.module_hooks;
     if (!hooks) return causal_lm_forward(run, network, batch, items, place);
     run.session.recorder.begin(phase(PhaseKind::embedding, place));
     std::vector<Part> around{Part::whole};
-    if (run.plan.peft) around.push_back(Part::adapted);
+    if (run.plan.peft) around = {Part::adapted, Part::tuner, Part::whole};
     for (const Part part : around) hooks->before(key_of(&network, part), {});
     Output output = causal_lm_forward(run, network, batch, items, place);
     for (auto part = around.rbegin(); part != around.rend(); ++part)

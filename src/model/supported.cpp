@@ -80,6 +80,12 @@ void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
     if (!rope.empty() && rope != "default" && rope != "llama3")
         problems.push_back({"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope),
                             "llama3, or no scaling"});
+    if (!run.plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *run.plan.peft))
+        if (target.module.layer < 0)
+            problems.push_back({"peft.target_modules",
+                                fmt::format("an adapter of {} is not supported with ZeRO-3", target.module.name),
+                                "modules of the decoder layers"});
 }
 
 /// Families whose modules FSDP2's groups were compared with, and adapters inside of the layers.

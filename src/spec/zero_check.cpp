@@ -74,7 +74,10 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
         refuse("training.optimizer_in_backward", "DeepSpeed steps by itself", "leave it out");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "not supported with ZeRO-3", "leave it out");
-    if (plan.peft) refuse("peft", "adapters are not supported with ZeRO-3 yet", "stage 2");
+    if (plan.peft && (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
+                      !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
+        refuse("peft", "with ZeRO-3 only LoRA's two matrices are supported",
+               "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
 }  // namespace

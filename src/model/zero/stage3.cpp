@@ -186,6 +186,7 @@ Tensor Zero3::norm_of(std::size_t group) {
     const Tensor not_a_number = compare(Op::ne, total);
     const Tensor either = pointwise_result(not_a_number, DType::boolean, Op::logical_or);
     const Tensor minus_one = to_device(host_tensor(session, {}, DType::float32));
+    session.streams.host_waits(0);  // for the copy
     const Tensor wide = to(minus_one, DType::float64);
     total = where(either, wide, total);
     return total;

@@ -117,10 +117,17 @@ void Stage3Gradients::hand_over(std::size_t id) {
 // _offload_grad_partition_at_boundary, _constant_buffered_norm2.
 void Stage3Gradients::offload(std::size_t id, const Tensor& piece) {
     if (!boundary_) return;
-    Tensor norm = double_norm(piece);
-    norm = pointwise_result(norm, DType::float64, Op::pow);
-    norms_[id] = pointwise_result(norm, DType::float64, Op::pow);
-    norm.reset();
+    constexpr std::int64_t kBufferSize = 250'000'000;
+    const std::int64_t elements = count_of(piece);
+    Tensor sum;
+    for (std::int64_t begin = 0; begin < elements; begin += kBufferSize) {
+        const Tensor part = alias(piece, {std::min(elements - begin, kBufferSize)}, {1});
+        const Tensor norm = double_norm(part);
+        const Tensor square = pointwise_result(norm, DType::float64, Op::pow);
+        if (!sum.defined()) sum = square;
+    }
+    norms_[id] = pointwise_result(sum, DType::float64, Op::pow);
+    sum.reset();
     const Tensor wide = to(piece, DType::float32);
 }
 
