@@ -192,9 +192,10 @@ namespace {
 /// lora_B(lora_A(dropout(x))) * scaling.
 Tensor delta(const Linear& layer, const Tensor& x) {
     const LoraAdapter& adapter = *layer.lora;
-    Tensor t = called(&layer, Part::dropout, x,
-                      [&adapter](const Tensor& given) { return dropout(given, adapter.dropout); });
-    t = called(&layer, Part::lora_a, t, [&adapter](const Tensor& given) { return functional_linear(given, adapter.a); });
+    Tensor t =
+        called(&layer, Part::dropout, x, [&adapter](const Tensor& given) { return dropout(given, adapter.dropout); });
+    t = called(&layer, Part::lora_a, t,
+               [&adapter](const Tensor& given) { return functional_linear(given, adapter.a); });
     t = called(&layer, Part::lora_b, t,
                [&adapter](const Tensor& given) { return functional_linear(given, adapter.b, adapter.bias); });
     return mul(t, 1.0);
@@ -202,8 +203,8 @@ Tensor delta(const Linear& layer, const Tensor& x) {
 
 // tuners/lora/layer.py Linear.forward.
 Tensor lora_dense(const Linear& layer, const Tensor& x) {
-    Tensor result = called(&layer, Part::base_layer, x,
-                           [&layer](const Tensor& given) { return base_forward(layer, given); });
+    Tensor result =
+        called(&layer, Part::base_layer, x, [&layer](const Tensor& given) { return base_forward(layer, given); });
     const DType dtype = result.dtype();
     if (ModuleHooks* const hooks = x.session().module_hooks) hooks->read(layer.lora->a);
     const Tensor input = to(x, layer.lora->a.dtype());

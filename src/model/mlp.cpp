@@ -80,8 +80,8 @@ Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     if (uses_liger(run)) return liger_mlp(layer, x);
     return called(&layer, Part::mlp, x, [&](const Tensor& given) {
         Tensor product = forward(layer.gate, given);
-        product = called(&layer, Part::activation, product,
-                         [&run](const Tensor& gate) { return activate(run.spec, gate); });
+        product =
+            called(&layer, Part::activation, product, [&run](const Tensor& gate) { return activate(run.spec, gate); });
         {
             const Tensor up = forward(layer.up, given);
             product = mul(product, up);

@@ -171,7 +171,7 @@ struct Network {
     Tensor dynamic_code;                        ///< bitsandbytes functional.py name2qmap["dynamic"]
     Checkpointing checkpointing = Checkpointing::off;
     std::shared_ptr<Partitions> partitions;  ///< of ZeRO-3; null: parameters are whole
-    UnitHooks* hooks = nullptr;  ///< around modules that are gathered as units; null: none
+    UnitHooks* hooks = nullptr;              ///< around modules that are gathered as units; null: none
 };
 
 /// Which kinds of layers a network has.

@@ -73,13 +73,13 @@ void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
     const ZeroPlan* zero = run.plan.distributed ? run.plan.distributed->as<ZeroPlan>() : nullptr;
     if (!zero || zero->stage != 3) return;
     const std::string& type = run.spec.model_type;
-    if (type != "llama" && type != "qwen2" && type != "gemma")
+    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
         problems.push_back({"model.model_type", fmt::format("{} is not supported with ZeRO-3", type),
-                            "gemma, llama and qwen2 are"});
+                            "gemma, llama, mistral, qwen2 and qwen3 are"});
     const std::string& rope = run.spec.rope_type;
     if (!rope.empty() && rope != "default" && rope != "llama3")
-        problems.push_back({"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope),
-                            "llama3, or no scaling"});
+        problems.push_back(
+            {"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope), "llama3, or no scaling"});
     if (!run.plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *run.plan.peft))
         if (target.module.layer < 0)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint8_t kAllGather = 2;
 constexpr std::uint8_t kCollectives = 3;  // NCCL's own, of collectives that are waited for later
-constexpr std::size_t kMostFetches = 2;  // max_ongoing_fetch_events
+constexpr std::size_t kMostFetches = 2;   // max_ongoing_fetch_events
 
 }  // namespace
 
@@ -56,7 +56,8 @@ void Coordinator::drop_in_flight() {
 void Coordinator::compare_with_other_ranks(std::size_t count) {
     { const Tensor length = to_device(host_tensor(session_, {}, DType::int64)); }
     session_.streams.host_waits(0);
-    if (count > 0) const Tensor ints = to_device(host_tensor(session_, {static_cast<std::int64_t>(count)}, DType::int64));
+    if (count > 0)
+        const Tensor ints = to_device(host_tensor(session_, {static_cast<std::int64_t>(count)}, DType::int64));
     session_.streams.host_waits(0);
 }
 

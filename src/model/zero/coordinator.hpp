@@ -82,14 +82,14 @@ class Coordinator {
     std::map<engine::ModuleKey, std::size_t> by_key_;
     Mode mode_ = Mode::invalid;
     std::int64_t step_ = 0;
-    std::int64_t live_ = 0;  ///< n_available_params
+    std::int64_t live_ = 0;           ///< n_available_params
     std::vector<std::size_t> order_;  ///< submodule_order
     std::vector<Use> uses_;
     std::deque<Use> queue_;
     std::map<std::size_t, std::int64_t> fetched_for_;  ///< most_recent_step_id_param_fetched_for
     std::map<std::size_t, std::shared_ptr<Handle>> in_flight_;
-    std::deque<engine::StreamClock> fetches_;  ///< ongoing_fetch_events
-    std::vector<std::size_t> in_backward_;     ///< active_backward_submodules
+    std::deque<engine::StreamClock> fetches_;                                         ///< ongoing_fetch_events
+    std::vector<std::size_t> in_backward_;                                            ///< active_backward_submodules
     std::map<std::pair<std::size_t, std::int64_t>, std::set<std::size_t>> releases_;  ///< lru_cache
 };
 

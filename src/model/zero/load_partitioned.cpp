@@ -106,8 +106,8 @@ Tensor llama3_frequencies(Session& session, Size count) {
 void make_frequencies(const Run& run, Network& network) {
     Session& session = run.session;
     const Size count = (run.spec.rotary_dim() + 1) / 2;
-    const Tensor frequencies = run.spec.rope_type == "llama3" ? llama3_frequencies(session, count)
-                                                              : default_frequencies(session, count);
+    const Tensor frequencies =
+        run.spec.rope_type == "llama3" ? llama3_frequencies(session, count) : default_frequencies(session, count);
     network.buffers.push_back(frequencies);
     network.buffers.push_back(clone(frequencies));
 }

@@ -18,8 +18,8 @@ struct PartitionedParameter {
     Tensor tensor;
     engine::Dims sizes;
     std::int64_t elements = 0;
-    Tensor piece;                ///< ds_tensor
-    std::int64_t in_piece = 0;   ///< its elements, padding included
+    Tensor piece;               ///< ds_tensor
+    std::int64_t in_piece = 0;  ///< its elements, padding included
     Status status = Status::available;
     bool persists = false;       ///< ds_persist: stays gathered between its uses
     std::set<std::size_t> used;  ///< ds_active_sub_modules

@@ -44,7 +44,7 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     Coordinator coordinator_;
     Stage3Gradients gradients_;
     engine::ModuleKey root_;
-    std::vector<std::size_t> in_order_;             ///< parameters in the order of the modules
+    std::vector<std::size_t> in_order_;  ///< parameters in the order of the modules
     std::vector<std::size_t> persistent_;
     std::vector<std::vector<std::size_t>> groups_;  ///< sub-groups
     std::vector<std::size_t> group_of_;             ///< the optimizer's group of each

@@ -90,8 +90,7 @@ Tensor Stage3Gradients::scattered(const std::vector<std::size_t>& ids, std::vect
         for (const std::size_t id : ids) {
             const PartitionedParameter& p = partitions_[id];
             const std::int64_t filled = std::clamp<std::int64_t>(p.elements - rank * p.in_piece, 0, p.in_piece);
-            if (filled < p.in_piece)
-                paddings.push_back(empty(run_.session, {p.in_piece - filled}, DType::bfloat16));
+            if (filled < p.in_piece) paddings.push_back(empty(run_.session, {p.in_piece - filled}, DType::bfloat16));
             in_pieces += p.in_piece;
         }
     }
@@ -102,8 +101,7 @@ Tensor Stage3Gradients::scattered(const std::vector<std::size_t>& ids, std::vect
 void Stage3Gradients::hand_over(std::size_t id) {
     Session& session = run_.session;
     const PartitionedParameter& p = partitions_[id];
-    const std::int64_t filled =
-        std::clamp<std::int64_t>(p.elements - partitions_.rank() * p.in_piece, 0, p.in_piece);
+    const std::int64_t filled = std::clamp<std::int64_t>(p.elements - partitions_.rank() * p.in_piece, 0, p.in_piece);
     if (filled > 0) {
         if (offloads_) {
             const Tensor piece = to_device(host_tensor(session, {filled}, DType::bfloat16));

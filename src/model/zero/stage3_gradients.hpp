@@ -49,9 +49,9 @@ class Stage3Gradients {
     bool offloads_ = false;
     bool boundary_ = true;
     int micro_step_ = 0;
-    Tensor buffer_;                                ///< of the bucket
-    Tensor flat_;                                  ///< grad_partitions_flat_buffer
-    std::vector<Tensor> norms_;                    ///< by parameter
+    Tensor buffer_;              ///< of the bucket
+    Tensor flat_;                ///< grad_partitions_flat_buffer
+    std::vector<Tensor> norms_;  ///< by parameter
     std::vector<std::size_t> bucket_;
     std::int64_t elements_ = 0;
     std::deque<engine::StreamClock> reductions_;  ///< param_reduce_events
