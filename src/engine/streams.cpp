@@ -13,7 +13,11 @@ void join(StreamClock& clock, const StreamClock& other) {
 
 }  // namespace
 
-void Streams::record(const Tensor& t, std::uint8_t stream) { recorder_.record_stream(t->storage->id, stream); }
+void Streams::record(const Tensor& t, std::uint8_t stream) {
+    const Storage& storage = *t->storage;
+    recorder_.record_stream(storage.id, stream);
+    if (!same(storage.kept_bytes, 0)) recorder_.record_stream(storage.kept_id, stream);
+}
 
 StreamClock Streams::now(std::uint8_t stream) {
     StreamClock& clock = clocks_[stream];
