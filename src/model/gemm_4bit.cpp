@@ -161,7 +161,7 @@ std::int64_t unpacks(const void* context, std::span<const std::int64_t> a) {
 }  // namespace
 
 Size unpacks_4bit(const Device& device, DType dtype, Size m, Size n, Size k) {
-    return apply_choice(unpacks, &device, {m, n, k, static_cast<int>(dtype)});
+    return apply_choice({unpacks, "unpacks_4bit"}, &device, {m, n, k, static_cast<int>(dtype)});
 }
 
 }  // namespace vramfit::model

@@ -49,7 +49,8 @@ std::int64_t next_power_of_2(const void*, std::span<const std::int64_t> a) {
 
 /// The transient logits are kept near tokens x hidden size.
 Chunks chunks_of(Size tokens, Size hidden, Size vocabulary) {
-    const Size power = apply(next_power_of_2, nullptr, {ceil_div(tokens, ceil_div(vocabulary, hidden))});
+    const Size power =
+        apply({next_power_of_2, "next_power_of_2"}, nullptr, {ceil_div(tokens, ceil_div(vocabulary, hidden))});
     const Size size = std::min(power, tokens);
     return {size, ceil_div(tokens, size)};
 }

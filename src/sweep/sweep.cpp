@@ -102,13 +102,16 @@ class Settling {
             if (!problem) problem = f.problem;
             any = any || f.any_valid;
         }
-        if (!impossible && !any) impossible = problem;
-        if (impossible) {
-            if (!problem_) problem_ = impossible;
-            take_impossible(q, *impossible);
-            return;
+        if (!any) {
+            if (!impossible) impossible = problem;
+            if (impossible && !problem_) problem_ = impossible;
         }
-        for (Searched& f : found) {
+        for (std::size_t target = 0; target < found.size(); ++target) {
+            Searched& f = found[target];
+            if (f.impossible || (impossible && !any)) {
+                take_impossible(q, target, f.impossible.value_or(*impossible));
+                continue;
+            }
             take_rows(q, std::move(f.rows));
             result_.counts.recorded += f.recorded;
             result_.notes.insert(result_.notes.end(), f.notes.begin(), f.notes.end());
@@ -124,10 +127,11 @@ class Settling {
         }
     }
 
-    /// All rows of a question are invalid for the same reason.
-    void take_impossible(std::size_t q, const Error& error) {
-        const std::size_t count = row_count(questions_[q].space);
-        for (std::size_t place = 0; place < count; ++place) {
+    /// All rows of a set of targets are invalid for the same reason.
+    void take_impossible(std::size_t q, std::size_t target, const Error& error) {
+        const SweepSpace& space = questions_[q].space;
+        const std::size_t end = row_at(space, {.target = target + 1});
+        for (std::size_t place = row_at(space, {.target = target}); place < end; ++place) {
             SweepRow row;
             row.number = result_.rows.size();
             row.question = q;

@@ -37,7 +37,7 @@ class Evaluation {
         std::uint32_t last;
     };
     struct Function {
-        SizeFunction function = nullptr;
+        SizeFunction function;
         const void* context = nullptr;
         std::vector<Sum> arguments;
     };

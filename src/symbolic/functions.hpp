@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <span>
 
+#include "symbolic/size.hpp"
+
 namespace vramfit::symbolic {
 
+using Numbers = std::span<const std::int64_t>;
+
 /// floor(a / b).
-inline std::int64_t quotient(const void*, std::span<const std::int64_t> a) { return a[0] / a[1]; }
-inline std::int64_t largest(const void*, std::span<const std::int64_t> a) { return std::max(a[0], a[1]); }
-inline std::int64_t is_less(const void*, std::span<const std::int64_t> a) { return a[0] < a[1]; }
+inline constexpr SizeFunction quotient{[](const void*, Numbers a) { return a[0] / a[1]; }, "floor"};
+inline constexpr SizeFunction largest{[](const void*, Numbers a) { return std::max(a[0], a[1]); }, "max"};
+inline constexpr SizeFunction is_less{[](const void*, Numbers a) { return std::int64_t{a[0] < a[1]}; }, "less"};
 
 }  // namespace vramfit::symbolic

@@ -107,8 +107,17 @@ inline Size ceil_div(Size a, Size b) { return (a + b - 1) / b; }
 inline Size round_up(Size a, Size multiple) { return ceil_div(a, multiple) * multiple; }
 
 /// A function of sizes that is no polynomial: scratch of a library's kernel, a choice by thresholds. `context` is what
-/// else it depends on, and must outlive the formula.
-using SizeFunction = std::int64_t (*)(const void* context, std::span<const std::int64_t> arguments);
+/// else it depends on, and must outlive the formula. `name` is for people (docs/predict.md lists them).
+struct SizeFunction {
+    std::int64_t (*call)(const void* context, std::span<const std::int64_t> arguments) = nullptr;
+    const char* name = "";
+
+    std::int64_t operator()(const void* context, std::span<const std::int64_t> arguments) const {
+        return call(context, arguments);
+    }
+    explicit operator bool() const { return call != nullptr; }
+    friend bool operator==(const SizeFunction& a, const SizeFunction& b) { return a.call == b.call; }
+};
 Size apply(SizeFunction function, const void* context, std::span<const Size> arguments);
 inline Size apply(SizeFunction function, const void* context, std::initializer_list<Size> arguments) {
     return apply(function, context, std::span<const Size>(arguments.begin(), arguments.size()));

@@ -129,7 +129,7 @@ Size Symbols::intern(Polynomial polynomial) {
 
 Size Symbols::axis(std::int64_t value, std::int64_t low, std::int64_t high) {
     if (low == high) return value;
-    symbols_.push_back({value, {low, high}, nullptr, nullptr, {}});
+    symbols_.push_back({value, {low, high}, {}, nullptr, {}});
     return intern({{monomial({static_cast<std::uint32_t>(symbols_.size() - 1)}), 1}});
 }
 
@@ -233,7 +233,8 @@ Size Symbols::remainder(Size a, Size b) {
 
 // Asked often: found without a copy of the arguments.
 Size Symbols::apply(SizeFunction function, const void* context, std::span<const Size> arguments, Range range) {
-    std::uint64_t hash = mixed(reinterpret_cast<std::uintptr_t>(function), reinterpret_cast<std::uintptr_t>(context));
+    std::uint64_t hash =
+        mixed(reinterpret_cast<std::uintptr_t>(function.call), reinterpret_cast<std::uintptr_t>(context));
     for (const Size a : arguments) hash = mixed(hash, static_cast<std::uint64_t>(a.bits()));
     const auto is_asked = [&](const Applied& known) {
         const Symbol& s = symbols_[known.symbol];

@@ -16,7 +16,7 @@ namespace vramfit::symbolic {
 struct Symbol {
     std::int64_t value = 0;  ///< in this recording
     Range range;
-    SizeFunction function = nullptr;  ///< nullptr: an axis
+    SizeFunction function;  ///< none: an axis
     const void* context = nullptr;
     std::vector<Size> arguments;
 };

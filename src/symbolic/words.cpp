@@ -7,12 +7,6 @@
 
 namespace vramfit::symbolic {
 
-const char* word_of(const Symbol& symbol) {
-    if (symbol.function == quotient) return "floor";
-    if (symbol.function == largest) return "max";
-    return symbol.function == is_less ? "less" : nullptr;
-}
-
 Words::Words(const Symbols& symbols, std::vector<std::string> axes)
     : symbols_(symbols), names_(symbols.symbols().size()) {
     std::size_t next = 0;
@@ -25,16 +19,15 @@ std::string Words::text_of_symbol(std::uint32_t symbol) {
     const Symbol& s = symbols_.symbols()[symbol];
     std::vector<std::string> arguments;
     for (const Size argument : s.arguments) arguments.push_back(text_of(symbols_.polynomial_of(argument)));
-    const std::string word = word_of(s) ? word_of(s) : "";
     std::string name;
-    if (word == "floor") {
+    if (s.function == quotient) {
         name = fmt::format("floor(({}) / {})", arguments[0], arguments[1]);
-    } else if (word == "less") {
+    } else if (s.function == is_less) {
         name = fmt::format("[{} < {}]", arguments[0], arguments[1]);
-    } else if (word == "max") {
+    } else if (s.function == largest) {
         name = fmt::format("max({}, {})", arguments[0], arguments[1]);
     } else {
-        name = fmt::format("f{}", functions_.size() + 1);
+        name = fmt::format("{}_{}", s.function.name, ++uses_[s.function.name]);
         functions_.push_back(fmt::format("{}({}) = {} here", name, fmt::join(arguments, ", "), s.value));
     }
     return names_[symbol] = name;

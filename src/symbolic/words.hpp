@@ -1,15 +1,13 @@
 // Polynomials and conditions as text for people.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "symbolic/symbols.hpp"
 
 namespace vramfit::symbolic {
-
-/// "floor", "max", "less" or, for a function of a library, nullptr.
-const char* word_of(const Symbol& symbol);
 
 /// Writes sizes of one recording with names for its axes.
 class Words {
@@ -31,6 +29,7 @@ class Words {
     const Symbols& symbols_;
     std::vector<std::string> names_;  ///< by symbol; empty: not written yet
     std::vector<std::string> functions_;
+    std::map<std::string, int> uses_;  ///< by name of function
 };
 
 }  // namespace vramfit::symbolic

@@ -82,7 +82,8 @@ std::int64_t splits_of(const void*, std::span<const std::int64_t> a) {
 }  // namespace
 
 Size flash_splits(Size processors, const Tensor& query, Size keys) {
-    return apply(splits_of, nullptr, {query.size(0) * query.size(2), query.size(1), keys, query.size(3), processors});
+    return apply({splits_of, "flash_splits"}, nullptr,
+                 {query.size(0) * query.size(2), query.size(1), keys, query.size(3), processors});
 }
 
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {

@@ -37,7 +37,7 @@ void index_put_accumulate(Session& session, const Tensor& ids, const Tensor& val
     const Tensor sorted = empty(session, ids.sizes(), DType::int64, Op::index_put);
     const Tensor original = empty(session, ids.sizes(), DType::int64, Op::index_put);
     const Tensor range = arange(session, ids.numel());
-    const Size bits = apply(index_bits, nullptr, {rows});
+    const Size bits = apply({index_bits, "index_bits"}, nullptr, {rows});
     session.decide("passes of an index sort", (bits + 7) / 8);
     use_scratch(session, sort_scratch(session, ids.numel(), bits), Op::radix_sort);
 }

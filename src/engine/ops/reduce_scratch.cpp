@@ -234,6 +234,15 @@ std::int64_t number_of_plan(const void* context, std::span<const std::int64_t> a
     return part_number(plan.parts.at(static_cast<std::size_t>(a[0] - first_part) / 2));
 }
 
+const char* name_of_number(std::int64_t which) {
+    switch (which) {
+        case takes_scratch: return "reduction_takes_scratch";
+        case accumulation: return "reduction_accumulator";
+        case parts: return "reduction_parts";
+        default: return (which - first_part) % 2 == 0 ? "reduction_scratch" : "reduction_semaphores";
+    }
+}
+
 bool is_symbolic(const Layout& layout) {
     for (int i = 0; i < layout.sizes.size(); ++i)
         if (layout.sizes[i].is_symbolic() || layout.strides[i].is_symbolic()) return true;
@@ -249,7 +258,7 @@ ReducePlan symbolic_plan(const Layout& input, DimMask mask, const ReduceTypes& t
     }
     const auto number = [&](std::int64_t which) {
         arguments[0] = which;
-        return apply(number_of_plan, &device, arguments);
+        return apply({number_of_plan, name_of_number(which)}, &device, arguments);
     };
     if (number(takes_scratch) == 0) return {};
     ReducePlan plan{number(accumulation), {}};

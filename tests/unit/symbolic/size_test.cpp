@@ -38,7 +38,7 @@ TEST_CASE("size: plain numbers stay plain") {
     CHECK(round_up(Size(7), 4) == 8);
     CHECK(larger(3, 5) == 5);
     CHECK(indicator_less(3, 5) == 1);
-    CHECK(apply(half, nullptr, {9}) == 5);
+    CHECK(apply({half, "half"}, nullptr, {9}) == 5);
     CHECK_THROWS_AS(Size(std::int64_t{1} << 61) * 2, Error);
     CHECK_THROWS_AS(Size(std::int64_t{1} << 61) + (std::int64_t{1} << 61), Error);
     CHECK_THROWS_AS(Size(std::int64_t{1} << 40) * (std::int64_t{1} << 40), Error);
@@ -100,7 +100,7 @@ TEST_CASE("size: polynomials have the values of the arithmetic they come from") 
         Size sum = b * s * 2048 + r * 16;
         sum += round_up(s, 128) * b * 8;
         sum += ceil_div(r * 2048, 256) * 4;
-        sum += apply(half, nullptr, {b * s});
+        sum += apply({half, "half"}, nullptr, {b * s});
         sum += larger(r * 64, s) + indicator_less(r, 48) * r * 100;
         return sum * (b + s) - s * s * b;
     };
