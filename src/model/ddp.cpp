@@ -121,23 +121,21 @@ void Ddp::before_forward(bool sync) {
     expects_gradients_ = sync;
 }
 
-// _post_forward: where unused parameters are looked for, outputs pass through _DDPSink, which clones them.
-void Ddp::after_forward(Output& output) const {
+// _post_forward: where unused parameters are looked for, outputs pass through _DDPSink, which clones them; those
+// without a grad_fn are put back.
+void Ddp::after_forward(std::span<Tensor* const> outputs) const {
     if (!finds_unused_) return;
-    Tensor* const tensors[] = {&output.loss, &output.logits};
     const Ref<Node> node = make_node(run_.session, kSink);
     std::vector<Tensor> copies;
-    for (const Tensor* t : tensors) {
-        if (!t->defined()) continue;
-        add_edge(*node, *t);
+    for (const Tensor* output : outputs) {
+        add_edge(*node, *output);
         const GradMode no_grad(run_.session, false);
-        copies.push_back(clone(*t));
+        copies.push_back(clone(*output));
     }
-    std::size_t next = 0;
-    for (Tensor* t : tensors) {
-        if (!t->defined()) continue;
-        *t = copies[next++];
-        set_history(*t, node);
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        if (outputs[i]->is_leaf()) continue;
+        *outputs[i] = copies[i];
+        set_history(*outputs[i], node);
     }
 }
 

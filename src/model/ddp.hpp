@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/causal_lm.hpp"
@@ -21,8 +22,8 @@ class Ddp {
     /// follows.
     void before_forward(bool sync);
 
-    /// _post_forward.
-    void after_forward(Output& output) const;
+    /// _post_forward on the tensors of the network's output.
+    void after_forward(std::span<Tensor* const> outputs) const;
 
   private:
     void make_buckets(const std::vector<std::vector<std::size_t>>& places);

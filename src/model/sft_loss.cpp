@@ -9,6 +9,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/chunked_log_prob.hpp"
+#include "model/collectives.hpp"
 
 namespace vramfit::model {
 
@@ -63,8 +64,12 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     return out;
 }
 
-/// gather_for_metrics(t.sum()).sum() with one process.
-Tensor gathered_sum(const Tensor& t) { return sum_all(sum_all(t)); }
+/// gather_for_metrics(t.sum()).sum(); one process gathers nothing.
+Tensor gathered_sum(const Run& run, const Tensor& t) {
+    const Tensor own = sum_all(t);
+    if (!run.plan.distributed) return sum_all(own);
+    return sum_all(gather_scalar(own, run.plan.distributed->world_size));
+}
 
 /// The conditional reads whether any label is there, and divides if so.
 void read_share(const Run& run, const Tensor& part, const Tensor& all) {
@@ -74,7 +79,9 @@ void read_share(const Run& run, const Tensor& part, const Tensor& all) {
 
 }  // namespace
 
-Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
+Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place,
+                Ddp* ddp, bool sync) {
+    if (ddp) ddp->before_forward(sync);
     FusedOutput outputs;
     {
         const TrainingPlan& training = run.plan.training;
@@ -83,6 +90,11 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
             autocast.emplace(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
         outputs = fused_forward(run, network, batch, place);
     }
+    if (ddp) {
+        Tensor* const all[] = {&outputs.loss, &outputs.log_probs, &outputs.entropy, &outputs.is_top1,
+                               &outputs.label_mask};
+        ddp->after_forward(all);
+    }
     const Tensor per_token_loss = neg(outputs.log_probs);
     Tensor loss;
     {
@@ -90,12 +102,12 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
         loss = div(sum, clamp(items));
     }
     loss = mul(loss, 1);
-    const Tensor num_valid = gathered_sum(outputs.label_mask);
-    const Tensor entropy_sum = gathered_sum(detach(outputs.entropy));
-    const Tensor num_correct = gathered_sum(outputs.is_top1);
+    const Tensor num_valid = gathered_sum(run, outputs.label_mask);
+    const Tensor entropy_sum = gathered_sum(run, detach(outputs.entropy));
+    const Tensor num_correct = gathered_sum(run, outputs.is_top1);
     read_share(run, entropy_sum, num_valid);
     read_share(run, num_correct, num_valid);
-    { const Tensor tokens = gathered_sum(batch.attention_mask); }
+    { const Tensor tokens = gathered_sum(run, batch.attention_mask); }
     return loss;
 }
 

@@ -51,11 +51,16 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
-    if (trainer.run.plan.loop.kind == LoopKind::sft) return sft_loss(trainer.run, trainer.network, batch, items, place);
+    if (trainer.run.plan.loop.kind == LoopKind::sft)
+        return sft_loss(trainer.run, trainer.network, batch, items, place, trainer.ddp.get(), trainer.is_last(place));
     if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
     Output outputs = trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))
                                    : prepared_forward(trainer.run, trainer.network, batch, items, place);
-    if (trainer.ddp) trainer.ddp->after_forward(outputs);
+    if (trainer.ddp) {
+        std::vector<Tensor*> tensors = {&outputs.loss};
+        if (outputs.logits.defined()) tensors.push_back(&outputs.logits);
+        trainer.ddp->after_forward(tensors);
+    }
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
     return loss;

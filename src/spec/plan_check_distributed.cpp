@@ -50,6 +50,12 @@ void check_fsdp2(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsd
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
 }
 
+/// Methods that SFTTrainer's step was compared with.
+bool sft_is_known(const DistributedPlan& processes) {
+    const ZeroPlan* zero = processes.as<ZeroPlan>();
+    return processes.as<DdpPlan>() || (zero && zero->stage < 3);
+}
+
 }  // namespace
 
 // Only transformers.Trainer wraps the network by itself in the way that is known here.
@@ -66,8 +72,12 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                          text_of(stack.torch), text_of(stack.transformers)),
                              "choose a stack with torch 2.10 and transformers 5.0 or later");
     if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>()) check_fsdp2(plan, stack, *fsdp, problems);
-    if (plan.loop.kind != LoopKind::trainer)
-        problems.unsupported("distributed", "several processes are supported with the Trainer's own loop only",
+    const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
+    if (plan.loop.kind != LoopKind::trainer && !sft)
+        problems.unsupported("distributed",
+                             plan.loop.kind == LoopKind::sft
+                                 ? "trl's SFTTrainer is supported with DistributedDataParallel, ZeRO-1 and ZeRO-2 only"
+                                 : "several processes are supported with a Trainer's loop only",
                              "loop.kind trainer");
 }
 

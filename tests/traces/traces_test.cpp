@@ -116,6 +116,11 @@ TEST_CASE("cards that are hardly large enough, and settings of the allocator: ru
 // thread of ProcessGroupNCCL lets go of tensors when it gets round to it: allocated bytes (blocks that were not split
 // to the byte) are up to 1 % away in these traces, and equal in other traces of the same jobs. In two traces of ZeRO-3
 // one window ends before a hidden state's gradient is gone.
+/// Windows that end before a gradient of hidden states ends (6 and 8 MiB; docs/differences.md).
+std::size_t late_windows(const std::string& trace) {
+    return trace == "zero3-llama-3.1-8b-full-n8-r0-b1-s1024-ck" || trace == "zero3-qwen2.5-1.5b-full-n2-r0-b1-s2048-ck";
+}
+
 TEST_CASE("one of several processes: every window requests the traced bytes") {
     std::size_t seen = 0;
     for (const Trace& trace : traces()) {
@@ -123,8 +128,7 @@ TEST_CASE("one of several processes: every window requests the traced bytes") {
         const Comparison c = compare(trace);
         INFO(trace.name << " " << c.message << (c.differing.empty() ? "" : c.differing[0]));
         CHECK(c.windows > 0);
-        const bool may_end_earlier = trace.name.rfind("zero3", 0) == 0;
-        CHECK(c.requested_equal + (may_end_earlier ? 1 : 0) >= c.windows);
+        CHECK(c.requested_equal + late_windows(trace.name) == c.windows);
         CHECK(c.allocated_worst <= 0.01);
         ++seen;
     }
