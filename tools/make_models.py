@@ -15,11 +15,11 @@ import sys
 FAMILIES = {"llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "gemma3_text", "phi3", "olmo2", "granite",
             "smollm3", "starcoder2", "gpt2", "gpt_neox",
             "mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss", "arcee", "nemotron", "phi", "seed_oss",
-            "glm4", "cohere2"}
+            "glm4", "cohere", "cohere2"}
 # Keys that reading a config.json looks at (src/spec/config.cpp and src/spec/configs/).
 KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
         "num_key_value_heads", "head_dim", "vocab_size", "max_position_embeddings", "hidden_act", "hidden_activation",
-        "attention_bias", "attention_out_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
+        "attention_bias", "use_qk_norm", "attention_out_bias", "mlp_bias", "tie_word_embeddings", "sliding_window", "use_sliding_window",
         "max_window_layers", "layer_types", "attn_logit_softcapping", "final_logit_softcapping", "n_embd", "n_layer",
         "n_head", "n_positions", "n_inner", "activation_function", "use_bias", "use_parallel_residual",
         "attention_dropout", "residual_dropout", "embedding_dropout", "resid_pdrop", "partial_rotary_factor", "original_max_position_embeddings", "sliding_window_pattern",
@@ -107,6 +107,7 @@ def config_of(row):
         config["norm_topk_prob"] = True  # so says every config.json of the family; ports leave it out
         config.pop("shared_expert_intermediate_size", None)  # of another family
         config.pop("qkv_bias", None)
+        config.pop("use_qk_norm", None)
     return {key: config[key] for key in KEYS if key in config}
 
 

@@ -38,8 +38,11 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
                            const LayerInputs& inputs) {
     auto [q, k, v, whole] = family.project(run, family, layer, hidden);
     const bool slides = layer.attention == LayerAttention::sliding;
+    std::vector<Tensor> named;
     if (uses_liger(run) && layer.turns)
         liger_rope(q, k, inputs.rotary);
+    else if (family.rotate_parts)
+        family.rotate_parts(q, k, inputs.rotary, named);
     else if (family.rotate && layer.turns)
         family.rotate(q, k, family.rotary_by_type && slides ? inputs.sliding_rotary : inputs.rotary);
     if (inputs.cache && run.stack.cache_starts_from_empty())
@@ -120,6 +123,19 @@ Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer&
     hidden = family.norm(layer.post_feedforward_norm, hidden);
     return add(residual, hidden);
 }
+
+// transformers 5.17 models/cohere/modeling_cohere.py CohereDecoderLayer.forward; models/cohere2/modeling_cohere2.py.
+Tensor side_by_side_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
+                          const LayerInputs& inputs) {
+    const Tensor hidden = family.norm(layer.input_norm, input);
+    const auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    const Tensor fed = family.mlp(run, layer, hidden);
+    const Tensor sum = add(input, attended);
+    return add(sum, fed);
+}
+
+// models/cohere/modeling_cohere.py CohereForCausalLM.forward: logits * logit_scale.
+Tensor scale_logits(const Run&, Tensor logits) { return mul(logits, 0.0625); }
 
 // models/gemma2/modeling_gemma2.py Gemma2ForCausalLM.forward.
 Tensor cap_logits(const Run& run, Tensor logits) {

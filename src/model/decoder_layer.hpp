@@ -19,6 +19,13 @@ Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& 
 Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                        const LayerInputs& inputs);
 
+/// Attention and MLP beside each other behind one norm; what they gave keeps its names (CohereDecoderLayer).
+Tensor side_by_side_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                          const LayerInputs& inputs);
+
+/// logit_scale of Cohere.
+Tensor scale_logits(const Run& run, Tensor logits);
+
 /// final_logit_softcapping of Gemma 2 and 3.
 Tensor cap_logits(const Run& run, Tensor logits);
 

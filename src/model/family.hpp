@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "model/attention.hpp"
 #include "model/context.hpp"
@@ -45,6 +46,8 @@ struct Family {
                          const Tensor& hidden) = separate_projections;
     /// Turns queries and keys by their positions; null: positions are learned.
     void (*rotate)(Tensor& q, Tensor& k, const Rotary& rotary) = apply_rotary;
+    /// The same where the attention itself takes heads apart: what has a name there lives until it returns.
+    void (*rotate_parts)(Tensor& q, Tensor& k, const Rotary& rotary, std::vector<Tensor>& named) = nullptr;
     EagerAttention eager = eager_attention;
     Tensor (*mlp)(const Run& run, const DecoderLayer& layer, const Tensor& x) = gated_mlp;
     bool attention_drops = false;          ///< dropout behind the output projection, inside of the attention

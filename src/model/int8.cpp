@@ -9,6 +9,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -102,6 +103,7 @@ Tensor product(const Tensor& input, const State8bit& state, Node* node) {
 }  // namespace
 
 State8bit quantize_8bit(Session& session, const Dims& sizes, double threshold) {
+    if (!session.stack.layers_8bit_are_row_major()) return quantize_8bit_by_rows_and_columns(session, sizes, threshold);
     const Tensor half = empty(session, sizes, DType::float16, Op::to_copy);
     label(half, Category::temporaries);
     const Quantized q = vectorwise_quant(half, 0.0, false);
@@ -113,10 +115,18 @@ State8bit quantize_8bit(Session& session, const Dims& sizes, double threshold) {
     return state;
 }
 
-Tensor dequantize_8bit(const State8bit& state) { return mul(mul(state.packed, unsqueeze(state.scales, 1)), 1.0); }
+Tensor dequantize_8bit(const State8bit& state) {
+    // peft 0.10 utils/integrations.py dequantize_bnb_weight: a product with the identity.
+    if (state.layout)
+        throw Error(ErrorKind::unsupported, "peft.use_dora",
+                    "DoRA over 8-bit layers of this version of bitsandbytes is not supported",
+                    "load_in_4bit, or bitsandbytes 0.45 and later");
+    return mul(mul(state.packed, unsqueeze(state.scales, 1)), 1.0);
+}
 
 Tensor linear_8bit(const Linear& layer, const Tensor& x) {
     const State8bit& state = *layer.in_8bit;
+    if (state.layout) return linear_8bit_turned(layer, x);
     const Tensor& bias = layer.bias;
     if (bias.defined() && bias.dtype() != x.dtype()) set_data(bias, to(detach(bias), x.dtype()));
     Ref<Node> node;

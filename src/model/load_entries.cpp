@@ -24,10 +24,7 @@ class Choice {
     explicit Choice(const Run& run) : by_pattern_(run.stack.quantizer_skips_by_pattern()) {
         const auto& plan = run.plan.load.quantization;
         if (!plan) return;
-        if (plan->method == QuantMethod::int8 && !run.stack.layers_8bit_are_row_major())
-            throw Error(ErrorKind::unsupported, "load.quantization_config",
-                        "8-bit layers of this version of bitsandbytes are not supported",
-                        "load_in_4bit, or bitsandbytes 0.45 and later");
+        if (plan->method == QuantMethod::int8) check_8bit_layouts(run);
         quantizes_ = true;
         skip_ = plan->skip_modules_given ? plan->skip_modules : std::vector<std::string>{"lm_head"};
         if (run.spec.tie_word_embeddings && quantizes("lm_head"))

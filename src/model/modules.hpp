@@ -29,4 +29,6 @@ Tensor olmo2_norm(const Norm& norm, const Tensor& hidden);
 /// nn.LayerNorm.
 Tensor layer_norm(const Norm& norm, const Tensor& hidden);
 
+Tensor centred_norm(const Norm& norm, const Tensor& hidden);
+
 }  // namespace vramfit::model

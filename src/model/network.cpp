@@ -67,7 +67,7 @@ class Collector {
         const std::size_t first = out_.size();
         add(prefix + ".weight", l.weight);
         if (with_packed_ && l.quantized) add(prefix + ".weight", l.quantized->packed);
-        if (with_packed_ && l.in_8bit) add(prefix + ".weight", l.in_8bit->packed);
+        if (with_packed_ && l.in_8bit) add(prefix + ".weight", l.in_8bit->stored());
         add(prefix + ".bias", l.bias);
         if (!l.lora) return;
         add(prefix + ".lora_A.default.weight", l.lora->a);

@@ -52,12 +52,23 @@ struct QuantState4bit {
     mutable bool compute_dtype_decided = false;  ///< some versions look at the first input
 };
 
+/// A weight that the first product turns into the kernels' layout (bitsandbytes up to 0.44).
+struct TurnedWeight {
+    Tensor rows;          ///< CB, until the first product is over
+    Tensor turned;        ///< CxB -- [out, in] padded to whole tiles, int8
+    Tensor tile_indices;  ///< what turns a tile back, from the first backward on
+};
+
 /// What bitsandbytes keeps of an 8-bit weight (autograd/_functions.py MatmulLtState).
 struct State8bit {
-    Tensor packed;           ///< CB -- [out, in] int8
+    Tensor packed;           ///< CB -- [out, in] int8; undefined where it is turned
     Tensor scales;           ///< SCB -- [out] float32
     double threshold = 6.0;  ///< 0: no search for outlier columns
     bool has_outliers = false;
+    std::shared_ptr<TurnedWeight> layout;
+
+    /// The layer's weight, in the layout that it has now.
+    Tensor& stored() { return !layout ? packed : layout->rows.defined() ? layout->rows : layout->turned; }
 };
 
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.

@@ -3,6 +3,7 @@
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
 #include "model/called.hpp"
 #include "model/modules.hpp"
 
@@ -72,6 +73,31 @@ Tensor olmo2_norm(const Norm& norm, const Tensor& input) {
         const Tensor product = mul(norm.weight, hidden);
         return to(product, input.dtype());
     });
+}
+
+// transformers 5.17 models/cohere/modeling_cohere.py CohereLayerNorm.forward; models/cohere2/modeling_cohere2.py.
+Tensor centred_norm(const Norm& norm, const Tensor& input) {
+    Tensor hidden = to(input, DType::float32);
+    const Tensor mean = mean_last(hidden);
+    Tensor variance;
+    {
+        Tensor squared = sub(hidden, mean);
+        squared = square(squared);
+        variance = mean_last(squared);
+    }
+    {
+        const Tensor centred = sub(hidden, mean);
+        Tensor scale = add(variance, 1e-5);
+        scale = rsqrt(scale);
+        hidden = mul(centred, scale);
+    }
+    {
+        // q_norm and k_norm have weights [heads, D].
+        const bool by_head = input.dim() == 4;
+        const Tensor weight = to(by_head ? view(norm.weight, {input.size(2), input.size(3)}) : norm.weight, DType::float32);
+        hidden = mul(weight, hidden);
+    }
+    return to(hidden, input.dtype());
 }
 
 Tensor layer_norm(const Norm& norm, const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); }

@@ -211,13 +211,14 @@ void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary) {
     turn_and_join(q, k, cos, sin, rotate);
 }
 
-// models/phi/modeling_phi.py PhiAttention.forward.
-void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary) {
+// models/phi/modeling_phi.py PhiAttention.forward: query_rot, query_pass, key_rot, key_pass.
+void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary, std::vector<Tensor>& named) {
     Halves queries = halves(q, rotary.cos.size(-1));
     Halves keys = halves(k, rotary.cos.size(-1));
     apply_rotary(queries.turned, keys.turned, rotary);
     q = join(queries.turned, queries.passed);
     k = join(keys.turned, keys.passed);
+    named = {queries.turned, queries.passed, keys.turned, keys.passed};
 }
 
 namespace {

@@ -24,10 +24,10 @@ void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary);
 void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary);
 /// The same where neighbours are turned, with each frequency twice in a row (glm4).
 void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary);
-/// Neighbours again, in float32 (cohere2).
+/// Neighbours again, in float32 (cohere, cohere2).
 void apply_rotary_in_float32(Tensor& q, Tensor& k, const Rotary& rotary);
 /// The same where the parts keep their names to the end: phi, nemotron.
-void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary);
+void apply_rotary_of_halves(Tensor& q, Tensor& k, const Rotary& rotary, std::vector<Tensor>& named);
 void apply_rotary_and_join(Tensor& q, Tensor& k, const Rotary& rotary);
 
 }  // namespace vramfit::model

@@ -100,6 +100,7 @@ void put_family(const ModelSpec& m, JsonValue& out) {
         out.put("no_rope_layers", JsonValue::list(std::move(layers)));
     }
     if (m.model_type == "gpt2") out.put("n_inner", JsonValue::of(m.intermediate_size));
+    if (m.model_type == "cohere") out.put("use_qk_norm", JsonValue::of(m.normed_heads));
     if (m.model_type == "gpt_neox") {
         out.put("use_parallel_residual", JsonValue::of(m.use_parallel_residual));
         out.put("rotary_pct", JsonValue::of(m.partial_rotary_factor));

@@ -57,6 +57,15 @@ void four_norms(const ModelSpec& m, LayerModules& layer) {
     layer.norm(ModulePart::post_feedforward_norm, "post_feedforward_layernorm", m.hidden_size);
 }
 
+// modeling_cohere.py, CohereDecoderLayer; modeling_cohere2.py: attention and MLP side by side behind one norm. In
+// CohereAttention's q_norm and k_norm each head has weights of its own.
+void cohere_layer(const ModelSpec& m, LayerModules& layer) {
+    const std::int64_t width = m.normed_heads ? m.head_dim : 0;
+    separate_attention(m, layer, {m.num_attention_heads * width, m.num_key_value_heads * width});
+    gated_mlp(m, layer);
+    layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
+}
+
 void llama_layer(const ModelSpec& m, LayerModules& layer) {
     separate_attention(m, layer);
     gated_mlp(m, layer);

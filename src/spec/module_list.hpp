@@ -75,6 +75,9 @@ std::vector<BareParameter> merged_experts(const ModelSpec& model, std::string_vi
 /// Norms before and behind attention and MLP.
 void four_norms(const ModelSpec& model, LayerModules& layer);
 
+/// Both of these behind one norm.
+void cohere_layer(const ModelSpec& model, LayerModules& layer);
+
 /// Llama's layer: both of these, and a norm before each.
 void llama_layer(const ModelSpec& model, LayerModules& layer);
 

@@ -64,6 +64,7 @@ struct ModelSpec {
     std::int64_t original_max_position_embeddings = 0;  ///< phi3 with "longrope"
     std::vector<std::int64_t> no_rope_layers;           ///< smollm3: 0 for each layer that turns nothing
     bool use_parallel_residual = true;                  ///< gpt_neox
+    bool normed_heads = false;                          ///< cohere: use_qk_norm
     std::optional<DType> checkpoint_dtype;              ///< `dtype` or `torch_dtype`
     std::optional<MixtureSpec> mixture;                 ///< absent: no layer has experts
 

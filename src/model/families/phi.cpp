@@ -14,12 +14,12 @@ namespace {
 // PhiDecoderLayer.forward: attention and MLP side by side behind one norm; what they gave keeps its names.
 Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                  const LayerInputs& inputs) {
-    Tensor hidden = family.norm(layer.input_norm, input);
+    const Tensor hidden = family.norm(layer.input_norm, input);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     attended = dropout(attended, run.spec.residual_dropout);
     const Tensor fed = dropout(family.mlp(run, layer, hidden), run.spec.residual_dropout);
-    hidden = add(attended, fed);
-    return add(hidden, input);
+    const Tensor sum = add(attended, fed);
+    return add(sum, input);
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ const Family phi_entry = {
     .model_type = "phi",
     .norm = layer_norm,
     .layer = phi_layer,
-    .rotate = apply_rotary_of_halves,
+    .rotate_parts = apply_rotary_of_halves,
     .mlp = plain_mlp,
 };
 

@@ -6,6 +6,6 @@ namespace vramfit::optimizers {
 
 extern const model::OptimizerType rmsprop_bnb_8bit_entry;
 const model::OptimizerType rmsprop_bnb_8bit_entry{"rmsprop_bnb_8bit", nullptr, nullptr,
-                                                  bnb_step<BnbStates::one, 8, false>, true};
+                                                  bnb_step<BnbStates::one, 8, false, false>, true};
 
 }  // namespace vramfit::optimizers

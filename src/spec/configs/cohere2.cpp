@@ -37,13 +37,6 @@ void read_cohere2(ObjectReader& config, ModelSpec& model) {
     }
 }
 
-// modeling_cohere2.py, Cohere2DecoderLayer: attention and MLP side by side behind one norm.
-void cohere2_layer(const ModelSpec& m, LayerModules& layer) {
-    separate_attention(m, layer);
-    gated_mlp(m, layer);
-    layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
-}
-
 }  // namespace
 
 extern const ConfigFamily cohere2_entry;
@@ -54,7 +47,7 @@ const ConfigFamily cohere2_entry = {
     .null_head_dim = true,
     .defaults = cohere2_defaults,
     .read = read_cohere2,
-    .layer = cohere2_layer,
+    .layer = cohere_layer,
     .exact_since = {5, 0, 0},
 };
 

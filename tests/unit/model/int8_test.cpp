@@ -1,6 +1,8 @@
 // LLM.int8(): what quantization keeps, what forward and backward of a layer take.
 #include "model/int8.hpp"
 
+#include <numeric>
+
 #include "engine/backward.hpp"
 #include "recording.hpp"
 #include "support/catch.hpp"
@@ -66,4 +68,30 @@ TEST_CASE("backward unpacks the weight in the input's dtype") {
     run_backward({&out, 1}, {&grad, 1});
     // the weight, its scales, the gradient with the workspace
     CHECK(r.events() == Events{kOut * kIn * 4, kOut * 4, -kOut * 4, kRows * kIn * 4, 8519680, -kOut * kIn * 4});
+}
+
+TEST_CASE("layers of bitsandbytes 0.43: quantized by row and by column, turned at the first product, kept turned") {
+    Recording r("hf-2024-04");
+    constexpr std::int64_t kWidth = 100;  // 4 columns of tiles
+    Linear layer;
+    layer.in = kWidth;
+    layer.out = kOut;
+    layer.in_8bit = quantize_8bit(r.session, {kOut, kWidth}, 0.0);
+    const std::int64_t weight = kOut * kWidth;
+    CHECK(r.events() == Events{weight * 2, kOut * 4, kWidth * 4, weight, weight, -weight, -kWidth * 4, -weight * 2});
+    const Tensor x = empty(r.session, {1, kRows, kWidth}, DType::float16);
+    const GradMode no_grad(r.session, false);
+    const std::int64_t a = kRows * kWidth, product = kRows * kOut;
+    const auto events_of = [&](bool first) {
+        r.events();
+        linear_8bit(layer, x);
+        Events wanted{kRows * 4, kWidth * 4, a, a};
+        if (first) wanted.push_back(kOut * 128);
+        for (const std::int64_t e : {kRows * 128, product * 4, product * 2, kRows * 4, kOut * 4}) wanted.push_back(e);
+        Events got = r.events();
+        CHECK(std::vector(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(wanted.size())) == wanted);
+        return std::accumulate(got.begin(), got.end(), std::int64_t{0});
+    };
+    CHECK(events_of(true) == kOut * 128 - weight);
+    CHECK(events_of(false) == 0);
 }

@@ -55,6 +55,7 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         {"gpt2", 50257, 768, 3072, 12, 12, 12, 64, 1024, true, Activation::gelu_new},
         {"gpt_neox", 50432, 6144, 24576, 44, 64, 64, 96, 2048, false, Activation::gelu},
         {"arcee", 32000, 2560, 18432, 32, 32, 32, 80, 4096, false, Activation::relu2},
+        {"cohere", 256000, 8192, 22528, 40, 64, 64, 128, 8192, true, Activation::silu},
         {"cohere2", 256000, 8192, 22528, 40, 64, 64, 128, 8192, true, Activation::silu},
         {"glm4", 151552, 4096, 13696, 40, 32, 2, 128, 131072, false, Activation::silu},
         {"nemotron", 256000, 6144, 24576, 32, 48, 48, 128, 4096, false, Activation::relu2},
@@ -87,7 +88,7 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         CHECK(m.attention_bias ==
               (biased || m.model_type.starts_with("qwen2") || is_one_of({"gpt_oss", "glm4", "seed_oss"})));
         CHECK(m.pad_token_id.has_value() ==
-              is_one_of({"cohere2", "gemma", "gemma2", "gemma3_text", "glm4", "phi3", "olmo2", "seed_oss", "smollm3"}));
+              is_one_of({"cohere", "cohere2", "gemma", "gemma2", "gemma3_text", "glm4", "phi3", "olmo2", "seed_oss", "smollm3"}));
     }
     CHECK(model_families().size() == std::size(rows));
 }
@@ -279,7 +280,7 @@ TEST_CASE("other networks are unsupported, a missing type is not understood") {
     const auto unknown = error_of([] { read(R"({"model_type": "mamba", "hidden_size": "x"})"); });
     REQUIRE(unknown);
     CHECK(unknown->kind() == ErrorKind::unsupported);
-    CHECK(says(unknown, "config.json /model_type", "supported: arcee, cohere2, gemma, "));
+    CHECK(says(unknown, "config.json /model_type", "supported: arcee, cohere, cohere2, gemma, "));
     const auto missing = error_of([] { read("{}"); });
     REQUIRE(missing);
     CHECK(missing->kind() == ErrorKind::invalid);

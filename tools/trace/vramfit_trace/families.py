@@ -55,6 +55,7 @@ FAMILIES: dict[str, Family] = {
     "arcee": Family(llama_like("arcee", 512, 3072, 4, 2, 30001, head_dim=128), mlp=("up_proj", "down_proj")),
     "seed_oss": Family(llama_like("seed_oss", 512, 1408, 8, 2, 30001, head_dim=64, attention_bias=True)),
     "glm4": Family(llama_like("glm4", 512, 1408, 8, 2, 30001, head_dim=64, pad_token_id=0), mlp=("gate_up_proj", "down_proj")),
+    "cohere": Family(llama_like("cohere", 512, 1408, 8, 2, 30001, tied=True, pad_token_id=0)),
     "cohere2": Family(llama_like("cohere2", 512, 1408, 8, 2, 30001, tied=True, sliding_window=256, pad_token_id=0)),
     "mixtral": Family(llama_like("mixtral", 256, 896, 8, 2, 32000, num_local_experts=4, num_experts_per_tok=2), mlp=()),
     "qwen2_moe": Family(llama_like("qwen2_moe", 512, 1024, 8, 2, 30001, shared_expert_intermediate_size=512, **MOE), mlp=()),

@@ -1,8 +1,11 @@
 // bitsandbytes 0.43 to 0.50 optim/optimizer.py: Optimizer8bit.step, get_state_buffer, init_state; optim/ademamix.py.
 #include "model/optimizers/shared/bnb.hpp"
 
+#include <fmt/format.h>
+
 #include "engine/ops/copy.hpp"
 #include "vramfit/base/checked.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::optimizers {
 
@@ -78,9 +81,18 @@ OptimizerState init_state(StateMaker maker) {
     return std::move(maker.state);
 }
 
+/// bitsandbytes 0.50 backends/cuda/ops.py _optimizer_update_32bit_impl.
+[[noreturn]] void throw_no_kernel(const std::string& name) {
+    throw Error(ErrorKind::invalid, "training.optim",
+                fmt::format("Gradient+optimizer bit data type combination not supported: grad torch.bfloat16, optimizer "
+                            "torch.float32 (bitsandbytes, {})",
+                            name),
+                "rmsprop with states in 32 bits, which parameters below 4096 elements always have, takes no bfloat16");
+}
+
 }  // namespace
 
-template <BnbStates States, int Bits, bool Paged>
+template <BnbStates States, int Bits, bool Paged, bool Bfloat16>
 void bnb_step(Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
         const auto& parameters = optimizer.groups[g].parameters;
@@ -96,11 +108,15 @@ void bnb_step(Session& session, Optimizer& optimizer) {
             }
             // update_step: p.grad = p.grad.contiguous()
             p->grad = engine::contiguous(p.grad()).ref();
+            if (!Bfloat16 && p.grad().dtype() == DType::bfloat16 && state.front().dtype() == DType::float32)
+                throw_no_kernel(parameters[i].name);
         }
     }
 }
 
 VRAMFIT_BNB_STEPS(, BnbStates::one)
+template void bnb_step<BnbStates::one, 8, false, false>(Session&, Optimizer&);
+template void bnb_step<BnbStates::one, 32, false, false>(Session&, Optimizer&);
 VRAMFIT_BNB_STEPS(, BnbStates::two)
 VRAMFIT_BNB_STEPS(, BnbStates::double_and_one)
 
