@@ -94,7 +94,8 @@ Tensor centred_norm(const Norm& norm, const Tensor& input) {
     {
         // q_norm and k_norm have weights [heads, D].
         const bool by_head = input.dim() == 4;
-        const Tensor weight = to(by_head ? view(norm.weight, {input.size(2), input.size(3)}) : norm.weight, DType::float32);
+        const Tensor weight =
+            to(by_head ? view(norm.weight, {input.size(2), input.size(3)}) : norm.weight, DType::float32);
         hidden = mul(weight, hidden);
     }
     return to(hidden, input.dtype());

@@ -3,18 +3,19 @@
 
 #include "recording.hpp"
 #include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
 
 using namespace recording;
 using namespace vramfit::model;
 
 namespace {
 
-/// Bytes in the states after a step on one bfloat16 matrix of 100 x 400.
-std::int64_t states_of(const char* name, const char* arguments = "") {
+/// Bytes in the states after a step on one matrix of 100 x 400.
+std::int64_t states_of(const char* name, const char* arguments = "", DType dtype = DType::bfloat16) {
     Recording r;
-    Tensor weight = empty(r.session, {100, 400}, DType::bfloat16);
+    Tensor weight = empty(r.session, {100, 400}, dtype);
     weight.set_requires_grad(true);
-    weight->grad = empty(r.session, {100, 400}, DType::bfloat16).ref();
+    weight->grad = empty(r.session, {100, 400}, dtype).ref();
     TrainingPlan plan;
     plan.optim = name;
     plan.optim_args = arguments;
@@ -36,7 +37,8 @@ TEST_CASE("states of the optimizers") {
     CHECK(states_of("lion_8bit") == n + blocks + book);
     CHECK(states_of("ademamix") == 3 * 4 * n);
     CHECK(states_of("ademamix_8bit") == 3 * (n + blocks) + 2 * book);
-    CHECK(states_of("rmsprop_bnb") == 4 * n);
+    CHECK(states_of("rmsprop_bnb", "", DType::float16) == 4 * n);
+    CHECK_THROWS_AS(states_of("rmsprop_bnb"), Error);  // no kernel for bfloat16
     CHECK(states_of("rmsprop_bnb_8bit") == n + blocks + book);
     CHECK(states_of("adagrad") == 2 * n);
     CHECK(states_of("rmsprop") == 2 * n);

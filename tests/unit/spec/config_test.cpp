@@ -87,8 +87,8 @@ TEST_CASE("a config of nothing but its type has the defaults of transformers' cl
         CHECK(m.output_bias == (biased || m.model_type == "gpt_oss"));
         CHECK(m.attention_bias ==
               (biased || m.model_type.starts_with("qwen2") || is_one_of({"gpt_oss", "glm4", "seed_oss"})));
-        CHECK(m.pad_token_id.has_value() ==
-              is_one_of({"cohere", "cohere2", "gemma", "gemma2", "gemma3_text", "glm4", "phi3", "olmo2", "seed_oss", "smollm3"}));
+        CHECK(m.pad_token_id.has_value() == is_one_of({"cohere", "cohere2", "gemma", "gemma2", "gemma3_text", "glm4",
+                                                       "phi3", "olmo2", "seed_oss", "smollm3"}));
     }
     CHECK(model_families().size() == std::size(rows));
 }

@@ -83,11 +83,12 @@ OptimizerState init_state(StateMaker maker) {
 
 /// bitsandbytes 0.50 backends/cuda/ops.py _optimizer_update_32bit_impl.
 [[noreturn]] void throw_no_kernel(const std::string& name) {
-    throw Error(ErrorKind::invalid, "training.optim",
-                fmt::format("Gradient+optimizer bit data type combination not supported: grad torch.bfloat16, optimizer "
-                            "torch.float32 (bitsandbytes, {})",
-                            name),
-                "rmsprop with states in 32 bits, which parameters below 4096 elements always have, takes no bfloat16");
+    throw Error(
+        ErrorKind::invalid, "training.optim",
+        fmt::format("Gradient+optimizer bit data type combination not supported: grad torch.bfloat16, optimizer "
+                    "torch.float32 (bitsandbytes, {})",
+                    name),
+        "rmsprop with states in 32 bits, which parameters below 4096 elements always have, takes no bfloat16");
 }
 
 }  // namespace
