@@ -140,8 +140,8 @@ Tensor turned_product(const Tensor& input, const State8bit& state, Node* node) {
 
 void check_8bit_layouts(const Run& run) {
     if (run.stack.layers_8bit_are_row_major()) return;
-    // supports_igemmlt: below 7.5 and on a GTX 1630, 1650 or 1660 the product is another one. cuBLASLt has these layouts
-    // up to 8.9 (cublasLtOrder_t: CUBLASLT_ORDER_COL4_4R2_8C, CUBLASLT_ORDER_COL32_2R_4R4).
+    // supports_igemmlt: below 7.5 and on a GTX 1630, 1650 or 1660 the product is another one. cuBLASLt has these
+    // layouts up to 8.9 (cublasLtOrder_t: CUBLASLT_ORDER_COL4_4R2_8C, CUBLASLT_ORDER_COL32_2R_4R4).
     const Capability& c = run.session.device.capability;
     const bool without_tensor_cores = run.session.device.name.find("GTX 16") != std::string::npos;
     if (c < Capability{7, 5} || c.major > 8 || without_tensor_cores)
