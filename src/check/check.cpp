@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "check/changes.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
@@ -20,8 +22,11 @@ bool computes_bf16(const Device& device) { return device.capability >= Capabilit
 void refuse_in_file(Reading& reading, const Error& error) {
     for (const Problem& problem : error.problems()) {
         const Input* input = reading.input(problem.where);
-        if (input)
+        if (input && input->source != InputSource::derived)
             reading.refusals.push_back({input->key, input->place, problem.what, problem.hint});
+        else if (input)
+            reading.refusals.push_back({problem.where, input->place, fmt::format("{} ({})", problem.what, input->key),
+                                        problem.hint});
         else
             reading.refusals.push_back({problem.where, {reading.trainer_file, {}}, problem.what, problem.hint});
     }

@@ -128,7 +128,7 @@ void Ddp::after_forward(std::span<Tensor* const> outputs) const {
     const Ref<Node> node = make_node(run_.session, kSink);
     std::vector<Tensor> copies;
     for (const Tensor* output : outputs) {
-        add_edge(*node, *output);
+        if (!output->is_leaf()) add_edge(*node, *output);
         const GradMode no_grad(run_.session, false);
         copies.push_back(clone(*output));
     }

@@ -38,13 +38,16 @@ const char* name_of(KeyUse use) {
 }
 
 const Input* Reading::input(std::string_view field) const {
+    if (field == "training.gradient_checkpointing_kwargs") field = "training.use_reentrant";  // the one that is read
     const Input* nearest = nullptr;
     for (const Input& each : inputs) {
         if (each.field == field) nearest = &each;  // the last word counts
     }
     if (nearest) return nearest;
     const std::size_t dot = field.rfind('.');
-    return dot == std::string_view::npos ? nullptr : input(field.substr(0, dot));
+    const std::string_view group = field.substr(0, dot == std::string_view::npos ? 0 : dot);
+    const bool whole_file = group.empty() || group == "training";  // no key of its own says these
+    return whole_file ? nullptr : input(group);
 }
 
 const TrainerFormat* find_trainer_format(std::string_view name) {
