@@ -25,8 +25,8 @@ void refuse_in_file(Reading& reading, const Error& error) {
         if (input && input->source != InputSource::derived)
             reading.refusals.push_back({input->key, input->place, problem.what, problem.hint});
         else if (input)
-            reading.refusals.push_back({problem.where, input->place, fmt::format("{} ({})", problem.what, input->key),
-                                        problem.hint});
+            reading.refusals.push_back(
+                {problem.where, input->place, fmt::format("{} ({})", problem.what, input->key), problem.hint});
         else
             reading.refusals.push_back({problem.where, {reading.trainer_file, {}}, problem.what, problem.hint});
     }

@@ -14,9 +14,10 @@ using namespace vramfit;
 
 namespace {
 
-MethodsQuestion asked_on(const char* card, std::int64_t cards = 4) {
+MethodsQuestion asked_on(const char* card, std::int64_t cards = 4, std::int64_t layers = 1) {
     MethodsQuestion question;
-    question.job = test::small_llama();
+    question.job = test::small_llama(layers);
+    question.largest_batch = false;
     question.job.plan.training.bf16 = true;
     question.job.device = device_from(card);
     question.cards = cards;
@@ -58,7 +59,8 @@ TEST_CASE("a method's row is the prediction of its worst process") {
 }
 
 TEST_CASE("the largest batch of a method fits, and one row more does not") {
-    MethodsQuestion question = asked_on("4GiB");
+    MethodsQuestion question = asked_on("1500MiB");
+    question.largest_batch = true;
     const MethodsAnswer answer = compare_methods(question);
     for (const char* id : {"one_card", "ddp", "fsdp2"}) {
         const MethodRow& row = row_called(answer, id);
@@ -105,7 +107,7 @@ TEST_CASE("a dearer byte puts methods that send less before those that compute l
 }
 
 TEST_CASE("checkpointing is taken where a run does not fit without it") {
-    MethodsQuestion question = asked_on("24GiB");
+    MethodsQuestion question = asked_on("24GiB", 4, 3);
     question.job.plan.batch.sequence_length = 1024;
     question.job.plan.training.per_device_train_batch_size = 8;
     CHECK_FALSE(row_called(compare_methods(question), "ddp").job.plan.training.gradient_checkpointing);
