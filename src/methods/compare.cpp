@@ -16,16 +16,6 @@ namespace {
 
 constexpr std::int64_t kMostRows = 1 << 16;
 
-void set_checkpointing(TrainPlan& plan, bool on) {
-    plan.training.gradient_checkpointing = on;
-    if (!on) plan.load.gradient_checkpointing = false;
-    if (plan.prepare_kbit) plan.prepare_kbit->use_gradient_checkpointing = on;
-}
-
-bool checkpoints(const TrainPlan& plan) {
-    return plan.training.gradient_checkpointing || plan.load.gradient_checkpointing;
-}
-
 /// The question's run under that method, with as many rows in an optimizer step.
 Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
     Job job = candidate.quantized ? *question.quantized : question.job;
@@ -94,7 +84,7 @@ std::int64_t largest_batch(const MethodRow& row) {
 /// recomputation as one. What attention does between tokens is left out: it is the same under every method.
 double operations_of(const Prediction& p) {
     const TrainingPlan& training = p.plan.training;
-    const double passes = checkpoints(p.plan) ? 4 : 3;
+    const double passes = p.plan.checkpoints() ? 4 : 3;
     const double tokens = static_cast<double>(training.gradient_accumulation_steps) *
                           static_cast<double>(training.per_device_train_batch_size) *
                           static_cast<double>(p.plan.batch.sequence_length);
@@ -106,7 +96,7 @@ void predict_row(const MethodsQuestion& question, const Job& job, MethodRow& row
     if (!question.choose_checkpointing || row.quantized) return predict_worst(job, row);
     for (const bool on : {false, true}) {
         Job tried = job;
-        set_checkpointing(tried.plan, on);
+        tried.plan.set_checkpointing(on);
         predict_worst(tried, row);
         if (row.fits()) return;
     }

@@ -25,7 +25,7 @@ const DdpPlan& ddp_plan(const TrainPlan& plan) { return std::get<DdpPlan>(plan.d
 bool finds_unused(const TrainPlan& plan) {
     const auto given = ddp_plan(plan).find_unused_parameters;
     if (given) return *given;
-    return plan.peft || !(plan.training.gradient_checkpointing || plan.load.gradient_checkpointing);
+    return plan.peft || !plan.checkpoints();
 }
 
 bool broadcasts_buffers(const TrainPlan& plan) { return ddp_plan(plan).broadcast_buffers.value_or(true); }

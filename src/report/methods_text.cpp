@@ -11,11 +11,6 @@ namespace {
 
 std::string amount(std::int64_t bytes) { return bytes == 0 ? "-" : size_text(bytes); }
 
-bool recomputes(const MethodRow& row) {
-    const TrainPlan& plan = row.job.plan;
-    return plan.training.gradient_checkpointing || plan.load.gradient_checkpointing;
-}
-
 std::string method_question(const MethodsReport& report, const Layout& layout) {
     const Job& job = report.question.job;
     const TrainingPlan& training = job.plan.training;
@@ -41,7 +36,7 @@ std::vector<std::string> cells_of(const MethodRow& row, std::size_t place, bool 
     std::vector<std::string> cells = {row.fits() ? std::to_string(place) : "",
                                       row.title,
                                       std::to_string(row.cards),
-                                      recomputes(row) ? "yes" : "no",
+                                      row.job.plan.checkpoints() ? "yes" : "no",
                                       size_text(p.peak.reserved),
                                       size_text(p.device.usable.count - p.peak.reserved)};
     if (with_largest) cells.push_back(row.largest.value_or(0) == 0 ? "none" : std::to_string(*row.largest));

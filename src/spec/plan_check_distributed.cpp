@@ -29,8 +29,7 @@ void check_fsdp2(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsd
     if (fsdp.activation_checkpointing && t.gradient_checkpointing)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "Trainer stops: it cannot be set together with gradient_checkpointing", "choose one of them");
-    const bool checkpoints = t.gradient_checkpointing || plan.load.gradient_checkpointing;
-    if (checkpoints && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+    if (plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
     if (plan.load.quantization)

@@ -63,8 +63,7 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");
-    const bool checkpoints = t.gradient_checkpointing || plan.load.gradient_checkpointing;
-    if (checkpoints && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+    if (plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
         refuse("training.gradient_checkpointing_kwargs", "reentrant checkpointing is not supported with ZeRO-3",
                "set use_reentrant to false");
     if (t.use_liger_kernel || t.cut_cross_entropy)

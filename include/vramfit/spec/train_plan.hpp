@@ -213,6 +213,16 @@ struct TrainPlan {
     LoopPlan loop;
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 
+    /// Whether layers are checkpointed, by the Trainer or from the load on.
+    bool checkpoints() const { return training.gradient_checkpointing || load.gradient_checkpointing; }
+
+    /// Turns it on or off everywhere: the preparation for k-bit training turns it on too.
+    void set_checkpointing(bool on) {
+        training.gradient_checkpointing = on;
+        if (!on) load.gradient_checkpointing = false;
+        if (prepare_kbit) prepare_kbit->use_gradient_checkpointing = on;
+    }
+
     friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
 

@@ -27,16 +27,9 @@ void set_reentrant(TrainPlan& plan, std::optional<bool> reentrant) {
     if (plan.prepare_kbit) plan.prepare_kbit->use_reentrant = reentrant;
 }
 
-// The preparation for k-bit training turns checkpointing on too.
-void set_checkpointing(TrainPlan& plan, bool on) {
-    plan.training.gradient_checkpointing = on;
-    if (!on) plan.load.gradient_checkpointing = false;
-    if (plan.prepare_kbit) plan.prepare_kbit->use_gradient_checkpointing = on;
-}
-
 void choose_checkpointing(Job& job, std::string_view value, const std::string& where) {
     const Checkpoints chosen = value_from(value, where, kCheckpoints);
-    set_checkpointing(job.plan, chosen != Checkpoints::off);
+    job.plan.set_checkpointing(chosen != Checkpoints::off);
     const bool kind = chosen == Checkpoints::reentrant || chosen == Checkpoints::non_reentrant;
     set_reentrant(job.plan, kind ? std::optional(chosen == Checkpoints::reentrant) : std::nullopt);
 }
@@ -80,7 +73,7 @@ constexpr PlanFlag kTrainingFlags[] = {
      choose_checkpointing},
     {"gradient_checkpointing", "", "BOOL", "true", "", "The library's name for --checkpointing on",
      [](Job& job, std::string_view value, const std::string& where) {
-         set_checkpointing(job.plan, boolean_from(value, where));
+         job.plan.set_checkpointing(boolean_from(value, where));
      },
      2},
     {"use_reentrant", "gradient_checkpointing_use_reentrant", "BOOL", "true", "", "The kind of checkpointing",
