@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint8_t kAllGather = 2;
 constexpr std::uint8_t kCollectives = 3;  // NCCL's own, of collectives that are waited for later
-constexpr std::size_t kMostFetches = 2;   // max_ongoing_fetch_events
 
 }  // namespace
 
@@ -149,23 +148,20 @@ void Coordinator::wait(Handle& handle) {
     for (const std::size_t id : handle.ids) partitions_[id].status = Status::available;
 }
 
-// At most three fetches are under way: the host waits for the oldest one.
-void Coordinator::wait_for(std::size_t id) {
+void Coordinator::finish(std::size_t id) {
     const auto found = in_flight_.find(id);
     if (found == in_flight_.end()) return;
-    Streams& streams = session_.streams;
+    const std::shared_ptr<Handle> handle = std::move(found->second);
+    in_flight_.erase(found);
+    wait(*handle);
+}
+
+void Coordinator::wait_for(std::size_t id) {
+    if (!in_flight_.contains(id)) return;
     const OnStream on(session_.recorder, stream_);
-    while (!fetches_.empty() && streams.is_done(fetches_.front())) fetches_.pop_front();
-    if (fetches_.size() > kMostFetches) {
-        streams.host_waits(fetches_.front());
-        fetches_.pop_front();
-    }
-    {
-        const std::shared_ptr<Handle> handle = std::move(found->second);
-        in_flight_.erase(found);
-        wait(*handle);
-    }
-    fetches_.push_back(streams.now(stream_));
+    fetches_.make_room(session_.streams);
+    finish(id);
+    fetches_.add(session_.streams.now(stream_));
 }
 
 // _fetch_sub_module_impl.
@@ -282,12 +278,7 @@ void Coordinator::release_leftovers() {
 
 void Coordinator::release_all(const std::vector<std::size_t>& ids) {
     for (const std::size_t id : ids) {
-        const auto found = in_flight_.find(id);
-        if (found != in_flight_.end()) {
-            const std::shared_ptr<Handle> handle = std::move(found->second);
-            in_flight_.erase(found);
-            wait(*handle);
-        }
+        finish(id);
         partitions_[id].used.clear();
         release_parameter(id);
     }

@@ -10,6 +10,7 @@
 #include "engine/module_hooks.hpp"
 #include "engine/streams.hpp"
 #include "model/zero/partitions.hpp"
+#include "model/zero/under_way.hpp"
 #include "vramfit/spec/zero_plan.hpp"
 
 namespace vramfit::model {
@@ -62,6 +63,7 @@ class Coordinator {
 
     void gather(const std::vector<std::size_t>& ids);
     void wait(Handle& handle);
+    void finish(std::size_t id);
     void wait_for(std::size_t id);
     void check_trace(std::size_t module);
     void drop_in_flight();
@@ -88,7 +90,7 @@ class Coordinator {
     std::deque<Use> queue_;
     std::map<std::size_t, std::int64_t> fetched_for_;  ///< most_recent_step_id_param_fetched_for
     std::map<std::size_t, std::shared_ptr<Handle>> in_flight_;
-    std::deque<engine::StreamClock> fetches_;                                         ///< ongoing_fetch_events
+    UnderWay fetches_;                                                                ///< ongoing_fetch_events
     std::vector<std::size_t> in_backward_;                                            ///< active_backward_submodules
     std::map<std::pair<std::size_t, std::int64_t>, std::set<std::size_t>> releases_;  ///< lru_cache
 };

@@ -17,7 +17,6 @@ using namespace engine;
 namespace {
 
 constexpr std::uint8_t kReduceAndPartition = 1;
-constexpr std::size_t kMostReductions = 2;  // max_param_reduce_events
 
 }  // namespace
 
@@ -57,16 +56,12 @@ void Stage3Gradients::on_gradient(std::size_t id) {
     elements_ += p.elements;
 }
 
-// __reduce_and_partition_ipg_grads: at most three reductions are under way.
+// __reduce_and_partition_ipg_grads.
 void Stage3Gradients::reduce() {
     if (bucket_.empty()) return;
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
-    while (!reductions_.empty() && session.streams.is_done(reductions_.front())) reductions_.pop_front();
-    if (reductions_.size() > kMostReductions) {
-        session.streams.host_waits(reductions_.front());
-        reductions_.pop_front();
-    }
+    reductions_.make_room(session.streams);
     const OnStream on(session.recorder, stream_);
     std::sort(bucket_.begin(), bucket_.end());
     std::vector<Tensor> paddings;
@@ -78,7 +73,7 @@ void Stage3Gradients::reduce() {
     }
     bucket_.clear();
     elements_ = 0;
-    reductions_.push_back(session.streams.now(stream_));
+    reductions_.add(session.streams.now(stream_));
 }
 
 // reduce_scatter_coalesced: pieces that belong to one process lie side by side, padded.

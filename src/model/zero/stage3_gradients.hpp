@@ -1,11 +1,10 @@
 // Gradients of ZeRO-3 on their way to the pieces of this process.
 #pragma once
 
-#include <deque>
 #include <vector>
 
-#include "engine/streams.hpp"
 #include "model/zero/partitions.hpp"
+#include "model/zero/under_way.hpp"
 
 namespace vramfit::model {
 
@@ -54,7 +53,7 @@ class Stage3Gradients {
     std::vector<Tensor> norms_;  ///< by parameter
     std::vector<std::size_t> bucket_;
     std::int64_t elements_ = 0;
-    std::deque<engine::StreamClock> reductions_;  ///< param_reduce_events
+    UnderWay reductions_;  ///< param_reduce_events
 };
 
 }  // namespace vramfit::model
