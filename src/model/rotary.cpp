@@ -162,17 +162,24 @@ void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary, Rotate turn) {
     k = k_embed;
 }
 
-// models/olmo2/modeling_olmo2.py apply_rotary_pos_emb.
-void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary) {
+namespace {
+
+/// Turns what stands for `q` and `k`, and gives both their dtypes back.
+void turn_and_cast(Tensor& q, Tensor& k, const Tensor& for_q, const Tensor& for_k, const Rotary& rotary, Rotate turn) {
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
-    const Tensor q_embed = rotate(q, cos, sin);
-    const Tensor k_embed = rotate(k, cos, sin);
+    const Tensor q_embed = turn(for_q, cos, sin);
+    const Tensor k_embed = turn(for_k, cos, sin);
     const Tensor q_cast = to(q_embed, q.dtype());
     const Tensor k_cast = to(k_embed, k.dtype());
     q = q_cast;
     k = k_cast;
 }
+
+}  // namespace
+
+// models/olmo2/modeling_olmo2.py apply_rotary_pos_emb.
+void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary) { turn_and_cast(q, k, q, k, rotary, rotate); }
 
 // models/phi3/modeling_phi3.py apply_rotary_pos_emb.
 void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary) {
@@ -259,14 +266,7 @@ void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary) {
 void apply_rotary_in_float32(Tensor& q, Tensor& k, const Rotary& rotary) {
     const Tensor wide_q = to(q, DType::float32);
     const Tensor wide_k = to(k, DType::float32);
-    const Tensor cos = unsqueeze(rotary.cos, 1);
-    const Tensor sin = unsqueeze(rotary.sin, 1);
-    const Tensor q_embed = rotate_neighbours(wide_q, cos, sin);
-    const Tensor k_embed = rotate_neighbours(wide_k, cos, sin);
-    const Tensor q_cast = to(q_embed, q.dtype());
-    const Tensor k_cast = to(k_embed, k.dtype());
-    q = q_cast;
-    k = k_cast;
+    turn_and_cast(q, k, wide_q, wide_k, rotary, rotate_neighbours);
 }
 
 // models/nemotron/modeling_nemotron.py apply_rotary_pos_emb: both are joined when both are turned.
