@@ -41,6 +41,13 @@ JsonValue device_to_json(const Device& device) {
     return out;
 }
 
+JsonValue levels_to_json(const Levels& levels) {
+    JsonValue out = JsonValue::object();
+    out.put("requested", JsonValue::of(levels.requested));
+    out.put("allocated", JsonValue::of(levels.allocated));
+    return out.put("reserved", JsonValue::of(levels.reserved));
+}
+
 JsonValue notes_to_json(const Notes& notes) {
     std::vector<JsonValue> items;
     for (const Note& note : notes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spec/json_value.hpp"
+#include "vramfit/alloc/replay.hpp"
 #include "vramfit/base/note.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/stack.hpp"
@@ -17,6 +18,9 @@ JsonValue stack_to_json(const Stack& stack);
 
 /// {"name", "capacity", "context", "usable", ...}; capacity and usable are null without a card.
 JsonValue device_to_json(const Device& device);
+
+/// {"requested", "allocated", "reserved"}.
+JsonValue levels_to_json(const Levels& levels);
 
 /// [{"kind", "text", "hint"}].
 JsonValue notes_to_json(const Notes& notes);

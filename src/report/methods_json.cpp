@@ -7,15 +7,6 @@ namespace vramfit::report {
 
 namespace {
 
-JsonValue levels_of_method(const Prediction& p) {
-    JsonValue out = JsonValue::object();
-    out.put("requested", JsonValue::of(p.peak.requested));
-    out.put("allocated", JsonValue::of(p.peak.allocated));
-    out.put("reserved", JsonValue::of(p.peak.reserved));
-    out.put("process", JsonValue::of(p.peak.reserved + p.device.context.count));
-    return out;
-}
-
 JsonValue method_row(const MethodRow& row) {
     JsonValue out = JsonValue::object();
     out.put("id", JsonValue::of(std::string_view(row.id)));
@@ -29,7 +20,8 @@ JsonValue method_row(const MethodRow& row) {
     out.put("cards", JsonValue::of(row.cards));
     out.put("quantized", JsonValue::of(row.quantized));
     out.put("process", JsonValue::of(p.plan.distributed ? p.plan.distributed->rank : 0));
-    out.put("peak", levels_of_method(p));
+    JsonValue peak = levels_to_json(p.peak);
+    out.put("peak", peak.put("process", JsonValue::of(p.peak.reserved + p.device.context.count)));
     out.put("highest", JsonValue::of(std::string_view(p.highest)));
     out.put("left", JsonValue::of(p.device.usable.count - p.peak.reserved));
     out.put("largest_batch", row.largest ? JsonValue::of(*row.largest) : JsonValue());

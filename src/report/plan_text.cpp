@@ -51,7 +51,7 @@ std::string weights(const TrainPlan& plan) {
 
 std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
     const bool prepared = plan.prepare_kbit && plan.prepare_kbit->use_gradient_checkpointing;
-    if (!plan.training.gradient_checkpointing && !plan.load.gradient_checkpointing && !prepared) return "off";
+    if (!plan.checkpoints() && !prepared) return "off";
     bool reentrant = stack.checkpointing_is_reentrant();
     if (prepared && plan.prepare_kbit->use_reentrant) reentrant = *plan.prepare_kbit->use_reentrant;
     if (plan.training.use_reentrant) reentrant = *plan.training.use_reentrant;

@@ -7,13 +7,6 @@ namespace vramfit::report {
 
 namespace {
 
-JsonValue levels(const Levels& levels) {
-    JsonValue out = JsonValue::object();
-    out.put("requested", JsonValue::of(levels.requested));
-    out.put("allocated", JsonValue::of(levels.allocated));
-    return out.put("reserved", JsonValue::of(levels.reserved));
-}
-
 JsonValue shares(const Shares& shares) {
     std::vector<JsonValue> items;
     for (int i = 1; i < kCategoryCount; ++i) {
@@ -53,7 +46,7 @@ JsonValue out_of_memory(const Prediction& p) {
 JsonValue next_larger(const Prediction& p) {
     std::vector<JsonValue> items;
     for (const Neighbour& next : p.next_larger) {
-        JsonValue out = levels(next.peak);
+        JsonValue out = levels_to_json(next.peak);
         out.put("flag", JsonValue::of(std::string_view(next.flag)));
         out.put("value", JsonValue::of(next.value));
         out.put("verdict", JsonValue::of(name_of(next.verdict)));
@@ -81,13 +74,13 @@ std::string prediction_json(const Prediction& p, const Layout&) {
     out.put("stack", stack_to_json(p.stack));
     out.put("device", device_to_json(p.device));
     out.put("highest", JsonValue::of(std::string_view(p.highest)));
-    out.put("peak", levels(p.peak));
+    out.put("peak", levels_to_json(p.peak));
     std::vector<JsonValue> peaks;
     for (const PeakResult& one : p.peaks) peaks.push_back(peak(one));
     out.put("peaks", JsonValue::list(std::move(peaks)));
-    out.put("after_load", levels(p.after_load));
-    out.put("resident", levels(p.resident));
-    out.put("end", levels(p.end));
+    out.put("after_load", levels_to_json(p.after_load));
+    out.put("resident", levels_to_json(p.resident));
+    out.put("end", levels_to_json(p.end));
     JsonValue quantities = JsonValue::object();
     for (const auto& [name, bytes] : p.quantities) quantities.put(name, JsonValue::of(bytes));
     out.put("quantities", std::move(quantities));
