@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "vramfit/base/checked.hpp"
+
 namespace vramfit {
 
 void LayerModules::put(ModulePart part, ModuleKind kind, std::string_view name, std::int64_t in, std::int64_t out,
@@ -39,6 +41,13 @@ void gated_mlp(const ModelSpec& m, LayerModules& layer) {
     layer.linear(ModulePart::up, "mlp.up_proj", m.hidden_size, m.intermediate_size, m.mlp_bias);
     layer.linear(ModulePart::down, "mlp.down_proj", m.intermediate_size, m.hidden_size, m.mlp_bias);
     layer.other("mlp.act_fn");
+}
+
+void joined_mlp(const ModelSpec& m, LayerModules& layer) {
+    layer.other("mlp");
+    layer.linear(ModulePart::gate_up, "mlp.gate_up_proj", m.hidden_size, checked_mul(2, m.intermediate_size), false);
+    layer.linear(ModulePart::down, "mlp.down_proj", m.intermediate_size, m.hidden_size, false);
+    layer.other("mlp.activation_fn");
 }
 
 std::vector<BareParameter> merged_experts(const ModelSpec& m, std::string_view gate, std::string_view up,

@@ -67,6 +67,9 @@ void attention_projections(const ModelSpec& model, LayerModules& layer, QueryKey
 /// `mlp` with gate_proj, up_proj and down_proj.
 void gated_mlp(const ModelSpec& model, LayerModules& layer);
 
+/// `mlp` with gate and up in one layer, gate_up_proj, and down_proj: as Phi3 has it.
+void joined_mlp(const ModelSpec& model, LayerModules& layer);
+
 /// The experts' weights as one parameter each for [gate; up] and down; `gate`, `up`, `down` are their names in
 /// checkpoints.
 std::vector<BareParameter> merged_experts(const ModelSpec& model, std::string_view gate, std::string_view up,

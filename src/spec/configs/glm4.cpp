@@ -1,6 +1,5 @@
 // The family glm4: Glm4Config.
 #include "spec/config_family.hpp"
-#include "vramfit/base/checked.hpp"
 
 namespace vramfit::configs {
 
@@ -31,10 +30,7 @@ void read_glm4(ObjectReader& config, ModelSpec& model) {
 // modeling_glm4.py, Glm4Attention, Glm4MLP and Glm4DecoderLayer: the norm before the MLP is post_attention_layernorm.
 void glm4_layer(const ModelSpec& m, LayerModules& layer) {
     separate_attention(m, layer);
-    layer.other("mlp");
-    layer.linear(ModulePart::gate_up, "mlp.gate_up_proj", m.hidden_size, checked_mul(2, m.intermediate_size), false);
-    layer.linear(ModulePart::down, "mlp.down_proj", m.intermediate_size, m.hidden_size, false);
-    layer.other("mlp.activation_fn");
+    joined_mlp(m, layer);
     layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
     layer.norm(ModulePart::pre_feedforward_norm, "post_attention_layernorm", m.hidden_size);
     layer.norm(ModulePart::post_attention_norm, "post_self_attn_layernorm", m.hidden_size);

@@ -44,10 +44,7 @@ void phi3_layer(const ModelSpec& m, LayerModules& layer) {
     layer.linear(ModulePart::output, "self_attn.o_proj", queries, m.hidden_size, false);
     layer.linear(ModulePart::query_key_value, "self_attn.qkv_proj", m.hidden_size,
                  checked_add(queries, checked_mul(2, keys)), false);
-    layer.other("mlp");
-    layer.linear(ModulePart::gate_up, "mlp.gate_up_proj", m.hidden_size, checked_mul(2, m.intermediate_size), false);
-    layer.linear(ModulePart::down, "mlp.down_proj", m.intermediate_size, m.hidden_size, false);
-    layer.other("mlp.activation_fn");
+    joined_mlp(m, layer);
     layer.norm(ModulePart::input_norm, "input_layernorm", m.hidden_size);
     layer.norm(ModulePart::post_attention_norm, "post_attention_layernorm", m.hidden_size);
     layer.other("resid_attn_dropout");
