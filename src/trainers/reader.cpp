@@ -235,7 +235,7 @@ void Reader::judge(const std::string& path, const Value& value) {
         value.kind == Kind::map && std::any_of(keys_.begin(), keys_.end(), [&](const auto t) {
             return std::any_of(t.begin(), t.end(), [&](const KeyRow& r) { return r.key.starts_with(path + "."); });
         });
-    if (!row && has_rows_below) {
+    if (has_rows_below && (!row || row->use == KeyUse::used)) {
         for (std::size_t i = 0; i < value.items.size(); ++i) judge(path + "." + value.keys[i], value.items[i]);
         return;
     }

@@ -41,6 +41,9 @@ struct Draft {
     FilePlace gpus_place;
     std::string gpus_key;
     std::optional<DistributedPlan> processes;  ///< what the trainer makes of several cards; absent: not known
+    /// Why FSDP under this trainer is not predicted; nullptr: the trainer is transformers' own.
+    const char* no_fsdp = "what this trainer makes of FSDP is not known";
+    std::string fsdp_key;  ///< the key that asks for FSDP
     bool training_read = false;
 };
 

@@ -83,12 +83,26 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
               why);
 }
 
-void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading) {
+/// DeepSpeed and FSDP divide the model; what they do with one process is another run than one without them.
+void judge_one_card(const Draft& draft, const std::string& key, bool known, Reading& reading, Problems& problems) {
+    if (!draft.processes || draft.processes->as<DdpPlan>()) return;
+    const char* name = draft.processes->as<ZeroPlan>() ? "DeepSpeed" : "FSDP";
+    if (known)
+        reading.refusals.push_back({key, draft.gpus_key == key ? draft.gpus_place : FilePlace{},
+                                    fmt::format("{} with one card is not predicted", name),
+                                    "two cards or more, or a run without it"});
+    else
+        problems.invalid("--gpus", fmt::format("no file says how many cards {} divides the model between", name),
+                         "give --gpus N, or the file of accelerate config as well");
+}
+
+void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
     const std::int64_t gpus = question.gpus.value_or(draft.gpus.value_or(1));
     const bool flag = question.gpus.has_value();
     const InputSource source = flag ? InputSource::flag : draft.gpus ? InputSource::file : InputSource::trainer_default;
     const std::string key = flag ? "--gpus" : draft.gpus_key;
     add_input(reading, "gpus", std::to_string(gpus), source, key, flag ? FilePlace{} : draft.gpus_place);
+    if (gpus == 1) judge_one_card(draft, key, flag || draft.gpus, reading, problems);
     if (gpus > 1 && draft.processes) {
         draft.job.plan.distributed = draft.processes;
         draft.job.plan.distributed->world_size = gpus;
@@ -117,7 +131,7 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
         settle_data_rows(question, draft, reading, problems);
     plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
     settle_mask(draft, plan, reading);
-    settle_gpus(question, draft, reading);
+    settle_gpus(question, draft, reading, problems);
 }
 
 }  // namespace vramfit::trainers

@@ -5,6 +5,9 @@
 
 namespace vramfit::trainers {
 
+inline constexpr const char* kAxolotlFsdp =
+    "axolotl replaces accelerate's preparation of FSDP models by its own: not predicted";
+
 inline constexpr KeyRow kAxolotlKeys[] = {
     {"base_model", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
     {"adapter", KeyUse::used, "peft", "lora|qlora"},
@@ -63,10 +66,10 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"gradient_checkpointing_kwargs.*", KeyUse::unsupported, "of these arguments only use_reentrant is predicted"},
     {"bnb_config_kwargs.*", KeyUse::unsupported, "this argument of bitsandbytes is not predicted"},
     {"deepspeed", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
-    {"fsdp", KeyUse::unsupported, "fully sharded training is not predicted yet"},
-    {"fsdp_config", KeyUse::unsupported, "fully sharded training is not predicted yet"},
-    {"fsdp_version", KeyUse::unsupported, "fully sharded training is not predicted yet"},
-    {"fsdp_final_state_dict_type", KeyUse::unsupported, "fully sharded training is not predicted yet"},
+    {"fsdp", KeyUse::unsupported, kAxolotlFsdp},
+    {"fsdp_config", KeyUse::unsupported, kAxolotlFsdp},
+    {"fsdp_version", KeyUse::unsupported, kAxolotlFsdp},
+    {"fsdp_final_state_dict_type", KeyUse::unsupported, kAxolotlFsdp},
     {"dp_shard_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"dp_replicate_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"tensor_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},

@@ -5,6 +5,9 @@
 
 namespace vramfit::trainers {
 
+inline constexpr const char* kFactoryFsdp =
+    "LLaMA-Factory casts trained weights to float32 and checkpoints in its own way under FSDP: not predicted";
+
 inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"model_name_or_path", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
     {"stage", KeyUse::used, "training", "sft|pt"},
@@ -62,6 +65,8 @@ inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"fp8", KeyUse::unsupported, "fp8 is not predicted"},
     {"use_kt", KeyUse::unsupported, "KTransformers is not predicted"},
     {"use_v1_kernels", KeyUse::unsupported, "kernels of LLaMA-Factory's next version are not predicted"},
+    {"fsdp", KeyUse::unsupported, kFactoryFsdp},
+    {"fsdp_config", KeyUse::unsupported, kFactoryFsdp},
     {"use_hyper_parallel", KeyUse::unsupported, "runs on several cards are not predicted yet"},
     {"use_megatron_bridge", KeyUse::unsupported, "Megatron is not predicted"},
     {"tensor_model_parallel_size", KeyUse::unsupported, "Megatron is not predicted"},

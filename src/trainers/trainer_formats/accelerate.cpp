@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/fsdp.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
@@ -25,12 +26,11 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"use_deepspeed", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"deepspeed_config", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"deepspeed_config_file", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
-    {"use_fsdp", KeyUse::unsupported, "fully sharded training is not predicted yet"},
-    {"fsdp_config", KeyUse::unsupported, "fully sharded training is not predicted yet"},
+    {"use_fsdp", KeyUse::used, "distributed", ""},
     {"fp8_config", KeyUse::unsupported, "fp8 is not predicted"},
     {"megatron_lm_config", KeyUse::unsupported, "Megatron is not predicted"},
     {"dynamo_config", KeyUse::unsupported, "compiled models are not predicted"},
-    {"parallelism_config", KeyUse::unsupported, "runs on several cards are not predicted yet"},
+    {"parallelism_config", KeyUse::unsupported, "tensor and context parallelism on several cards are not predicted"},
     {"tpu_name", KeyUse::unsupported, "TPUs are not predicted"},
     {"tpu_use_cluster", KeyUse::unsupported, "TPUs are not predicted"},
 };
@@ -72,7 +72,7 @@ constexpr std::string_view kAccelerateHarmless[] = {
 };
 
 constexpr auto kAccelerateHarmlessRows = harmless_rows(kAccelerateHarmless);
-constexpr std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kAccelerateHarmlessRows};
+const std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kFsdpOfAccelerate, kAccelerateHarmlessRows};
 
 bool is_accelerate(const Document& document) {
     return !document.launcher.empty() || document.root.find("distributed_type") ||
@@ -105,11 +105,14 @@ void read_accelerate_cards(Reader& reader, Draft& draft) {
 
 // accelerate 1.15, commands/config/config_args.py; a Trainer's own setting goes before mixed_precision.
 void read_accelerate(Reader& reader, Draft& draft) {
-    const std::string type = reader.text("distributed_type").value_or("NO");
+    const bool fsdp_argument = reader.boolean("use_fsdp").value_or(false);
+    const std::string type = fsdp_argument ? "FSDP" : reader.text("distributed_type").value_or("NO");
     const bool given = type == "DEEPSPEED" && draft.processes && draft.processes->as<ZeroPlan>();
     if (type == "DEEPSPEED" && !given)
         reader.refuse("distributed_type", "how DeepSpeed is set up stands in its JSON",
                       "give DeepSpeed's JSON as a further file");
+    else if (type == "FSDP")
+        read_fsdp_of_accelerate(reader, draft);
     else if (type != "NO" && type != "MULTI_GPU" && type != "no" && !given)
         reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one card");
     read_accelerate_cards(reader, draft);

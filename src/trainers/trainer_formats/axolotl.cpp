@@ -257,6 +257,7 @@ void read_axolotl_checkpointing(Reader& reader, Draft& draft) {
 void read_axolotl_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
+    draft.no_fsdp = kAxolotlFsdp;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
 }

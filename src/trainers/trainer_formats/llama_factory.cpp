@@ -117,6 +117,7 @@ void read_factory_batch(Reader& reader, Draft& draft, const std::string& stage) 
 void read_factory_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
+    draft.no_fsdp = kFactoryFsdp;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (draft.job.plan.peft) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
 }

@@ -39,6 +39,8 @@ constexpr KeyRow kSwiftKeys[] = {
     {"freeze_parameters_ratio", KeyUse::unsupported, "training of some parameters is not predicted"},
     {"trainable_parameters", KeyUse::unsupported, "training of some parameters is not predicted"},
     {"use_galore", KeyUse::unsupported, "GaLore is not predicted"},
+    {"fsdp", KeyUse::unsupported, "what ms-swift makes of FSDP is not known"},
+    {"fsdp_config", KeyUse::unsupported, "what ms-swift makes of FSDP is not known"},
     {"tuner_backend", KeyUse::unsupported, "Unsloth's network code is not predicted", "peft"},
     {"device_map", KeyUse::unsupported, "a device map is not predicted"},
     {"rope_scaling", KeyUse::unsupported, "another rotary embedding is not predicted"},

@@ -1,5 +1,6 @@
 // transformers' TrainingArguments alone: training_args.json, launch lines of scripts with its arguments.
 #include "trainers/common.hpp"
+#include "trainers/fsdp.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
@@ -14,7 +15,6 @@ constexpr KeyRow kPlainKeys[] = {
     {"block_size", KeyUse::used, "batch.sequence_length", "128|256"},
     {"max_seq_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"model_max_length", KeyUse::used, "batch.sequence_length", "128|256"},
-    {"fsdp_config", KeyUse::harmless, "counts only with fsdp"},
     {"fsdp_transformer_layer_cls_to_wrap", KeyUse::harmless, "counts only with fsdp"},
     {"torch_compile_backend", KeyUse::harmless, "counts only with torch_compile"},
     {"torch_compile_mode", KeyUse::harmless, "counts only with torch_compile"},
@@ -56,7 +56,8 @@ constexpr std::string_view kPlainHarmless[] = {
 };
 
 constexpr auto kPlainHarmlessRows = harmless_rows(kPlainHarmless);
-const std::span<const KeyRow> kPlainTables[] = {kPlainKeys, kTrainingArguments, kPlainHarmlessRows, kHarmlessArguments};
+const std::span<const KeyRow> kPlainTables[] = {kPlainKeys, kFsdpArguments, kTrainingArguments, kPlainHarmlessRows,
+                                                kHarmlessArguments};
 
 bool is_training_args(const Document& document) {
     const Value& root = document.root;
@@ -69,6 +70,7 @@ bool is_training_args(const Document& document) {
 void read_plain(Reader& reader, Draft& draft) {
     draft.training_read = true;
     read_ddp(reader, draft);
+    read_fsdp_arguments(reader, draft);
     read_training_arguments(reader, {}, draft);
     LoadPlan& load = draft.job.plan.load;
     const char* key = reader.has("torch_dtype") ? "torch_dtype" : "dtype";

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/fsdp.hpp"
 #include "trainers/keys/trl.hpp"
 #include "trainers/trainer_format.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -12,8 +13,8 @@ namespace {
 
 constexpr auto kTrlHarmlessRows = harmless_rows(kTrlHarmless);
 constexpr auto kTrlSftRows = harmless_rows(kIgnoredSftArguments);
-const std::span<const KeyRow> kTrlTables[] = {kTrlKeys, kTrainingArguments, kTrlHarmlessRows, kHarmlessArguments,
-                                              kTrlSftRows};
+const std::span<const KeyRow> kTrlTables[] = {kTrlKeys,         kFsdpArguments,     kTrainingArguments,
+                                              kTrlHarmlessRows, kHarmlessArguments, kTrlSftRows};
 
 bool is_trl(const Document& document) {
     if (!document.launcher.empty() || document.root.kind != Value::Kind::map) return false;
@@ -86,6 +87,7 @@ void read_trl_rows(Reader& reader, Draft& draft) {
 void read_trl(Reader& reader, Draft& draft) {
     draft.training_read = true;
     read_ddp(reader, draft);
+    read_fsdp_arguments(reader, draft);
     const std::string& program = reader.document().program;
     if (program.starts_with("trl ") && program != "trl sft")
         reader.refuse("model_name_or_path", fmt::format("'{}' is not predicted yet", program), "supported: trl sft");

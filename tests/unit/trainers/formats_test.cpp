@@ -93,6 +93,14 @@ const std::multimap<std::string, Base> kBases = {
      {"f.json",
       "{\"per_device_train_batch_size\": 4, \"output_dir\": \"x\", \"model_name_or_path\": "
       "\"llama-3.2-1b\", \"per_device_eval_batch_size\": 8}"}},
+    {"training-args",
+     {"f.json",
+      "{\"per_device_train_batch_size\": 4, \"output_dir\": \"x\", \"model_name_or_path\": \"llama-3.2-1b\", "
+      "\"fsdp\": \"full_shard auto_wrap\", \"fsdp_config\": {}}"}},
+    {"trl",
+     {"f.yaml",
+      "model_name_or_path: llama-3.2-1b\nper_device_train_batch_size: 4\nfsdp: [full_shard, auto_wrap]\n"
+      "fsdp_config: {}\n"}},
     {"ms-swift",
      {"f.yaml",
       "model: llama-3.2-1b\ntrain_type: lora\nmax_length: 512\nquant_method: bnb\nquant_bits: 4\n"
@@ -136,6 +144,7 @@ TrainerQuestion with(const std::string& format, const Base& base, const std::str
     question.format_of = format;
     if (std::string_view(base.name).ends_with(".json") || std::string_view(base.text).find("seq") == std::string::npos)
         question.seq = 400;
+    if (std::string_view(base.text).find("fsdp") != std::string::npos) question.gpus = 4;
     return question;
 }
 
@@ -240,8 +249,9 @@ TEST_CASE("files are read together: trainer, accelerate") {
     CHECK(several.input("gpus")->place == FilePlace{"acc.yaml", {3, 1}});
     question.gpus = 1;
     CHECK(!read_trainer_files(question).job.plan.distributed);
-    question.files[1].text = "distributed_type: FSDP\nnum_processes: 1\nfsdp_config: {fsdp_version: 2}\n";
-    CHECK(refusal_of(read_trainer_files(question), "fsdp_config"));
+    question.gpus.reset();
+    question.files[1].text = "distributed_type: MULTI_GPU\nnum_processes: 1\n";
+    CHECK(!read_trainer_files(question).job.plan.distributed);
 }
 
 TEST_CASE("lengths: the longest under the cut; what packing makes of them") {

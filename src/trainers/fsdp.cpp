@@ -1,0 +1,214 @@
+// FSDP as trainers' and launchers' files set it up: options, their defaults by who reads them, versions.
+#include "trainers/fsdp.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "trainers/keys/fsdp.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+/// What differs by who reads the options.
+struct FsdpSource {
+    std::vector<std::string_view> prefixes;  ///< before a name, as it may be written
+    std::string_view offload;                ///< the name of the option that puts shards into host memory
+    std::int64_t version = 1;
+    bool ram_efficient = false;
+    std::string_view policy;
+    bool one_text = false;  ///< names of classes stand in one text, between commas
+};
+
+/// FSDP's options in a file, by their names without "fsdp_".
+class FsdpOptions {
+  public:
+    FsdpOptions(Reader& reader, FsdpSource source) : reader_(reader), source_(std::move(source)) {}
+
+    Reader& reader() { return reader_; }
+    const FsdpSource& source() const { return source_; }
+
+    /// The option's key as the file writes it; one that it could have, if it is absent.
+    std::string key(std::string_view name) const {
+        std::string first;
+        for (const std::string_view prefix : source_.prefixes) {
+            std::string key = fmt::format("{}{}", prefix, name);
+            if (reader_.has(key)) return key;
+            if (first.empty()) first = std::move(key);
+        }
+        return first;
+    }
+    bool boolean(std::string_view name, bool otherwise) { return reader_.boolean_or(key(name), otherwise); }
+    void refuse(std::string_view name, std::string what, std::string hint) {
+        reader_.refuse(key(name), std::move(what), std::move(hint));
+    }
+
+    bool reshards = true;  ///< by `fsdp` itself, where fsdp_config does not say it
+    bool offloads = false;
+
+  private:
+    Reader& reader_;
+    FsdpSource source_;
+};
+
+/// The class of the decoder's layers of the families that FSDP2 is supported for, or nothing.
+std::string_view decoder_layer_of(std::string_view model_type) {
+    constexpr std::pair<std::string_view, std::string_view> kClasses[] = {{"gemma", "GemmaDecoderLayer"},
+                                                                          {"llama", "LlamaDecoderLayer"},
+                                                                          {"mistral", "MistralDecoderLayer"},
+                                                                          {"qwen2", "Qwen2DecoderLayer"},
+                                                                          {"qwen3", "Qwen3DecoderLayer"}};
+    for (const auto& [type, name] : kClasses)
+        if (type == model_type) return name;
+    return {};
+}
+
+// accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: without names the model's own _no_split_modules.
+void read_units(FsdpOptions& options, const Draft& draft) {
+    Reader& reader = options.reader();
+    std::string policy = reader.text_or(options.key("auto_wrap_policy"), options.source().policy);
+    std::transform(policy.begin(), policy.end(), policy.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
+    if (policy != "TRANSFORMER_BASED_WRAP")
+        return options.refuse("auto_wrap_policy",
+                              fmt::format("units by {} are not predicted{}", policy,
+                                          reader.has(options.key("auto_wrap_policy")) ? "" : ", accelerate's default"),
+                              "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
+    const std::string_view expected = decoder_layer_of(draft.job.model.model_type);
+    for (const std::string& name :
+         reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>()))
+        if (draft.has_model && name != expected)
+            options.refuse("transformer_layer_cls_to_wrap",
+                           fmt::format("units of {} are not predicted for {}", name, draft.job.model.model_type),
+                           "the class of the model's decoder layers alone, or leave it out");
+}
+
+/// Shards in host memory: TrainingArguments look at Python's truth, in which "false" is true.
+void refuse_offload(FsdpOptions& options) {
+    const std::string key = options.key(options.source().offload);
+    const Value* value = options.reader().value(key);
+    const bool text = value && value->kind == Value::Kind::text && options.source().version == 2;
+    const bool on = text ? !value->text.empty() : options.reader().boolean(key).value_or(options.offloads);
+    if (on) options.reader().refuse(value ? key : "fsdp", "shards in host memory are not predicted", "leave it out");
+}
+
+// accelerate 1.15.0, utils/dataclasses.py FullyShardedDataParallelPlugin.__post_init__.
+DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
+    Fsdp2Plan plan;
+    read_units(options, draft);
+    plan.reshard_after_forward = options.boolean("reshard_after_forward", options.reshards);
+    plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
+    plan.cpu_ram_efficient_loading = options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient);
+    refuse_offload(options);
+    return plan;
+}
+
+/// Who reads the options of a version.
+struct FsdpVersion {
+    std::int64_t version;
+    DistributedMethod (*read)(FsdpOptions& options, const Draft& draft);
+};
+constexpr FsdpVersion kFsdpVersions[] = {{2, read_version_2}};
+
+void read_version(FsdpOptions& options, Draft& draft) {
+    Reader& reader = options.reader();
+    const std::string key = options.key("version");
+    const std::int64_t version = reader.integer_or(key, options.source().version, {.low = 1, .high = 2});
+    for (const FsdpVersion& each : kFsdpVersions)
+        if (each.version == version) {
+            draft.processes.emplace().method = each.read(options, draft);
+            return;
+        }
+    options.refuse("version",
+                   reader.has(key)
+                       ? fmt::format("FSDP{} is not predicted yet", version)
+                       : fmt::format("FSDP{}, which is meant without a version, is not predicted yet", version),
+                   "version 2 is predicted");
+}
+
+bool python_truth(const Value& value) {
+    switch (value.kind) {
+        case Value::Kind::null: return false;
+        case Value::Kind::boolean: return value.boolean;
+        case Value::Kind::integer:
+        case Value::Kind::real: return value.real != 0;
+        case Value::Kind::text: return !value.text.empty();
+        case Value::Kind::list:
+        case Value::Kind::map: return !value.items.empty();
+    }
+    return false;
+}
+
+// transformers 5.17.0, training_args.py _apply_legacy_fsdp_to_config, for version 2.
+void read_words(Reader& reader, const Value& asked, FsdpOptions& options) {
+    std::vector<std::string> words;
+    for (const Value& item : asked.items) words.push_back(item.text);
+    if (asked.kind == Value::Kind::text && asked.text != "True" && asked.text != "true") {
+        std::string_view rest = asked.text;
+        while (!rest.empty()) {
+            const std::string_view word = rest.substr(0, rest.find(' '));
+            if (!word.empty()) words.emplace_back(word);
+            rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+        }
+    }
+    for (const std::string& word : words) {
+        if (word == "full_shard" || word == "auto_wrap") continue;
+        if (word == "shard_grad_op")
+            options.reshards = false;
+        else if (word == "offload")
+            options.offloads = true;
+        else
+            reader.invalid("fsdp", fmt::format("TrainingArguments stop at '{}' under FSDP2", word),
+                           "full_shard, shard_grad_op, offload, auto_wrap");
+    }
+}
+
+}  // namespace
+
+const std::span<const KeyRow> kFsdpOfAccelerate = kAccelerateFsdpRows;
+const std::span<const KeyRow> kFsdpArguments = kArgumentFsdpRows;
+
+// transformers 5.17.0, training_args.py _process_fsdp_args.
+void read_fsdp_arguments(Reader& reader, Draft& draft) {
+    draft.no_fsdp = nullptr;
+    const Value* asked = reader.value("fsdp");
+    if (!asked || !python_truth(*asked)) return;
+    const Value* config = reader.value("fsdp_config");
+    if (config && config->kind != Value::Kind::map)
+        return reader.refuse("fsdp_config", "options in a file of their own are not read",
+                             "write them into this file: fsdp_config: {version: 2, ...}");
+    FsdpOptions options(reader, {.prefixes = {"fsdp_config.fsdp_", "fsdp_config."},
+                                 .offload = "cpu_offload",
+                                 .version = 2,
+                                 .policy = "TRANSFORMER_BASED_WRAP"});
+    if (reader.integer(options.key("version")).value_or(2) == 2) read_words(reader, *asked, options);
+    draft.fsdp_key = "fsdp";
+    read_version(options, draft);
+}
+
+void read_fsdp_of_accelerate(Reader& reader, Draft& draft) {
+    const bool argument = reader.boolean("use_fsdp").value_or(false);
+    const std::string key = argument ? "use_fsdp" : "distributed_type";
+    if (!draft.fsdp_key.empty())
+        return reader.refuse(key, "TrainingArguments' fsdp and accelerate's together are not predicted",
+                             "leave one of them out");
+    if (draft.no_fsdp && draft.training_read) return reader.refuse(key, draft.no_fsdp, "without FSDP it is predicted");
+    FsdpOptions options(
+        reader, {.prefixes = argument ? std::vector<std::string_view>{"fsdp_", "fsdp_config.fsdp_"}
+                                      : std::vector<std::string_view>{"fsdp_config.fsdp_", "fsdp_config.", "fsdp_"},
+                 .offload = "offload_params",
+                 .ram_efficient = true,
+                 .policy = "NO_WRAP"});
+    draft.fsdp_key = key;
+    read_version(options, draft);
+    // utils/launch.py: texts from a command line are true, whatever they say.
+    const std::string sync = options.key("sync_module_states");
+    const Value* states = reader.value(sync);
+    if (states && states->kind == Value::Kind::boolean && !states->boolean &&
+        options.boolean("cpu_ram_efficient_loading", true))
+        reader.invalid(sync, "accelerate stops: cpu_ram_efficient_loading needs it", "true");
+}
+
+}  // namespace vramfit::trainers

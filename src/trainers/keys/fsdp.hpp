@@ -1,0 +1,123 @@
+// The options of FSDP: accelerate 1.15 and transformers 5.17.
+#pragma once
+
+#include "trainers/reader.hpp"
+
+namespace vramfit::trainers {
+
+inline constexpr const char* kFsdpVersion1 = "counts in FSDP1 only";
+inline constexpr const char* kFsdpSaving = "says how checkpoints are written";
+inline constexpr const char* kFsdpHostInputs = "inputs of checkpointed layers in host memory are not predicted";
+inline constexpr const char* kFsdpIgnored = "modules that FSDP leaves alone are not predicted";
+
+// accelerate 1.15.0, utils/launch.py prepare_multi_gpu_env; commands/launch.py puts "fsdp_" before names without it.
+inline constexpr KeyRow kAccelerateFsdpRows[] = {
+    {"fsdp_config.fsdp_version", KeyUse::used, "distributed", "2|1"},
+    {"fsdp_config.version", KeyUse::used, "distributed", "2|1"},
+    {"fsdp_version", KeyUse::used, "distributed", "2|1"},
+    {"fsdp_config.fsdp_reshard_after_forward", KeyUse::used, "distributed.fsdp_config.reshard_after_forward",
+     "true|false"},
+    {"fsdp_config.reshard_after_forward", KeyUse::used, "distributed.fsdp_config.reshard_after_forward", "true|false"},
+    {"fsdp_reshard_after_forward", KeyUse::used, "distributed.fsdp_config.reshard_after_forward", "true|false"},
+    {"fsdp_config.fsdp_activation_checkpointing", KeyUse::used, "distributed.fsdp_config.activation_checkpointing",
+     "true|false"},
+    {"fsdp_config.activation_checkpointing", KeyUse::used, "distributed.fsdp_config.activation_checkpointing",
+     "true|false"},
+    {"fsdp_activation_checkpointing", KeyUse::used, "distributed.fsdp_config.activation_checkpointing", "true|false"},
+    {"fsdp_config.fsdp_cpu_ram_efficient_loading", KeyUse::used, "distributed.fsdp_config.cpu_ram_efficient_loading",
+     "true|false"},
+    {"fsdp_config.cpu_ram_efficient_loading", KeyUse::used, "distributed.fsdp_config.cpu_ram_efficient_loading",
+     "true|false"},
+    {"fsdp_cpu_ram_efficient_loading", KeyUse::used, "distributed.fsdp_config.cpu_ram_efficient_loading", "true|false"},
+    {"fsdp_config.fsdp_offload_params", KeyUse::used, "distributed.fsdp_config.cpu_offload", "true|false"},
+    {"fsdp_config.offload_params", KeyUse::used, "distributed.fsdp_config.cpu_offload", "true|false"},
+    {"fsdp_offload_params", KeyUse::used, "distributed.fsdp_config.cpu_offload", "true|false"},
+    {"fsdp_config.fsdp_auto_wrap_policy", KeyUse::used, "distributed.fsdp_config", "TRANSFORMER_BASED_WRAP|NO_WRAP"},
+    {"fsdp_config.auto_wrap_policy", KeyUse::used, "distributed.fsdp_config", "TRANSFORMER_BASED_WRAP|NO_WRAP"},
+    {"fsdp_auto_wrap_policy", KeyUse::used, "distributed.fsdp_config", "TRANSFORMER_BASED_WRAP|NO_WRAP"},
+    {"fsdp_config.fsdp_transformer_layer_cls_to_wrap", KeyUse::used, "distributed.fsdp_config",
+     "LlamaDecoderLayer|LlamaMLP"},
+    {"fsdp_config.transformer_layer_cls_to_wrap", KeyUse::used, "distributed.fsdp_config",
+     "LlamaDecoderLayer|LlamaMLP"},
+    {"fsdp_transformer_layer_cls_to_wrap", KeyUse::used, "distributed.fsdp_config", "LlamaDecoderLayer|LlamaMLP"},
+    {"fsdp_config.fsdp_sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_sync_module_states", KeyUse::harmless, "needed only where it is written into the file"},
+    {"fsdp_config.fsdp_activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
+    {"fsdp_config.activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
+    {"fsdp_activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
+    {"fsdp_config.fsdp_ignored_modules", KeyUse::unsupported, kFsdpIgnored},
+    {"fsdp_config.ignored_modules", KeyUse::unsupported, kFsdpIgnored},
+    {"fsdp_config.fsdp_state_dict_type", KeyUse::harmless, kFsdpSaving},
+    {"fsdp_config.state_dict_type", KeyUse::harmless, kFsdpSaving},
+    {"fsdp_state_dict_type", KeyUse::harmless, kFsdpSaving},
+    {"fsdp_config.fsdp_min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
+    {"fsdp_config.min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
+    {"fsdp_min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
+    {"fsdp_config.fsdp_sharding_strategy", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.sharding_strategy", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_sharding_strategy", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_backward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.backward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_backward_prefetch_policy", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_backward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_forward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.forward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_forward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_use_orig_params", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.use_orig_params", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_use_orig_params", KeyUse::harmless, kFsdpVersion1},
+};
+
+inline constexpr const char* kFsdpOtherName = "TrainingArguments read cpu_offload, and not this";
+
+// transformers 5.17.0, training_args.py _process_fsdp_args, which takes "fsdp_" from names.
+inline constexpr KeyRow kArgumentFsdpRows[] = {
+    {"fsdp", KeyUse::used, "distributed", "full_shard|shard_grad_op"},
+    {"fsdp_config", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.version", KeyUse::used, "distributed", "2|1"},
+    {"fsdp_config.fsdp_version", KeyUse::used, "distributed", "2|1"},
+    {"fsdp_config.reshard_after_forward", KeyUse::used, "distributed.fsdp_config.reshard_after_forward", "true|false"},
+    {"fsdp_config.fsdp_reshard_after_forward", KeyUse::used, "distributed.fsdp_config.reshard_after_forward",
+     "true|false"},
+    {"fsdp_config.activation_checkpointing", KeyUse::used, "distributed.fsdp_config.activation_checkpointing",
+     "true|false"},
+    {"fsdp_config.fsdp_activation_checkpointing", KeyUse::used, "distributed.fsdp_config.activation_checkpointing",
+     "true|false"},
+    {"fsdp_config.cpu_ram_efficient_loading", KeyUse::used, "distributed.fsdp_config.cpu_ram_efficient_loading",
+     "true|false"},
+    {"fsdp_config.fsdp_cpu_ram_efficient_loading", KeyUse::used, "distributed.fsdp_config.cpu_ram_efficient_loading",
+     "true|false"},
+    {"fsdp_config.cpu_offload", KeyUse::used, "distributed.fsdp_config.cpu_offload", "true|false"},
+    {"fsdp_config.fsdp_cpu_offload", KeyUse::used, "distributed.fsdp_config.cpu_offload", "true|false"},
+    {"fsdp_config.auto_wrap_policy", KeyUse::used, "distributed.fsdp_config", "TRANSFORMER_BASED_WRAP|NO_WRAP"},
+    {"fsdp_config.fsdp_auto_wrap_policy", KeyUse::used, "distributed.fsdp_config", "TRANSFORMER_BASED_WRAP|NO_WRAP"},
+    {"fsdp_config.transformer_layer_cls_to_wrap", KeyUse::used, "distributed.fsdp_config",
+     "[LlamaDecoderLayer]|[LlamaMLP]"},
+    {"fsdp_config.fsdp_transformer_layer_cls_to_wrap", KeyUse::used, "distributed.fsdp_config",
+     "[LlamaDecoderLayer]|[LlamaMLP]"},
+    {"fsdp_config.offload_params", KeyUse::unsupported, kFsdpOtherName},
+    {"fsdp_config.fsdp_offload_params", KeyUse::unsupported, kFsdpOtherName},
+    {"fsdp_config.activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
+    {"fsdp_config.ignored_modules", KeyUse::unsupported, kFsdpIgnored},
+    {"fsdp_config.xla", KeyUse::unsupported, "TPUs are not predicted"},
+    {"fsdp_config.xla_fsdp_v2", KeyUse::unsupported, "TPUs are not predicted"},
+    {"fsdp_config.xla_fsdp_grad_ckpt", KeyUse::harmless, "counts with xla only"},
+    {"fsdp_config.xla_fsdp_settings", KeyUse::harmless, "counts with xla only"},
+    {"fsdp_config.state_dict_type", KeyUse::harmless, kFsdpSaving},
+    {"fsdp_config.fsdp_state_dict_type", KeyUse::harmless, kFsdpSaving},
+    {"fsdp_config.min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
+    {"fsdp_config.fsdp_min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
+    {"fsdp_config.backward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_backward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.forward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_forward_prefetch", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.use_orig_params", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_use_orig_params", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.sync_module_states", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_sync_module_states", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.limit_all_gathers", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_limit_all_gathers", KeyUse::harmless, kFsdpVersion1},
+};
+
+}  // namespace vramfit::trainers

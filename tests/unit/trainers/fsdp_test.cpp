@@ -1,0 +1,171 @@
+// FSDP in trainers' and accelerate's files: every key, defaults, refusals with their places.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/spec/stacks.hpp"
+#include "vramfit/trainers/reading.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+constexpr const char* kTrainer =
+    "{\"per_device_train_batch_size\": 4, \"output_dir\": \"x\", \"model_name_or_path\": \"llama-3.2-1b\", "
+    "\"bf16\": true, \"block_size\": 512";
+constexpr const char* kAccelerate = "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\nfsdp_config:\n";
+constexpr const char* kOptions = "  fsdp_version: 2\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n";
+
+/// A run of transformers' Trainer with further keys, and a file of accelerate or none.
+TrainerQuestion run_of(const std::string& keys, const std::string& accelerate = {}) {
+    TrainerQuestion question;
+    question.files = {{"t.json", fmt::format("{}{}}}", kTrainer, keys)}};
+    if (!accelerate.empty()) question.files.push_back({"a.yaml", accelerate});
+    question.format_of = "training-args";
+    question.stack = stack_from("").stack;
+    return question;
+}
+
+const Refusal* only_refusal(const Reading& reading) {
+    return reading.refusals.size() == 1 ? &reading.refusals.front() : nullptr;
+}
+
+/// The plan and what is refused; problems of broken values by their text.
+std::string outcome(const TrainerQuestion& question) {
+    try {
+        const Reading reading = read_trainer_files(question);
+        std::string out = to_json_text(reading.job.plan);
+        for (const Refusal& each : reading.refusals) out += each.key + ": " + each.what + "\n";
+        return out;
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+const KnownTrainer& accelerate_keys() {
+    static const std::vector<KnownTrainer> all = known_trainers();
+    return *std::find_if(all.begin(), all.end(), [](const KnownTrainer& known) { return known.name == "accelerate"; });
+}
+
+}  // namespace
+
+TEST_CASE("accelerate's FSDP2: values of the file, and the launcher's defaults") {
+    const Reading bare = read_trainer_files(run_of("", std::string(kAccelerate) + kOptions));
+    REQUIRE(bare.refusals.empty());
+    const DistributedPlan& processes = *bare.job.plan.distributed;
+    REQUIRE(processes.as<Fsdp2Plan>());
+    CHECK(processes.world_size == 8);
+    CHECK(!processes.load_on_device);
+    CHECK(processes.as<Fsdp2Plan>()->reshard_after_forward);
+    CHECK(processes.as<Fsdp2Plan>()->cpu_ram_efficient_loading);  // commands/launch.py: "true"
+    CHECK(!processes.as<Fsdp2Plan>()->activation_checkpointing);
+    const Reading full = read_trainer_files(run_of(
+        "", std::string(kAccelerate) + kOptions +
+                "  reshard_after_forward: false\n  fsdp_activation_checkpointing: true\n"
+                "  fsdp_cpu_ram_efficient_loading: false\n  fsdp_transformer_layer_cls_to_wrap: LlamaDecoderLayer\n"
+                "  fsdp_state_dict_type: SHARDED_STATE_DICT\n  fsdp_backward_prefetch: BACKWARD_PRE\n"));
+    REQUIRE(full.refusals.empty());
+    CHECK(*full.job.plan.distributed->as<Fsdp2Plan>() == Fsdp2Plan{false, true, false});
+    CHECK(full.input("distributed.fsdp_config.reshard_after_forward")->place == FilePlace{"a.yaml", {7, 3}});
+    CHECK(full.notes.size() == 1);  // the length
+}
+
+TEST_CASE("TrainingArguments' FSDP: version 2, weights loaded everywhere, older words") {
+    TrainerQuestion question = run_of(", \"fsdp\": true");
+    question.gpus = 4;
+    CHECK(*read_trainer_files(question).job.plan.distributed->as<Fsdp2Plan>() == Fsdp2Plan{});
+    const auto plan_of = [](const char* keys) {
+        TrainerQuestion asked = run_of(keys);
+        asked.gpus = 4;
+        const Reading reading = read_trainer_files(asked);
+        REQUIRE(reading.refusals.empty());
+        return *reading.job.plan.distributed->as<Fsdp2Plan>();
+    };
+    CHECK(!plan_of(", \"fsdp\": \"shard_grad_op auto_wrap\"").reshard_after_forward);
+    CHECK(plan_of(", \"fsdp\": [\"shard_grad_op\"], \"fsdp_config\": {\"fsdp_reshard_after_forward\": \"True\"}")
+              .reshard_after_forward);
+    question = run_of(", \"fsdp\": \"\", \"fsdp_config\": {\"version\": 1}");
+    question.gpus = 4;
+    CHECK(read_trainer_files(question).job.plan.distributed->as<DdpPlan>());
+    question = run_of(", \"fsdp\": \"hybrid_shard\"");
+    question.gpus = 4;
+    CHECK_THROWS_AS(read_trainer_files(question), Error);
+}
+
+TEST_CASE("every FSDP key of accelerate changes the plan, is refused, or does nothing, as its table says") {
+    int tested = 0;
+    for (const KnownKey& key : accelerate_keys().keys) {
+        if (!key.key.starts_with("fsdp_config.")) continue;
+        const std::string name = key.key.substr(12);
+        const auto text = [&name](const std::string& value) {
+            std::string options = kOptions;
+            if (name.ends_with("version")) options = "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n";
+            if (name.ends_with("auto_wrap_policy")) options = "  fsdp_version: 2\n";
+            return fmt::format("{}{}  {}: {}\n", kAccelerate, options, name, value);
+        };
+        INFO(key.key);
+        const std::size_t bar = key.samples.find('|');
+        if (key.use == KeyUse::used && bar != std::string::npos) {
+            CHECK(outcome(run_of("", text(key.samples.substr(0, bar)))) !=
+                  outcome(run_of("", text(key.samples.substr(bar + 1)))));
+        } else if (key.use == KeyUse::unsupported) {
+            const Reading reading = read_trainer_files(run_of("", text("some-value")));
+            REQUIRE(only_refusal(reading));
+            CHECK(only_refusal(reading)->key == key.key);
+            CHECK(only_refusal(reading)->place == FilePlace{"a.yaml", {7, 3}});
+        } else if (key.use == KeyUse::harmless) {
+            CHECK(outcome(run_of("", text("some-value"))) == outcome(run_of("", std::string(kAccelerate) + kOptions)));
+        }
+        ++tested;
+    }
+    CHECK(tested > 30);
+}
+
+TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
+    const auto refused = [](const std::string& keys, const std::string& accelerate) {
+        const Reading reading = read_trainer_files(run_of(keys, accelerate));
+        REQUIRE(only_refusal(reading));
+        return *only_refusal(reading);
+    };
+    const std::string start = kAccelerate;
+    const Refusal first = refused("", start + "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n");
+    CHECK(first.key == "fsdp_config.fsdp_version");  // accelerate's default is version 1
+    CHECK(first.place == FilePlace{"a.yaml", {4, 1}});
+    CHECK(refused("", start + "  fsdp_version: 1\n").place == FilePlace{"a.yaml", {5, 3}});
+    CHECK(refused("", start + "  fsdp_version: 2\n").key == "fsdp_config.fsdp_auto_wrap_policy");
+    CHECK(refused("", start + kOptions + "  fsdp_offload_params: true\n").key == "fsdp_config.fsdp_offload_params");
+    CHECK(refused(", \"fsdp\": true", start + kOptions).key == "distributed_type");
+    CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  fsdp_sync_module_states: false\n")), Error);
+    CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  reshard_after_forward: FULL_SHARD\n")), Error);
+}
+
+TEST_CASE("trainers that prepare FSDP in their own way are refused beside accelerate's file") {
+    for (const char* text :
+         {"base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\n",
+          "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: full\ntemplate: x\n",
+          "model: llama-3.2-1b\ntrain_type: full\nmax_length: 512\n"}) {
+        TrainerQuestion question;
+        question.files = {{"t.yaml", text}, {"a.yaml", std::string(kAccelerate) + kOptions}};
+        question.stack = stack_from("").stack;
+        const Reading reading = read_trainer_files(question);
+        INFO(text);
+        CHECK(std::any_of(reading.refusals.begin(), reading.refusals.end(), [](const Refusal& each) {
+            return each.key == "distributed_type" && each.place == FilePlace{"a.yaml", {1, 1}};
+        }));
+    }
+}
+
+TEST_CASE("DeepSpeed and FSDP on one card are not a run without them") {
+    TrainerQuestion question = run_of(", \"fsdp\": true");
+    CHECK_THROWS_AS(read_trainer_files(question), Error);  // no file says how many cards
+    question.gpus = 1;
+    CHECK(only_refusal(read_trainer_files(question)));
+    question = run_of("");
+    question.files.push_back({"ds.json", "{\"zero_optimization\": {\"stage\": 2}, \"bf16\": {\"enabled\": true}}"});
+    CHECK_THROWS_AS(read_trainer_files(question), Error);
+    question.gpus = 1;
+    CHECK(only_refusal(read_trainer_files(question)));
+}
