@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/recognised.hpp"
 #include "trainers/settle.hpp"
 #include "trainers/trainer_format.hpp"
 #include "vramfit/spec/config.hpp"
@@ -15,11 +16,6 @@ namespace vramfit {
 using namespace trainers;
 
 namespace {
-
-struct Recognised {
-    Document document;
-    const TrainerFormat* format = nullptr;
-};
 
 std::vector<const TrainerFormat*> in_order() {
     const auto all = all_trainer_formats();
@@ -81,15 +77,6 @@ void follow_named_files(const TrainerQuestion& question, std::vector<Document>& 
     }
 }
 
-/// Keys that name DeepSpeed's file say nothing once that file is given itself.
-void drop_names_of_engine(std::vector<Recognised>& all) {
-    const bool given =
-        std::any_of(all.begin(), all.end(), [](const Recognised& r) { return r.format->part == TrainerPart::engine; });
-    for (Recognised& each : all)
-        for (const char* key : {"deepspeed", "deepspeed_config", "deepspeed_config_file", "use_deepspeed"})
-            if (given && each.format->part != TrainerPart::engine) each.document.root.erase(key);
-}
-
 std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
     std::vector<Recognised> out;
     bool first = true;
@@ -106,6 +93,7 @@ std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
             first = false;
         }
     }
+    take_out_engines(question, out);
     const auto role = [](const Recognised& r) { return static_cast<int>(r.format->part); };
     std::stable_sort(out.begin(), out.end(),
                      [&](const Recognised& a, const Recognised& b) { return role(a) < role(b); });
@@ -113,7 +101,6 @@ std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
         throw Error(ErrorKind::invalid, out[1].document.file,
                     fmt::format("{} is a training of its own beside {}", out[1].document.file, out[0].document.file),
                     "check one training at a time");
-    drop_names_of_engine(out);
     return out;
 }
 

@@ -44,6 +44,9 @@ struct Draft {
     /// Why FSDP under this trainer is not predicted; nullptr: the trainer is transformers' own.
     const char* no_fsdp = "what this trainer makes of FSDP is not known";
     std::string fsdp_key;  ///< the key that asks for FSDP
+    /// The same for ZeRO-1 and 2, and for ZeRO-3.
+    const char* no_zero = "what this trainer makes of DeepSpeed is not known";
+    const char* no_zero3 = no_zero;
     bool training_read = false;
 };
 

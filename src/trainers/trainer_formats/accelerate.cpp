@@ -4,6 +4,7 @@
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 
 namespace vramfit::trainers {
 
@@ -20,12 +21,8 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"num_nodes", KeyUse::used, "gpus", "1|2"},
     {"NNODES", KeyUse::used, "gpus", "1|2"},
     {"mixed_precision", KeyUse::used, "training.bf16", "bf16|no"},
-    {"gradient_accumulation_steps", KeyUse::used, "training.gradient_accumulation_steps", "2|3"},
     {"use_cpu", KeyUse::unsupported, "training on the CPU needs no card"},
     {"cpu", KeyUse::unsupported, "training on the CPU needs no card"},
-    {"use_deepspeed", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
-    {"deepspeed_config", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
-    {"deepspeed_config_file", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"use_fsdp", KeyUse::used, "distributed", ""},
     {"fp8_config", KeyUse::unsupported, "fp8 is not predicted"},
     {"megatron_lm_config", KeyUse::unsupported, "Megatron is not predicted"},
@@ -72,7 +69,8 @@ constexpr std::string_view kAccelerateHarmless[] = {
 };
 
 constexpr auto kAccelerateHarmlessRows = harmless_rows(kAccelerateHarmless);
-const std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kFsdpOfAccelerate, kAccelerateHarmlessRows};
+const std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kFsdpOfAccelerate, kZeroOfAccelerate,
+                                                     kAccelerateHarmlessRows};
 
 bool is_accelerate(const Document& document) {
     return !document.launcher.empty() || document.root.find("distributed_type") ||
@@ -105,26 +103,24 @@ void read_accelerate_cards(Reader& reader, Draft& draft) {
 
 // accelerate 1.15, commands/config/config_args.py; a Trainer's own setting goes before mixed_precision.
 void read_accelerate(Reader& reader, Draft& draft) {
-    const bool fsdp_argument = reader.boolean("use_fsdp").value_or(false);
-    const std::string type = fsdp_argument ? "FSDP" : reader.text("distributed_type").value_or("NO");
-    const bool given = type == "DEEPSPEED" && draft.processes && draft.processes->as<ZeroPlan>();
+    std::string type = reader.text("distributed_type").value_or("NO");
+    if (reader.boolean("use_fsdp").value_or(false)) type = "FSDP";
+    if (reader.boolean("use_deepspeed").value_or(false)) type = "DEEPSPEED";
+    const std::string precision = reader.text("mixed_precision").value_or("no");
+    const bool given = draft.processes && draft.processes->as<ZeroPlan>();
     if (type == "DEEPSPEED" && !given)
-        reader.refuse("distributed_type", "how DeepSpeed is set up stands in its JSON",
-                      "give DeepSpeed's JSON as a further file");
+        read_zero_of_accelerate(reader, precision, draft);
     else if (type == "FSDP")
         read_fsdp_of_accelerate(reader, draft);
     else if (type != "NO" && type != "MULTI_GPU" && type != "no" && !given)
         reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one card");
     read_accelerate_cards(reader, draft);
-    const std::string precision = reader.text("mixed_precision").value_or("no");
     TrainingPlan& training = draft.job.plan.training;
     if (precision == "fp8") reader.refuse("mixed_precision", "fp8 is not predicted", "bf16, fp16, no");
     const bool own = training.bf16 || training.fp16;
-    if (!draft.training_read || own) return;
+    if (!draft.training_read || own || type == "DEEPSPEED") return;
     if (precision == "bf16") training.bf16 = true;
     if (precision == "fp16") training.fp16 = true;
-    const auto steps = reader.integer("gradient_accumulation_steps", {.low = 1, .high = 10'000});
-    if (steps && training.gradient_accumulation_steps == 1) training.gradient_accumulation_steps = *steps;
 }
 
 }  // namespace

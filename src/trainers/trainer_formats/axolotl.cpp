@@ -6,6 +6,7 @@
 #include "trainers/common.hpp"
 #include "trainers/keys/axolotl.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 #include "vramfit/spec/modules.hpp"
 
 namespace vramfit::trainers {
@@ -258,6 +259,8 @@ void read_axolotl_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
     draft.no_fsdp = kAxolotlFsdp;
+    draft.no_zero = kLoadsOnCard;
+    draft.no_zero3 = nullptr;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
 }

@@ -1,9 +1,7 @@
 // DeepSpeed: its JSON, beside a trainer's file.
-#include <fmt/format.h>
-
-#include "spec/job_deepspeed.hpp"
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 
 namespace vramfit::trainers {
 
@@ -78,26 +76,6 @@ bool is_deepspeed(const Document& document) {
             root.find("train_batch_size") || (root.find("fp16") && root.find("optimizer")));
 }
 
-/// The same value for the reader of job files.
-JsonValue as_json(const Value& value) {
-    switch (value.kind) {
-        case Value::Kind::null: return {};
-        case Value::Kind::boolean: return JsonValue::of(value.boolean);
-        case Value::Kind::integer: return JsonValue::of(value.integer);
-        case Value::Kind::real: return JsonValue::of(value.real);
-        case Value::Kind::text: return JsonValue::of(std::string_view(value.text));
-        case Value::Kind::list: {
-            std::vector<JsonValue> items;
-            for (const Value& item : value.items) items.push_back(as_json(item));
-            return JsonValue::list(std::move(items));
-        }
-        case Value::Kind::map: break;
-    }
-    JsonValue out = JsonValue::object();
-    for (std::size_t i = 0; i < value.keys.size(); ++i) out.put(value.keys[i], as_json(value.items[i]));
-    return out;
-}
-
 void read_deepspeed_json(Reader& reader, Draft& draft) {
     if (!draft.training_read) {
         for (const char* key : {"zero_optimization", "train_batch_size", "train_micro_batch_size_per_gpu", "optimizer"})
@@ -106,18 +84,7 @@ void read_deepspeed_json(Reader& reader, Draft& draft) {
                                      "give the trainer's file before it");
         return;
     }
-    const JsonValue root = as_json(reader.document().root);
-    Problems problems(reader.document().file);
-    const ZeroPlan plan = vramfit::read_deepspeed(ObjectReader(root, "", problems));
-    try {
-        problems.throw_if_any();
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::unsupported) throw;
-        for (const Problem& each : error.problems()) reader.refuse(each.where, each.what, each.hint);
-    }
-    for (const KeyRow& row : kDeepSpeedKeys) (void)reader.value(row.key);
-    draft.processes.emplace().method = plan;
-    reader.derive("distributed.deepspeed", fmt::format("ZeRO-{}", plan.stage), "DeepSpeed's configuration");
+    read_zero(reader, draft);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "trainers/common.hpp"
 #include "trainers/keys/llama_factory.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::trainers {
@@ -118,6 +119,8 @@ void read_factory_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
     draft.no_fsdp = kFactoryFsdp;
+    draft.no_zero = kLoadsOnCard;
+    draft.no_zero3 = nullptr;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (draft.job.plan.peft) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
 }

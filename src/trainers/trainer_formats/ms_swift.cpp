@@ -3,6 +3,7 @@
 
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 
 namespace vramfit::trainers {
 
@@ -125,6 +126,8 @@ void read_swift_quantization(Reader& reader, Draft& draft) {
 // swift/llm/argument/{base_args,train_args,tuner_args}.py.
 void read_swift(Reader& reader, Draft& draft) {
     draft.training_read = true;
+    draft.no_zero = kLoadsOnCard;
+    draft.no_zero3 = nullptr;
     TrainPlan& plan = draft.job.plan;
     const std::string& program = reader.document().program;
     if (program.starts_with("swift ") && program != "swift sft" && program != "swift pt")

@@ -2,6 +2,7 @@
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 
 namespace vramfit::trainers {
 
@@ -71,6 +72,7 @@ void read_plain(Reader& reader, Draft& draft) {
     draft.training_read = true;
     read_ddp(reader, draft);
     read_fsdp_arguments(reader, draft);
+    allow_zero(draft);
     read_training_arguments(reader, {}, draft);
     LoadPlan& load = draft.job.plan.load;
     const char* key = reader.has("torch_dtype") ? "torch_dtype" : "dtype";

@@ -5,6 +5,7 @@
 #include "trainers/fsdp.hpp"
 #include "trainers/keys/trl.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/zero.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::trainers {
@@ -88,6 +89,7 @@ void read_trl(Reader& reader, Draft& draft) {
     draft.training_read = true;
     read_ddp(reader, draft);
     read_fsdp_arguments(reader, draft);
+    allow_zero(draft);
     const std::string& program = reader.document().program;
     if (program.starts_with("trl ") && program != "trl sft")
         reader.refuse("model_name_or_path", fmt::format("'{}' is not predicted yet", program), "supported: trl sft");
