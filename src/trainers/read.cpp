@@ -71,8 +71,14 @@ void follow_named_files(const TrainerQuestion& question, std::vector<Document>& 
                         "give it as a further FILE, or its right path");
         documents[i].root.erase("<config>");
         Document inner = documents_of({path, *text}).front();
-        for (std::size_t k = 0; k < documents[i].root.keys.size(); ++k)
-            inner.root.put(documents[i].root.keys[k], documents[i].root.items[k]);
+        for (std::size_t k = 0; k < documents[i].root.keys.size(); ++k) {
+            Value& item = documents[i].root.items[k];
+            item.file = documents[i].file;
+            item.place = documents[i].root.key_places[k];
+            inner.root.put(documents[i].root.keys[k], std::move(item));
+        }
+        inner.program = documents[i].program;
+        inner.launcher = documents[i].launcher;
         documents[i] = std::move(inner);
     }
 }

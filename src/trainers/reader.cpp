@@ -60,6 +60,8 @@ const Value* Reader::value(std::string_view key) {
 FilePlace Reader::place(std::string_view key) const {
     std::string_view path = key;
     while (true) {
+        const Value* value = document_->root.at(path);
+        if (value && !value->file.empty()) return {value->file, value->place};
         const Place at = document_->root.place_of(path);
         const std::size_t dot = path.rfind('.');
         if (at.line > 0 || dot == std::string_view::npos) return {document_->file, at};

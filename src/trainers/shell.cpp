@@ -91,7 +91,8 @@ class Command {
         ShellWord value{word.text.substr(equals + 1), word.place, false};
         if (name == "CUDA_VISIBLE_DEVICES")
             value.text = std::to_string(std::count(value.text.begin(), value.text.end(), ',') + 1);
-        cards_.root.put(name, argument(value));
+        cards_.root.erase(name);
+        cards_.root.add(name, word.place, argument(value));
     }
 
     /// --key value, --key=value, --switch, up to the first word that is no flag's value (launchers) or the end.
@@ -154,6 +155,7 @@ class Command {
         flags.launcher = launcher;
         for (std::size_t i = 0; i < cards_.root.keys.size(); ++i)
             flags.root.add(cards_.root.keys[i], cards_.root.items[i].place, cards_.root.items[i]);
+        cards_ = document();
         bool module = false;
         read_flags(flags.root, false);
         if (flags.root.erase("m") || flags.root.erase("module")) module = true;

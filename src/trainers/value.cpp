@@ -134,7 +134,7 @@ bool Value::erase(std::string_view path) {
 void Value::put(std::string_view path, Value value) {
     if (const Found found = find_path(*this, path); found.parent) {
         Value& place_taken = const_cast<Value*>(found.parent)->items[found.index];
-        value.place = place_taken.place;
+        if (value.file.empty()) value.place = place_taken.place;
         place_taken = std::move(value);
         return;
     }

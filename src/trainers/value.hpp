@@ -20,6 +20,7 @@ struct Value {
     std::string text;               ///< scalars: as written, without quotes
     bool quoted = false;            ///< a text that could not be read as anything else
     Place place;                    ///< of the value
+    std::string file;               ///< where its key stands, if not in the document's file; `place` is the key's then
     std::vector<std::string> keys;  ///< map: keys[i] belongs to items[i]
     std::vector<Place> key_places;  ///< map
     std::vector<Value> items;       ///< list and map

@@ -20,6 +20,7 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"nnodes", KeyUse::used, "gpus", "1|2"},
     {"num_nodes", KeyUse::used, "gpus", "1|2"},
     {"NNODES", KeyUse::used, "gpus", "1|2"},
+    {"CUDA_VISIBLE_DEVICES", KeyUse::used, "gpus", "1|2"},
     {"mixed_precision", KeyUse::used, "training.bf16", "bf16|no"},
     {"use_cpu", KeyUse::unsupported, "training on the CPU needs no card"},
     {"cpu", KeyUse::unsupported, "training on the CPU needs no card"},
@@ -59,7 +60,6 @@ constexpr std::string_view kAccelerateHarmless[] = {
     "log_dir",
     "include",
     "num_cpu_threads_per_process",
-    "CUDA_VISIBLE_DEVICES",
     "dynamo_backend",
     "redirects",
     "tee",
@@ -75,6 +75,21 @@ const std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kFsdpOfAcc
 bool is_accelerate(const Document& document) {
     return !document.launcher.empty() || document.root.find("distributed_type") ||
            (document.root.find("compute_environment") && document.root.find("num_processes"));
+}
+
+/// Launchers without a number start one process for each card that they see; torchrun starts one, and so does no
+/// launcher at all: accelerate 1.15 commands/launch.py, LLaMA-Factory launcher.py.
+void read_visible_cards(Reader& reader, Draft& draft) {
+    const std::int64_t cards = reader.integer("CUDA_VISIBLE_DEVICES", {.high = 100'000}).value_or(0);
+    const std::string& launcher = reader.document().launcher;
+    const bool all = launcher == "accelerate launch" || launcher == "deepspeed" || draft.starts_processes;
+    if (cards == 0 || launcher == "torchrun") return;
+    if (cards > 1 && !all)
+        return reader.refuse("CUDA_VISIBLE_DEVICES", "one process that sees several cards is not predicted",
+                             "one card, or a launcher");
+    draft.gpus = cards;
+    draft.gpus_key = "CUDA_VISIBLE_DEVICES";
+    draft.gpus_place = reader.place("CUDA_VISIBLE_DEVICES");
 }
 
 void read_accelerate_cards(Reader& reader, Draft& draft) {
@@ -95,7 +110,7 @@ void read_accelerate_cards(Reader& reader, Draft& draft) {
         if (machines > 1) key = name;
         if (machines > 1 && whole_run && cards == 0) cards = machines;
     }
-    if (cards == 0) return;
+    if (cards == 0) return read_visible_cards(reader, draft);
     draft.gpus = cards;
     draft.gpus_key = key;
     draft.gpus_place = reader.place(key);

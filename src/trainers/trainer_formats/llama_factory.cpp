@@ -118,6 +118,7 @@ void read_factory_batch(Reader& reader, Draft& draft, const std::string& stage) 
 void read_factory_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
+    draft.starts_processes = reader.document().program.starts_with("llamafactory-cli");
     draft.no_fsdp = kFactoryFsdp;
     draft.no_zero = kLoadsOnCard;
     draft.no_zero3 = nullptr;

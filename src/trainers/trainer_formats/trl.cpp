@@ -1,4 +1,6 @@
 // TRL: YAML of `trl sft` and of its scripts, launch lines with the same arguments, recipes of the alignment handbook.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
@@ -17,10 +19,46 @@ constexpr auto kTrlSftRows = harmless_rows(kIgnoredSftArguments);
 const std::span<const KeyRow> kTrlTables[] = {kTrlKeys,         kFsdpArguments,     kTrainingArguments,
                                               kTrlHarmlessRows, kHarmlessArguments, kTrlSftRows};
 
+/// Keys that transformers' own scripts have as well.
+constexpr std::string_view kScriptsToo[] = {"model_name_or_path",
+                                            "dtype",
+                                            "torch_dtype",
+                                            "attn_implementation",
+                                            "block_size",
+                                            "max_seq_length",
+                                            "dataset_name",
+                                            "dataset_config_name",
+                                            "train_file",
+                                            "validation_file",
+                                            "preprocessing_num_workers",
+                                            "trust_remote_code",
+                                            "model_revision",
+                                            "max_train_samples",
+                                            "max_eval_samples",
+                                            "use_fast_tokenizer",
+                                            "cache_dir",
+                                            "token",
+                                            "streaming",
+                                            "do_eval",
+                                            "data_path"};
+
+/// JSON is what transformers' scripts read (HfArgumentParser.parse_json_file): trl's only if a key is trl's own.
+bool is_of_script(const Value& root) {
+    const auto is_own = [](const std::string& key) {
+        const auto named = [&key](const KeyRow& row) { return row.key == key; };
+        const auto in = [&](const auto& rows) { return std::any_of(std::begin(rows), std::end(rows), named); };
+        return (in(kTrlKeys) || in(kTrlHarmlessRows) || in(kTrlSftRows)) &&
+               std::find(std::begin(kScriptsToo), std::end(kScriptsToo), key) == std::end(kScriptsToo);
+    };
+    return std::none_of(root.keys.begin(), root.keys.end(), is_own) && root.find("per_device_train_batch_size") &&
+           (root.find("output_dir") || root.find("learning_rate"));
+}
+
 bool is_trl(const Document& document) {
     if (!document.launcher.empty() || document.root.kind != Value::Kind::map) return false;
     if (document.program.starts_with("trl ")) return true;
     const Value& root = document.root;
+    if (document.syntax == Syntax::json && document.program.empty() && is_of_script(root)) return false;
     return root.find("model_name_or_path") != nullptr && !document.program.starts_with("run_");
 }
 

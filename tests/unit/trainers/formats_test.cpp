@@ -254,6 +254,44 @@ TEST_CASE("files are read together: trainer, accelerate") {
     CHECK(!read_trainer_files(question).job.plan.distributed);
 }
 
+TEST_CASE("a program keeps its name where its keys stand in a file") {
+    TrainerQuestion question = question_of("a.sh", "trl dpo --config x.yaml\n");
+    question.open = [](const std::string&) {
+        return std::optional<std::string>("model_name_or_path: llama-3.2-1b\nmax_length: 64\n");
+    };
+    REQUIRE(read_trainer_files(question).refusals.size() == 1);
+    question.files[0].text = "trl sft --config x.yaml\n";
+    CHECK(read_trainer_files(question).refusals.empty());
+    // What stands on the line goes before the file, and has its place there.
+    question.files[0].text = "\ntrl sft --config x.yaml --max_length 32 \\\n  --padding_free true\n";
+    const Reading reading = read_trainer_files(question);
+    CHECK(reading.input("batch.sequence_length")->place == FilePlace{"a.sh", {2, 25}});
+    REQUIRE(refusal_of(reading, "padding_free"));
+    CHECK(refusal_of(reading, "padding_free")->place == FilePlace{"a.sh", {3, 3}});
+}
+
+TEST_CASE("visible cards: what a launcher makes of them") {
+    const auto cards = [](const std::string& line) {
+        TrainerQuestion question = question_of("a.sh", line);
+        question.seq = 128;
+        question.open = [](const std::string&) {
+            return std::optional<std::string>(
+                "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: x\n");
+        };
+        const Reading reading = read_trainer_files(question);
+        const Refusal* refusal = refusal_of(reading, "CUDA_VISIBLE_DEVICES");
+        if (refusal) CHECK(refusal->place == FilePlace{"a.sh", {1, 1}});
+        return refusal ? std::string("refused") : reading.input("gpus")->value;
+    };
+    const std::string script = "run_clm.py --model_name_or_path llama-3.2-1b --per_device_train_batch_size 1\n";
+    CHECK(cards("CUDA_VISIBLE_DEVICES=0,1,2 llamafactory-cli train x.yaml\n") == "3");
+    CHECK(cards("CUDA_VISIBLE_DEVICES=3 llamafactory-cli train x.yaml\n") == "1");
+    CHECK(cards("CUDA_VISIBLE_DEVICES=0,1 accelerate launch " + script) == "2");
+    CHECK(cards("CUDA_VISIBLE_DEVICES=0,1 accelerate launch --num_processes 1 " + script) == "1");
+    CHECK(cards("CUDA_VISIBLE_DEVICES=0,1 python " + script) == "refused");
+    CHECK(cards("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 2 " + script) == "2");
+}
+
 TEST_CASE("lengths: the longest under the cut; what packing makes of them") {
     TrainerQuestion question = question_of("t.yaml", "model_name_or_path: llama-3.2-1b\nmax_length: 512\n");
     question.lengths = {100, 300, 900};
@@ -292,6 +330,10 @@ TEST_CASE("formats are recognised from their content") {
     CHECK(format_of("a.json", "{\"model_type\": \"llama\", \"hidden_size\": 8}") == "model-config");
     CHECK(format_of("a.yaml", "distributed_type: 'NO'\n") == "accelerate");
     CHECK(format_of("a.sh", "swift sft --model Qwen/Qwen2.5-7B-Instruct --max_length 512\n") == "ms-swift");
+    const std::string json =
+        "{\"model_name_or_path\": \"x\", \"output_dir\": \"o\", \"per_device_train_batch_size\": 1";
+    CHECK(format_of("a.json", (json + ", \"block_size\": 64}").c_str()) == "training-args");  // run_clm.py a.json
+    CHECK(format_of("a.json", (json + ", \"max_length\": 64}").c_str()) == "trl");
     CHECK(format_of("a.sh", "trl sft --model_name_or_path x\n") == "trl");
     CHECK(format_of("a.sh", "torchrun --nproc_per_node 1 run_clm.py --model_name_or_path x\n") == "training-args");
     CHECK(format_of("a.py", "m = FastLanguageModel.from_pretrained('x', load_in_4bit=True)\n") == "unsloth-script");

@@ -124,6 +124,34 @@ TEST_CASE("every FSDP key of accelerate changes the plan, is refused, or does no
     CHECK(tested > 30);
 }
 
+TEST_CASE("every other key of accelerate that is used changes the plan, whatever it is set to otherwise") {
+    int tested = 0;
+    for (const KnownKey& key : accelerate_keys().keys) {
+        const std::size_t bar = key.samples.find('|');
+        if (key.use != KeyUse::used || bar == std::string::npos || key.key.find('.') != std::string::npos) continue;
+        // Arguments of launchers count with their own switch; the network has no precision of its own to hide one.
+        const std::string kind = key.key.starts_with("fsdp_")                  ? "FSDP"
+                                 : key.says.find("deepspeed") != key.says.npos ? "DEEPSPEED"
+                                                                               : "NO";
+        const auto text = [&](const std::string& value) {
+            std::string out = key.key == "distributed_type" ? "" : fmt::format("distributed_type: {}\n", kind);
+            if (kind != "NO" || key.key == "distributed_type") out += "num_processes: 8\n";
+            if (kind == "FSDP") out += "fsdp_config:\n  x: 1\n";
+            if (kind == "FSDP" && key.key != "fsdp_version") out += "fsdp_version: 2\n";
+            if (kind == "FSDP" && key.key != "fsdp_auto_wrap_policy")
+                out += "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n";
+            return fmt::format("{}{}: {}\n", out, key.key, value);
+        };
+        TrainerQuestion one = run_of("", text(key.samples.substr(0, bar)));
+        TrainerQuestion two = run_of("", text(key.samples.substr(bar + 1)));
+        if (key.key == "mixed_precision") one.edits = two.edits = {{"bf16", "false"}};
+        INFO(key.key);
+        CHECK(outcome(one) != outcome(two));
+        ++tested;
+    }
+    CHECK(tested > 20);
+}
+
 TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
     const auto refused = [](const std::string& keys, const std::string& accelerate) {
         const Reading reading = read_trainer_files(run_of(keys, accelerate));
