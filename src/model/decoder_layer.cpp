@@ -63,11 +63,14 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
 // models/gemma2/... Its arguments have names.
 Attended self_attention(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
                         const LayerInputs& inputs) {
-    if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
+    const auto attend_all = [&]() -> Attended {
+        if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
+        return attention_forward(run, family, layer, hidden, inputs);
+    };
     ModuleHooks* const hooks = run.session.module_hooks;
-    if (!hooks) return attention_forward(run, family, layer, hidden, inputs);
+    if (!hooks) return attend_all();
     hooks->before(key_of(&layer, Part::attention), {});
-    Attended attended = attention_forward(run, family, layer, hidden, inputs);
+    Attended attended = attend_all();
     attended.output = hooks->after(key_of(&layer, Part::attention), attended.output);
     return attended;
 }

@@ -44,7 +44,7 @@ bool embedding_scales_itself(const Run& run) {
 
 bool is_partitioned(const TrainPlan& plan) {
     const ZeroPlan* zero = zero_of(plan);
-    return zero && zero->stage == 3;
+    return zero && zero->stage == 3 && !plan.distributed->load_first;
 }
 
 // bitsandbytes has to have a device map.

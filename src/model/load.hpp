@@ -1,6 +1,8 @@
 // from_pretrained: the network comes onto the device.
 #pragma once
 
+#include <optional>
+
 #include "model/context.hpp"
 
 namespace vramfit::model {
@@ -18,7 +20,7 @@ bool is_sharded(const TrainPlan& plan);
 /// Whether DeepSpeed cuts each module as it is made: ZeRO-3.
 bool is_partitioned(const TrainPlan& plan);
 
-/// Module.to: parameters and buffers, module by module.
-void move_to_device(const Run& run, Network& network);
+/// Module.to: parameters and buffers, module by module. `buffers`: what floating-point buffers were cast to before.
+void move_to_device(const Run& run, Network& network, std::optional<DType> buffers = {});
 
 }  // namespace vramfit::model

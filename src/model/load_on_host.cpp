@@ -15,14 +15,14 @@ namespace {
 /// Moves the buffers of rotary embeddings: an attention's follow its parameters, a decoder's its norm.
 class HostBuffers {
   public:
-    HostBuffers(const Run& run, Network& network)
-        : run_(run), network_(network), rotary_(family_of(run.spec.model_type).rotary_modules(run.stack)) {}
+    HostBuffers(const Run& run, Network& network, std::optional<DType> dtype)
+        : run_(run), network_(network), dtype_(dtype), rotary_(family_of(run.spec.model_type).rotary_modules(run.stack)) {}
 
     void move_layer() {
         if (rotary_.layers && !rotary_.late) network_.layer_buffers.push_back(frequencies());
         for (int table = 0; rotary_.caches && table < 2; ++table)
             network_.rotary_caches.push_back(
-                moved({run_.spec.max_position_embeddings, run_.spec.head_dim}, run_.plan.load.dtype));
+                moved({run_.spec.max_position_embeddings, run_.spec.head_dim}, dtype_.value_or(run_.plan.load.dtype)));
     }
     void move_decoder() {
         if (!rotary_.decoder) return;
@@ -31,10 +31,11 @@ class HostBuffers {
     Tensor moved(const Dims& sizes, DType dtype) const { return empty(run_.session, sizes, dtype, Op::to_copy); }
 
   private:
-    Tensor frequencies() const { return moved({(run_.spec.rotary_dim() + 1) / 2}, DType::float32); }
+    Tensor frequencies() const { return moved({(run_.spec.rotary_dim() + 1) / 2}, dtype_.value_or(DType::float32)); }
 
     const Run& run_;
     Network& network_;
+    std::optional<DType> dtype_;
     RotaryModules rotary_;
 };
 
@@ -51,8 +52,8 @@ Network load_on_host(const Run& run) {
     return network;
 }
 
-void move_to_device(const Run& run, Network& network) {
-    HostBuffers buffers(run, network);
+void move_to_device(const Run& run, Network& network, std::optional<DType> buffer_dtype) {
+    HostBuffers buffers(run, network, buffer_dtype);
     bool in_attention = false;
     bool decoder_is_moved = false;
     for (const NamedParameter& p : named_parameters(network)) {
@@ -67,7 +68,7 @@ void move_to_device(const Run& run, Network& network) {
         }
         set_data(*p.tensor, to_device(*p.tensor));
         if (p.tensor == &network.embed.weight && embedding_scales_itself(run))
-            network.embed.scale = buffers.moved({}, run.plan.load.dtype);
+            network.embed.scale = buffers.moved({}, buffer_dtype.value_or(run.plan.load.dtype));
     }
     if (!decoder_is_moved) buffers.move_decoder();
 }

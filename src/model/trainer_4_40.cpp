@@ -43,6 +43,10 @@ void training_loop_4_40(Trainer& trainer) {
             look_at_loss(step_loss);
             add_(total_loss, step_loss);
         }
+        if (trainer.zero) {
+            after_zero_step(trainer, step);
+            continue;
+        }
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
         if (trainer.args().max_grad_norm > 0.0) {
             session.recorder.begin({PhaseKind::clip, step});

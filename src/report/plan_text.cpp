@@ -79,6 +79,7 @@ std::string processes(const DistributedPlan& plan) {
         if (zero->offload_param) title += ", parameters in host memory";
         if (zero->offload_optimizer) title += ", optimizer in host memory";
     }
+    if (plan.world_size == 1) return fmt::format("one, {}", title);
     if (!plan.as<Fsdp2Plan>())
         return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
     if (plan.rank == 0)

@@ -177,7 +177,7 @@ Device device_from(std::string_view text, std::string_view where) {
 
 // NVIDIA/nccl issue 964: four A100 with NVLink, what one communicator takes: 544 MiB for two ranks, 688 for more.
 Device of_process(Device device, const std::optional<DistributedPlan>& distributed) {
-    if (!distributed || device.communicator.count > 0) return device;
+    if (!distributed || distributed->world_size == 1 || device.communicator.count > 0) return device;
     const Bytes buffers{(distributed->world_size == 2 ? 544 : 688) * kMiB};
     device.communicator = buffers;
     device.context += buffers;

@@ -79,10 +79,16 @@ void read_plan(ObjectReader& job, TrainPlan& plan) {
         trl->refuse_unknown();
     }
     if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);
-    if (auto training = job.object("training")) read_training(std::move(*training), plan.loop.kind, plan.training);
+    if (auto training = job.object("training")) {
+        plan.distributed = read_training_deepspeed(*training);
+        read_training(std::move(*training), plan.loop.kind, plan.training);
+    }
     if (auto batch = job.object("batch")) read_batch(std::move(*batch), plan.batch);
-    if (auto distributed = job.object("distributed", Null::absent))
+    if (auto distributed = job.object("distributed", Null::absent)) {
+        if (plan.distributed)
+            job.problems().invalid("training.deepspeed", "stands beside `distributed`", "distributed.deepspeed");
         plan.distributed = read_distributed(std::move(*distributed));
+    }
 }
 
 }  // namespace

@@ -140,8 +140,12 @@ void read_precision(ObjectReader& config, ZeroPlan& plan) {
     }
     auto fp16 = config.object("fp16", Null::absent);
     if (!fp16) return;
-    if (flag_or_auto(*fp16, "enabled", false).value_or(false))
-        fp16->problems().unsupported(fp16->path("enabled"), "DeepSpeed in fp16 is not supported yet", "bf16");
+    plan.fp16 = flag_or_auto(*fp16, "enabled", false);
+    only_default(*fp16, "fp16_master_weights_and_grads", false);
+    only_default(*fp16, "auto_cast", false);
+    no_effect(*fp16, {"loss_scale", "loss_scale_window", "initial_scale_power", "hysteresis", "consecutive_hysteresis",
+                      "min_loss_scale"});
+    fp16->refuse_unknown();
 }
 
 }  // namespace
@@ -158,7 +162,8 @@ ZeroPlan read_deepspeed(ObjectReader config) {
     if (is_auto(config.value("gradient_clipping")))
         plan.gradient_clipping.reset();
     else
-        plan.gradient_clipping = config.real("gradient_clipping").value_or(1);  // GRADIENT_CLIPPING_DEFAULT
+        plan.gradient_clipping = config.real("gradient_clipping").value_or(1);
+    plan.clips_by_default = !config.has("gradient_clipping");
     plan.micro_batch_size = whole_number(config, "train_micro_batch_size_per_gpu");
     plan.gradient_accumulation_steps = whole_number(config, "gradient_accumulation_steps");
     plan.train_batch_size = whole_number(config, "train_batch_size");
@@ -223,8 +228,12 @@ JsonValue deepspeed_to_json(const ZeroPlan& plan) {
     out.put("zero_optimization", std::move(zero));
     if (plan.own_optimizer) out.put("optimizer", JsonValue::object().put("type", JsonValue::of("AdamW")));
     out.put("bf16", JsonValue::object().put("enabled", plan.bf16 ? JsonValue::of(*plan.bf16) : JsonValue::of("auto")));
-    out.put("gradient_clipping",
-            plan.gradient_clipping ? JsonValue::of(*plan.gradient_clipping) : JsonValue::of("auto"));
+    if (plan.fp16 != false)
+        out.put("fp16",
+                JsonValue::object().put("enabled", plan.fp16 ? JsonValue::of(*plan.fp16) : JsonValue::of("auto")));
+    if (!plan.clips_by_default)
+        out.put("gradient_clipping",
+                plan.gradient_clipping ? JsonValue::of(*plan.gradient_clipping) : JsonValue::of("auto"));
     out.put("train_micro_batch_size_per_gpu", or_auto(plan.micro_batch_size));
     out.put("gradient_accumulation_steps", or_auto(plan.gradient_accumulation_steps));
     return out.put("train_batch_size", or_auto(plan.train_batch_size));

@@ -131,18 +131,30 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
 
 }  // namespace
 
+std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
+    const JsonValue* given = training.value("deepspeed");
+    const bool is_text = given && given->kind == JsonValue::Kind::text;
+    if (!given || (is_text && given->text.empty())) return std::nullopt;
+    if (is_text) {
+        training.problems().unsupported(training.path("deepspeed"), "a path is not followed", "write the file's content");
+        return std::nullopt;
+    }
+    auto config = training.object("deepspeed", Null::absent);
+    if (!config) return std::nullopt;
+    DistributedPlan plan;
+    plan.world_size = 1;
+    plan.load_first = true;
+    plan.method = read_deepspeed(std::move(*config));
+    return plan;
+}
+
 DistributedPlan read_distributed(ObjectReader distributed) {
     DistributedPlan plan;
-    ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 2, .high = kMostRanks}));
+    ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 1, .high = kMostRanks}));
     ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     read_method(distributed, plan);
-    const ZeroPlan* zero = plan.as<ZeroPlan>();
-    const auto load_first = distributed.boolean("load_first");
-    if (load_first.value_or(false) && zero && zero->stage == 3)
-        distributed.problems().unsupported(distributed.path("load_first"),
-                                           "a network that is loaded before ZeRO-3 cuts it is not supported",
-                                           "make TrainingArguments before from_pretrained");
+    ObjectReader::set(plan.load_first, distributed.boolean("load_first"));
     (void)distributed.value("events");  // of the tracer
     distributed.refuse_unknown();
     return plan;

@@ -16,6 +16,9 @@ void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
 DistributedPlan read_distributed(ObjectReader distributed);
+
+/// `training.deepspeed`: one process, whose network is loaded before the training arguments are made.
+std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training);
 /// From the keys `device`, `card` and `environment` of the whole job; what the environment says of loading goes to
 /// `load`.
 Device read_device(ObjectReader& job, LoadPlan& load);

@@ -24,7 +24,6 @@ struct Refused {
 };
 
 constexpr Refused kRefused[] = {
-    {"deepspeed", "DeepSpeed is not supported"},
     {"fsdp", "fully sharded training is not supported"},
     {"parallelism_config", "runs on several cards are not supported"},
     {"torch_compile", "compiled models are not supported"},

@@ -194,6 +194,7 @@ JsonValue distributed(const DistributedPlan& plan) {
     out.put("world_size", JsonValue::of(plan.world_size));
     out.put("rank", JsonValue::of(plan.rank));
     if (plan.load_on_device) out.put("load_on_device", JsonValue::of(true));
+    if (plan.load_first) out.put("load_first", JsonValue::of(true));
     std::visit([&out](const auto& method) { put_method(method, out); }, plan.method);
     return out;
 }

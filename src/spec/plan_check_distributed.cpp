@@ -65,7 +65,9 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
             "distributed.rank",
             fmt::format("{} of {} processes, which count from 0", plan.distributed->rank, plan.distributed->world_size),
             fmt::format("at most {}", plan.distributed->world_size - 1));
-    if (!stack.ddp_is_known())
+    if (plan.distributed->world_size == 1 && !plan.distributed->as<ZeroPlan>())
+        problems.invalid("distributed.world_size", "one process takes no part in anything", "leave distributed out");
+    if (!stack.ddp_is_known() && !(plan.distributed->as<ZeroPlan>() && stack.zero_is_known()))
         problems.unsupported("distributed",
                              fmt::format("several processes with torch {} and transformers {} are not supported",
                                          text_of(stack.torch), text_of(stack.transformers)),

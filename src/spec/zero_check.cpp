@@ -33,6 +33,8 @@ void check_zero_numbers(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
                          fmt::format("{:g} does not match max_grad_norm {:g}", clip, t.max_grad_norm), "\"auto\"");
     if (zero.bf16 && *zero.bf16 && !t.bf16)
         problems.invalid("distributed.deepspeed.bf16.enabled", "does not match training.bf16", "\"auto\"");
+    if (zero.fp16 && *zero.fp16 && !t.fp16)
+        problems.invalid("distributed.deepspeed.fp16.enabled", "does not match training.fp16", "\"auto\"");
 }
 
 /// integrations/deepspeed.py deepspeed_optim_sched: without a section `optimizer` Trainer makes its own.
@@ -55,7 +57,7 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
     const auto refuse = [&](const char* where, const char* what, const char* hint) {
         problems.unsupported(where, what, hint);
     };
-    if (plan.load.dtype != DType::bfloat16)
+    if (plan.load.dtype != DType::bfloat16 && !plan.distributed->load_first)
         refuse("load.dtype", "weights are loaded in bfloat16 with ZeRO-3 here", "--dtype bfloat16 (load.dtype)");
     if (!zero.reduce_scatter)
         refuse("distributed.deepspeed.zero_optimization.reduce_scatter", "ZeRO-3 without it is not supported",
@@ -78,6 +80,52 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
                "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
+/// What DeepSpeed 0.14 was compared with: one process, float16, all weights trained.
+void check_zero_of_2024(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
+    const auto refuse = [&](const char* where, const char* what, const char* hint) {
+        problems.unsupported(where, what, hint);
+    };
+    if (plan.distributed->world_size > 1)
+        refuse("distributed.world_size", "several processes are not supported with DeepSpeed 0.14",
+               "the stack hf-2026-11, or one process");
+    if (!zero.fp16.value_or(plan.training.fp16) || zero.bf16.value_or(plan.training.bf16))
+        refuse("distributed.deepspeed.fp16", "DeepSpeed 0.14 is supported in fp16 only",
+               "\"fp16\": {\"enabled\": \"auto\"} and training.fp16 true");
+    if (!zero.own_optimizer)
+        refuse("distributed.deepspeed.optimizer", "DeepSpeed 0.14 is supported with an optimizer of its own",
+               "\"optimizer\": {\"type\": \"AdamW\"}");
+    if (plan.peft) refuse("peft", "adapters are not supported with DeepSpeed 0.14", "leave it out");
+    if (zero.stage == 3 && !plan.distributed->load_first)
+        refuse("distributed.load_first", "zero.Init of DeepSpeed 0.14 is not supported",
+               "true: the network is loaded before TrainingArguments are made");
+    const bool offloads = zero.offload_optimizer || zero.offload_param;
+    if (zero.stage == 3 ? offloads : zero.stage == 1 || !offloads)
+        refuse("distributed.deepspeed.zero_optimization",
+               "DeepSpeed 0.14 is supported as ZeRO-3 without and as ZeRO-2 with an offloaded optimizer", "one of them");
+    if (plan.training.gradient_accumulation_steps > 1)
+        refuse("training.gradient_accumulation_steps", "DeepSpeed 0.14 is supported without accumulation", "1");
+    if (zero.gradient_clipping.value_or(plan.training.max_grad_norm) > 0 && !zero.clips_by_default)
+        refuse("distributed.deepspeed.gradient_clipping", "DeepSpeed 0.14 is supported without clipping",
+               "leave the key out");
+}
+
+/// What DeepSpeed 0.19 was compared with.
+void check_zero_of_2026(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
+    const auto refuse = [&](const char* where, const char* what, const char* hint) {
+        problems.unsupported(where, what, hint);
+    };
+    if (plan.distributed->world_size == 1)
+        refuse("distributed.world_size", "one process is not supported with DeepSpeed 0.19", "two or more");
+    if (zero.stage == 3 && plan.distributed->load_first)
+        refuse("distributed.load_first", "a network that is loaded before ZeRO-3 cuts it is not supported",
+               "make TrainingArguments before from_pretrained");
+    if (zero.fp16.value_or(plan.training.fp16))
+        refuse("distributed.deepspeed.fp16.enabled", "DeepSpeed in fp16 is not supported yet", "bf16");
+    else if (!zero.bf16.value_or(plan.training.bf16))
+        refuse("distributed.deepspeed.bf16", "DeepSpeed without bf16 is not supported yet",
+               "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true (--mixed-precision bf16)");
+}
+
 }  // namespace
 
 void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -93,9 +141,10 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
             "distributed", fmt::format("DeepSpeed with transformers {} is not supported", text_of(stack.transformers)),
             "choose a stack with transformers 5.17 and DeepSpeed 0.19.8");
     check_zero3(*zero, plan, stack, problems);
-    if (!zero->bf16.value_or(plan.training.bf16))
-        refuse("distributed.deepspeed.bf16", "DeepSpeed without bf16 is not supported yet",
-               "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true (--mixed-precision bf16)");
+    if (stack.zero_is_of_2024())
+        check_zero_of_2024(*zero, plan, problems);
+    else
+        check_zero_of_2026(*zero, plan, problems);
     if (plan.load.quantization)
         refuse("load.quantization_config", "quantized weights under DeepSpeed are not supported yet", "leave it out");
     if (plan.distributed->load_on_device)

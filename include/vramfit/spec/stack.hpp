@@ -113,6 +113,7 @@ struct Stack {
     bool trainer_counts_on_host() const;             ///< num_items_in_batch.item()
     bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
+    bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
     bool fsdp_is_known() const;                      ///< torch's FSDP and accelerate's units were compared
     bool trainer_averages_over_devices() const;      ///< the loss times their number
@@ -148,6 +149,17 @@ struct Stack {
     bool absmax_is_centred_in_place() const;    ///< quantize_4bit with double quantization
     bool nested_code_is_shared() const;         ///< quantize_blockwise: no copy of the code table
     std::int64_t optimizer_block_size() const;  ///< elements of an 8-bit state for one absmax
+
+    // deepspeed
+    bool deepspeed_casts_buffers() const;             ///< with the parameters
+    bool deepspeed_clips_by_default() const;          ///< where the key is left out
+    bool deepspeed_keeps_losses() const;              ///< a copy of the loss, to the end of the step
+    bool zero3_clones_before_cast() const;            ///< float32 weights: the half ones are copied first
+    bool zero3_copies_gathered_parameter() const;     ///< a single one, out of a flat tensor
+    bool zero3_replaces_linear_after_load() const;    ///< also of a network that was not made in zero.Init
+    bool zero3_records_first_pass() const;            ///< of the modules, else the second
+    bool zero3_compares_lengths() const;              ///< of lists that all processes should have
+    bool zero3_norm_is_selected() const;              ///< by where, else summed from masked parts
 
     // accelerate
     bool dispatch_hooks_quantized_models() const;  ///< of bitsandbytes, also on a single device

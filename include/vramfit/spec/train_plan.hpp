@@ -186,6 +186,7 @@ struct DistributedPlan {
     std::int64_t world_size = 2;
     std::int64_t rank = 0;
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
+    bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;
 
     /// The options of a method, or null if it is another one.

@@ -25,7 +25,9 @@ struct ZeroPlan {
     std::int64_t sub_group_size = 1'000'000'000;
     bool own_optimizer = false;                    ///< `optimizer`: DeepSpeed's AdamW; false: Trainer's
     std::optional<double> gradient_clipping = 0;   ///< absent: "auto", Trainer's max_grad_norm
+    bool clips_by_default = false;                 ///< gradient_clipping is left out, and stands as 1
     std::optional<bool> bf16;                      ///< absent: "auto"
+    std::optional<bool> fp16 = false;              ///< absent: "auto"
     std::optional<std::int64_t> micro_batch_size;  ///< these three absent: "auto"
     std::optional<std::int64_t> gradient_accumulation_steps;
     std::optional<std::int64_t> train_batch_size;

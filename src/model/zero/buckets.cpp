@@ -37,7 +37,7 @@ void ZeroBuckets::set_up() {
     buffers_.clear();
     const int count = overlaps_ ? 2 : 1;
     for (int i = 0; contiguous_ && i < count; ++i)
-        buffers_.push_back(empty(run_.session, {bucket_size_}, DType::bfloat16, Op::empty));
+        buffers_.push_back(empty(run_.session, {bucket_size_}, zero_dtype(run_), Op::empty));
     buffer_ = 0;
 }
 
@@ -129,7 +129,7 @@ void ZeroBuckets::all_reduce(const Tensor& bucket, std::span<const OwnedPart> sl
     std::int64_t elements = 0;
     for (const OwnedPart& slice : slices) elements += slice.elements;
     Tensor flat = bucket;
-    if (slices.size() > 1) flat = empty(session, {elements}, DType::bfloat16, Op::cat);
+    if (slices.size() > 1) flat = empty(session, {elements}, zero_dtype(run_), Op::cat);
     session.streams.launch(reduction_stream());
     const bool has_own = std::any_of(slices.begin(), slices.end(), [&](const OwnedPart& s) { return s.rank == rank_; });
     if (!overlaps_) return;
@@ -146,7 +146,7 @@ void ZeroBuckets::reduce_apart() {
     cleared_.clear();
     const OnStream on(session.recorder, reduction_stream());
     Tensor flat = at(bucket_[0]).tensor.grad();
-    if (bucket_.size() > 1) flat = empty(session, {elements_}, DType::bfloat16, Op::cat);
+    if (bucket_.size() > 1) flat = empty(session, {elements_}, zero_dtype(run_), Op::cat);
     session.streams.launch(reduction_stream());
     if (!overlaps_) return;
     session.streams.record(flat, kReduction);
@@ -175,7 +175,7 @@ void ZeroBuckets::copy_to_partition(const Place& place) {
         std::int64_t total = 0;
         for (const ZeroGroup& group : groups_)
             for (const std::size_t i : group.own) total += group.parameters[i].elements;
-        partition_ = empty(run_.session, {total}, DType::bfloat16, Op::empty);
+        partition_ = empty(run_.session, {total}, zero_dtype(run_), Op::empty);
     }
     run_.session.streams.launch(reduction_stream());
     set_data(p.tensor.grad(), alias(partition_, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
@@ -242,7 +242,7 @@ void ZeroBuckets::collect(std::size_t g) {
         pieces.push_back(elements < p.elements ? alias(all_[g][n], {elements}, {1}) : all_[g][n]);
         filled += elements;
     }
-    if (filled < group.partition) pieces.push_back(zeros(run_.session, {group.partition - filled}, DType::bfloat16));
+    if (filled < group.partition) pieces.push_back(zeros(run_.session, {group.partition - filled}, zero_dtype(run_)));
     all_[g].clear();
 }
 

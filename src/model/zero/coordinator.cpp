@@ -25,7 +25,8 @@ Coordinator::Coordinator(Session& session, Partitions& partitions, const ZeroPla
       stream_(plan.overlap_comm.value_or(true) ? kAllGather : std::uint8_t{0}),
       prefetch_(prefetch),
       most_live_(plan.max_live_parameters),
-      most_reuse_(plan.max_reuse_distance) {}
+      most_reuse_(plan.max_reuse_distance),
+      mode_(session.stack.zero3_records_first_pass() ? Mode::record : Mode::invalid) {}
 
 std::size_t Coordinator::module_at(const ModuleKey& key) {
     const auto [place, is_new] = by_key_.try_emplace(key, modules_.size());
@@ -53,8 +54,10 @@ void Coordinator::drop_in_flight() {
 
 // zero/utils.py assert_ints_same_as_other_ranks: how many, then which; the host reads both.
 void Coordinator::compare_with_other_ranks(std::size_t count) {
-    { const Tensor length = to_device(host_tensor(session_, {}, DType::int64)); }
-    session_.streams.host_waits(0);
+    if (session_.stack.zero3_compares_lengths()) {
+        { const Tensor length = to_device(host_tensor(session_, {}, DType::int64)); }
+        session_.streams.host_waits(0);
+    }
     if (count > 0)
         const Tensor ints = to_device(host_tensor(session_, {static_cast<std::int64_t>(count)}, DType::int64));
     session_.streams.host_waits(0);
@@ -105,9 +108,13 @@ void Coordinator::gather(const std::vector<std::size_t>& given) {
     std::sort(handle->ids.begin(), handle->ids.end());
     const OnStream on(session_.recorder, stream_);
     const Scoped<Category> fresh(session_.recorder.fresh, Category::weights);
+    const bool alone = partitions_.world() == 1;  // _no_gather_coalesced: the piece is the parameter
     std::map<std::string_view, std::vector<std::size_t>> by_dtype;  // sort_dtypes: by name
     for (const std::size_t id : handle->ids) {
-        by_dtype[name_of(partitions_[id].piece.dtype())].push_back(id);
+        if (alone)
+            partitions_.take(id, partitions_.piece_on_device(id));
+        else
+            by_dtype[name_of(partitions_[id].piece.dtype())].push_back(id);
         live_ += partitions_[id].elements;
         partitions_[id].status = Status::in_flight;
     }
@@ -125,10 +132,12 @@ void Coordinator::gather(const std::vector<std::size_t>& given) {
             handle->flats.emplace_back(ids, flat);
         }
     }
-    session_.streams.launch(stream_);  // the copy of the pieces
-    session_.streams.wait(kCollectives, stream_);
-    session_.streams.launch(kCollectives);
-    handle->done = session_.streams.now(kCollectives);
+    if (!alone) {
+        session_.streams.launch(stream_);  // the copy of the pieces
+        session_.streams.wait(kCollectives, stream_);
+        session_.streams.launch(kCollectives);
+        handle->done = session_.streams.now(kCollectives);
+    }
     for (const std::size_t id : handle->ids) in_flight_[id] = handle;
 }
 

@@ -28,7 +28,7 @@ class Coordinator {
     void add_parameter(std::size_t module, std::size_t id);
     std::size_t module_at(const engine::ModuleKey& key);
 
-    /// reset_step, before each forward pass.
+    /// reset_step, before each forward pass (0.14: after each backward pass).
     void reset_step();
     /// trace_prologue, record_module, fetch_sub_module.
     void fetch(std::size_t module, bool forward);
@@ -82,7 +82,7 @@ class Coordinator {
 
     std::vector<Module> modules_;
     std::map<engine::ModuleKey, std::size_t> by_key_;
-    Mode mode_ = Mode::invalid;
+    Mode mode_;
     std::int64_t step_ = 0;
     std::int64_t live_ = 0;           ///< n_available_params
     std::vector<std::size_t> order_;  ///< submodule_order

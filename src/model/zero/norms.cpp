@@ -109,6 +109,21 @@ Tensor combine_norms(Session& session, std::span<const Tensor> norms) {
     return where(invalid, infinity, combined);
 }
 
+Tensor masked_sum(const Tensor& invalid, const Tensor& instead, const Tensor& norm) {
+    const Tensor bad = mul(invalid, instead);
+    Tensor good;
+    {
+        const Tensor valid = logical(invalid, Op::logical_not);
+        good = mul(valid, norm);
+    }
+    return add(bad, good);
+}
+
+Tensor mean_of_loss(const Tensor& loss) {
+    const GradMode no_grad(loss.session(), false);
+    return pointwise_result(loss, loss.dtype(), Op::mean);
+}
+
 void look_at_norm(const Tensor& norm) {
     const Tensor invalid = any_invalid(norm);
     norm.session().streams.host_waits(0);

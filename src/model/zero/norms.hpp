@@ -30,6 +30,12 @@ void mask_invalid(const Tensor& norm);
 /// combine_grad_norm_groups.
 Tensor combine_norms(engine::Session& session, std::span<const Tensor> norms);
 
+/// get_grad_norm_direct of 0.14: inf_or_nan * err + inf_or_nan.logical_not() * total_norm.
+Tensor masked_sum(const Tensor& invalid, const Tensor& instead, const Tensor& norm);
+
+/// DeepSpeedEngine.backward of 0.14: loss.mean().detach().
+Tensor mean_of_loss(const Tensor& loss);
+
 /// is_invalid_grad_norm: the host waits for the answer.
 void look_at_norm(const Tensor& norm);
 

@@ -58,7 +58,7 @@ void Partitions::take(std::size_t id, const Tensor& flat) {
     set_data(p.tensor, alias(flat, p.sizes, contiguous_strides(p.sizes)));
 }
 
-// _allgather_params_sequential, _allgather_params_coalesced.
+// _allgather_params_sequential (0.14: _allgather_params), _allgather_params_coalesced.
 void Partitions::gather(std::span<const std::size_t> given) {
     std::vector<std::size_t> ids;
     for (const std::size_t id : given)
@@ -69,8 +69,11 @@ void Partitions::gather(std::span<const std::size_t> given) {
     if (ids.size() == 1) {
         const Tensor flat = whole(ids[0]);
         { const Tensor piece = piece_on_device(ids[0]); }
-        take(ids[0], flat);
+        const bool copies = session_.stack.zero3_copies_gathered_parameter();
+        take(ids[0], copies ? empty(session_, all_[ids[0]].sizes, flat.dtype()) : flat);
         session_.streams.host_waits_for_all();
+    } else if (world_ == 1) {  // _no_gather_coalesced
+        for (const std::size_t id : ids) take(id, piece_on_device(id));
     } else if (!ids.empty()) {
         std::vector<Tensor> pieces;
         for (const std::size_t id : ids) pieces.push_back(piece_on_device(id));

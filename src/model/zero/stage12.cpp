@@ -51,7 +51,7 @@ Zero12::Zero12(const Run& run, Network& network)
     const GradMode no_grad(session, false);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         ZeroGroup& group = groups_[g];
-        const bool on_card = flattens_on_card(run, network, group.padded * element_size(DType::bfloat16));
+        const bool on_card = flattens_on_card(run, network, group.padded * element_size(zero_dtype(run)));
         session.recorder.empty_cache();
         if (!on_card) {  // param.data = torch.empty(1).to(param.device); the shape is kept in meta tensors
             for (const ZeroParameter& p : group.parameters)
@@ -60,12 +60,12 @@ Zero12::Zero12(const Run& run, Network& network)
         }
         flatten(group, on_card);
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
-        const Tensor partition = empty(session, {group.partition}, DType::bfloat16, Op::clone);
+        const Tensor partition = empty(session, {group.partition}, zero_dtype(run), Op::clone);
         if (!zero_of(run.plan)->offload_optimizer) masters_[g] = to(partition, DType::float32);
     }
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     if (zero_of(run.plan)->offload_optimizer) {
-        transfer_ = zeros(session, {buckets_.largest()}, DType::bfloat16);
+        transfer_ = zeros(session, {buckets_.largest()}, zero_dtype(run));
     } else {
         std::vector<Tensor> gradients;  // initialize_optimizer_states
         for (const ZeroGroup& group : groups_) gradients.push_back(zeros(session, {group.partition}, DType::float32));
@@ -92,8 +92,8 @@ void Zero12::flatten(ZeroGroup& group, bool on_card) {
     {
         Tensor padding;
         if (on_card && group.padded > group.elements)
-            padding = zeros(run_.session, {group.padded - group.elements}, DType::bfloat16);
-        group.flat = empty(run_.session, {group.padded}, DType::bfloat16, Op::cat);
+            padding = zeros(run_.session, {group.padded - group.elements}, zero_dtype(run_));
+        group.flat = empty(run_.session, {group.padded}, zero_dtype(run_), Op::cat);
     }
     for (const ZeroParameter& p : group.parameters)
         set_data(p.tensor, alias(group.flat, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
@@ -139,7 +139,7 @@ void Zero12::step_group(std::size_t g, const Tensor& norm) {
     {
         std::vector<Tensor>& pieces = buckets_.averaged(g);
         Tensor flat = pieces[0];
-        if (pieces.size() > 1) flat = empty(session, {groups_[g].partition}, DType::bfloat16, Op::cat);
+        if (pieces.size() > 1) flat = empty(session, {groups_[g].partition}, zero_dtype(run_), Op::cat);
         gradient = to(flat, DType::float32);
         flat.reset();
         pieces.clear();

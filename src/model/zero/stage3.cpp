@@ -47,6 +47,11 @@ Zero3::Zero3(const Run& run, Network& network)
             for (const std::size_t id : groups_[g]) elements += partitions_[id].in_piece;
             largest = std::max(largest, elements);
             const Tensor flat = alias(weights_, {elements}, {1});
+            if (run.stack.zero3_clones_before_cast()) {
+                const Tensor cloned = clone(flat);
+                masters_.push_back(to(cloned, DType::float32));
+                continue;
+            }
             converted = to(flat, DType::float32);
             masters_.push_back(clone(converted));
         }
@@ -154,13 +159,20 @@ void Zero3::defragment() {
 }
 
 void Zero3::backward(const Tensor& whole, bool boundary) {
-    const Tensor loss = mul(whole, 1.0);  // scale_if_loss
+    if (run_.stack.deepspeed_keeps_losses()) losses_ = mean_of_loss(whole);
+    Tensor loss = mul(whole, 1.0);  // scale_if_loss; 0.14: LossScalerBase.backward
     refuse_without_gradient(loss);
     gradients_.set_boundary(boundary);
     engine::backward(loss);
     const GradMode no_grad(run_.session, false);  // DeepSpeedEngine._backward_epilogue
+    if (!run_.stack.zero3_records_first_pass()) {
+        gradients_.epilogue();
+        coordinator_.release_leftovers();
+        return;
+    }
+    loss.reset();
+    coordinator_.reset_step();
     gradients_.epilogue();
-    coordinator_.release_leftovers();
 }
 
 // get_grad_norm_direct of a sub-group.
@@ -187,6 +199,7 @@ Tensor Zero3::norm_of(std::size_t group) {
     const Tensor either = pointwise_result(not_a_number, DType::boolean, Op::logical_or);
     const Tensor minus_one = to_device(host_tensor(session, {}, DType::float32));
     session.streams.host_waits(0);  // for the copy
+    if (!run_.stack.zero3_norm_is_selected()) return masked_sum(either, minus_one, total);
     const Tensor wide = to(minus_one, DType::float64);
     total = where(either, wide, total);
     return total;
@@ -204,9 +217,16 @@ void Zero3::step() {
         for (std::size_t g = 0; g < groups_.size(); ++g) offloaded_norm(g);
         gradients_.drop_norms();
     } else {
+        if (zero_dtype(run_) == DType::float16) gradients_.check_overflow();
         for (std::size_t g = 0; g < groups_.size(); ++g) norms.push_back(norm_of(g));
-        norm = combine_norms(session, norms);
-        look_at_norm(norm);
+        if (run_.stack.zero3_norm_is_selected()) {
+            norm = combine_norms(session, norms);
+            look_at_norm(norm);
+        } else {  // torch.norm(torch.stack(norm_groups))
+            const Tensor stacked =
+                empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float64, Op::cat);
+            norm = reduce(stacked, 1, false, DType::float64, Op::linalg_vector_norm);
+        }
         optimizer_norm_ = div(norm, 1.0);
         for (const NamedParameter& p : named_parameters(network_)) (*p.tensor)->grad.reset();
         for (std::size_t g = 0; g < groups_.size(); ++g) step_group(g, norm);
@@ -214,6 +234,7 @@ void Zero3::step() {
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     partitions_.gather(persistent_);  // _post_step
     engine_norm_ = optimizer_norm_;
+    losses_.reset();
 }
 
 // _prepare_fp32_grad_for_sub_group, unscale_and_clip_grads, _optimizer_step.
@@ -222,7 +243,7 @@ void Zero3::step_group(std::size_t g, const Tensor& norm) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     {
         Tensor flat = gradients_.averaged(groups_[g][0]);
-        if (groups_[g].size() > 1) flat = empty(session, {masters_[g].numel()}, DType::bfloat16, Op::cat);
+        if (groups_[g].size() > 1) flat = empty(session, {masters_[g].numel()}, zero_dtype(run_), Op::cat);
         const Tensor gradient = to(flat, DType::float32);
         masters_[g]->grad = gradient.ref();
     }

@@ -56,6 +56,7 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     bool ran_epilogue_ = false;
     Tensor optimizer_norm_;
     Tensor engine_norm_;
+    Tensor losses_;  ///< of the engine
 };
 
 /// from_pretrained inside of zero.Init: each module is cut as soon as it is made, then the checkpoint is read into it.

@@ -31,10 +31,10 @@ Stage3Gradients::Stage3Gradients(const Run& run, Partitions& partitions) : run_(
 void Stage3Gradients::set_up(const std::vector<std::size_t>& trained) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
-    if (contiguous_) buffer_ = empty(session, {bucket_size_}, DType::bfloat16);
+    if (contiguous_) buffer_ = empty(session, {bucket_size_}, zero_dtype(run_));
     std::int64_t elements = 0;
     for (const std::size_t id : trained) elements += partitions_[id].in_piece;
-    flat_ = offloads_ ? host_tensor(session, {elements}, DType::bfloat16) : zeros(session, {elements}, DType::bfloat16);
+    flat_ = offloads_ ? host_tensor(session, {elements}, zero_dtype(run_)) : zeros(session, {elements}, zero_dtype(run_));
     norms_.resize(partitions_.all().size());
 }
 
@@ -85,11 +85,11 @@ Tensor Stage3Gradients::scattered(const std::vector<std::size_t>& ids, std::vect
         for (const std::size_t id : ids) {
             const PartitionedParameter& p = partitions_[id];
             const std::int64_t filled = std::clamp<std::int64_t>(p.elements - rank * p.in_piece, 0, p.in_piece);
-            if (filled < p.in_piece) paddings.push_back(empty(run_.session, {p.in_piece - filled}, DType::bfloat16));
+            if (filled < p.in_piece) paddings.push_back(empty(run_.session, {p.in_piece - filled}, zero_dtype(run_)));
             in_pieces += p.in_piece;
         }
     }
-    return empty(run_.session, {in_pieces}, DType::bfloat16, Op::cat);
+    return empty(run_.session, {in_pieces}, zero_dtype(run_), Op::cat);
 }
 
 // partition_grads.
@@ -99,7 +99,7 @@ void Stage3Gradients::hand_over(std::size_t id) {
     const std::int64_t filled = std::clamp<std::int64_t>(p.elements - partitions_.rank() * p.in_piece, 0, p.in_piece);
     if (filled > 0) {
         if (offloads_) {
-            const Tensor piece = to_device(host_tensor(session, {filled}, DType::bfloat16));
+            const Tensor piece = to_device(host_tensor(session, {filled}, zero_dtype(run_)));
             offload(id, piece);
         }
         session.streams.record(p.tensor.grad(), stream_);
@@ -127,6 +127,34 @@ void Stage3Gradients::offload(std::size_t id, const Tensor& piece) {
 void Stage3Gradients::epilogue() {
     reduce();
     run_.session.streams.host_waits(stream_);
+}
+
+// inf_or_nan_tracker is changed in place.
+void Stage3Gradients::check_overflow() {
+    Session& session = run_.session;
+    Tensor flag;
+    {
+        const OnStream on(session.recorder, stream_);
+        const auto any_of = [](const Tensor& flags) {
+            return engine::reduce(flags, 1, false, DType::boolean, Op::any);
+        };
+        {
+            Tensor infinite;
+            {
+                const Tensor magnitude = pointwise_result(flat_, flat_.dtype(), Op::abs);
+                infinite = compare(Op::eq, magnitude);
+            }
+            const Tensor any = any_of(infinite);
+        }
+        {
+            const Tensor not_a_number = compare(Op::ne, flat_);
+            const Tensor any = any_of(not_a_number);
+        }
+        const Tensor tracker = empty(session, {1}, DType::boolean, Op::clone);
+        flag = to(tracker, DType::uint8);
+    }
+    session.streams.wait(std::uint8_t{0}, stream_);
+    session.streams.host_waits(0);
 }
 
 }  // namespace vramfit::model

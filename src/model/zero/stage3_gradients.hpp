@@ -24,6 +24,8 @@ class Stage3Gradients {
     void set_boundary(bool boundary) { boundary_ = boundary; }
     /// clear_backward_seen_flag at the next forward: whether pieces are added to what is there.
     void next_micro_step() { ++micro_step_; }
+    /// DeepSpeedZeroOptimizer_Stage3.has_overflow with float16 gradients.
+    void check_overflow();
     /// _pre_step.
     void begin_step() { micro_step_ = 0; }
 

@@ -1,5 +1,6 @@
 // deepspeed 0.19.8 runtime/zero/parameter_offload.py DeepSpeedZeRoOffload._register_deepspeed_module.
 #include "engine/backward.hpp"
+#include "engine/ops/matmul.hpp"
 #include "engine/session.hpp"
 #include "model/zero/linear.hpp"
 #include "model/zero/stage3.hpp"
@@ -49,7 +50,7 @@ Tensor Zero3::before(const ModuleKey& key, const Tensor& input) {
     if (key == root_ && !run_.session.recomputing) {
         if (ran_epilogue_) gradients_.next_micro_step();  // clear_backward_seen_flag
         ran_epilogue_ = false;
-        coordinator_.reset_step();
+        if (!run_.stack.zero3_records_first_pass()) coordinator_.reset_step();
     }
     const std::size_t module = coordinator_.module_at(key);
     running_.push_back(module);
@@ -83,6 +84,8 @@ void Zero3::after_backward(std::size_t module) {
 }
 
 Tensor Zero3::linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+    if (run_.plan.distributed->load_first && !run_.stack.zero3_replaces_linear_after_load())
+        return engine::linear(input, weight, bias);
     return linear_of_stage3(input, weight, bias);
 }
 

@@ -13,12 +13,13 @@ using namespace engine;
 
 namespace {
 
-/// DeepSpeedEngine._cast_module_mixed_precision: parameters, still in host memory; buffers stay.
-void cast_on_host(Session& session, Network& network) {
+/// DeepSpeedEngine._cast_module_mixed_precision: parameters, still in host memory; buffers stay. In 0.14 module.half().
+void cast_on_host(const Run& run, Network& network) {
+    Session& session = run.session;
     const Scoped<bool> on_host(session.on_host, true);
     for (const NamedParameter& p : named_parameters(network))
-        if (p.tensor->dtype() != DType::bfloat16)
-            set_data(*p.tensor, host_tensor(session, p.tensor->sizes(), DType::bfloat16));
+        if (p.tensor->dtype() != zero_dtype(run))
+            set_data(*p.tensor, host_tensor(session, p.tensor->sizes(), zero_dtype(run)));
 }
 
 }  // namespace
@@ -31,13 +32,19 @@ ZeroSizes sizes_of(const ZeroPlan& plan, std::int64_t hidden_size) {
 }
 
 double clip_of(const Run& run) {
-    return zero_of(run.plan)->gradient_clipping.value_or(run.plan.training.max_grad_norm);
+    const ZeroPlan& plan = *zero_of(run.plan);
+    if (plan.clips_by_default && !run.stack.deepspeed_clips_by_default()) return 0;
+    return plan.gradient_clipping.value_or(run.plan.training.max_grad_norm);
 }
 
 std::unique_ptr<Zero> make_zero(const Run& run, Network& network) {
     if (is_partitioned(run.plan)) return std::make_unique<Zero3>(run, network);
-    cast_on_host(run.session, network);
-    move_to_device(run, network);
+    cast_on_host(run, network);
+    move_to_device(run, network, run.stack.deepspeed_casts_buffers() ? std::optional(zero_dtype(run)) : std::nullopt);
+    if (zero_of(run.plan)->stage == 3) {  // DeepSpeedZeRoOffload._convert_to_zero_parameters: zero.Init(module=...)
+        network.partitions = std::make_shared<Partitions>(run.session, *run.plan.distributed);
+        return std::make_unique<Zero3>(run, network);
+    }
     return std::make_unique<Zero12>(run, network);
 }
 

@@ -31,6 +31,11 @@ inline const ZeroPlan* zero_of(const TrainPlan& plan) {
     return plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
 }
 
+/// What DeepSpeed casts the network to.
+inline DType zero_dtype(const Run& run) {
+    return zero_of(run.plan)->fp16.value_or(run.plan.training.fp16) ? DType::float16 : DType::bfloat16;
+}
+
 /// A number of elements that decides what happens.
 inline std::int64_t count_of(const Tensor& t) { return static_cast<std::int64_t>(t.numel()); }
 
