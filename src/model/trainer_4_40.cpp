@@ -3,6 +3,7 @@
 
 #include "engine/ops/pointwise.hpp"
 #include "model/batch.hpp"
+#include "model/collectives.hpp"
 #include "model/mixed_precision.hpp"
 #include "model/trainer_parts.hpp"
 
@@ -55,6 +56,7 @@ void training_loop_4_40(Trainer& trainer) {
         optimizer_step(trainer, step);
     }
     session.recorder.begin({PhaseKind::train_end});
+    if (trainer.zero) sum_over_ranks(session, trainer.run.plan.distributed->world_size);  // store_flos
     session.recorder.mark("allocated_end");
 }
 

@@ -65,7 +65,8 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");
-    if (plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+    if (plan.checkpoints() && !stack.zero_is_of_2024() &&
+        t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
         refuse("training.gradient_checkpointing_kwargs", "reentrant checkpointing is not supported with ZeRO-3",
                "set use_reentrant to false");
     if (t.use_liger_kernel || t.cut_cross_entropy)
@@ -98,6 +99,9 @@ void check_zero_of_2024(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
     if (zero.stage == 3 && !plan.distributed->load_first)
         refuse("distributed.load_first", "zero.Init of DeepSpeed 0.14 is not supported",
                "true: the network is loaded before TrainingArguments are made");
+    if (plan.checkpoints() && !plan.training.use_reentrant.value_or(true))
+        refuse("training.gradient_checkpointing_kwargs", "DeepSpeed 0.14 is supported with reentrant checkpointing",
+               "leave use_reentrant out");
     const bool offloads = zero.offload_optimizer || zero.offload_param;
     if (zero.stage == 3 ? offloads : zero.stage == 1 || !offloads)
         refuse("distributed.deepspeed.zero_optimization",

@@ -154,6 +154,10 @@ struct Stack {
     bool deepspeed_casts_buffers() const;             ///< with the parameters
     bool deepspeed_clips_by_default() const;          ///< where the key is left out
     bool deepspeed_keeps_losses() const;              ///< a copy of the loss, to the end of the step
+    bool zero2_flattens_in_host_memory() const;       ///< always, not where the card is short of room
+    bool zero2_fills_bucket_from_start() const;       ///< the bucket is there before the backward pass begins
+    bool zero2_updates_offloaded_on_device() const;   ///< float32 weights come onto the card to be cast there
+    bool zero2_widens_for_overflow() const;           ///< gradients are looked at in float32
     bool zero3_clones_before_cast() const;            ///< float32 weights: the half ones are copied first
     bool zero3_copies_gathered_parameter() const;     ///< a single one, out of a flat tensor
     bool zero3_replaces_linear_after_load() const;    ///< also of a network that was not made in zero.Init

@@ -41,6 +41,11 @@ void ZeroBuckets::set_up() {
     buffer_ = 0;
 }
 
+void ZeroBuckets::begin_backward() {
+    const Scoped<Category> fresh(run_.session.recorder.fresh, Category::gradients);
+    set_up();
+}
+
 void ZeroBuckets::on_gradient(const Tensor& leaf) {
     const auto place = places_.find(leaf.get());
     if (place == places_.end()) return;  // a recomputed layer's input is a leaf too
@@ -194,7 +199,10 @@ void ZeroBuckets::offload(const Place& place) {
     if (!boundary_) return;
     const Tensor own = alias(gradient, {span_of(groups_[place.group], p, rank_).elements}, {1});
     norms_.push_back(double_norm(own));
-    { const Tensor overflow = has_inf_or_nan(gradient); }
+    {
+        const bool widens = run_.stack.zero2_widens_for_overflow();
+        const Tensor overflow = widens ? has_inf_or_nan_in_float32(gradient) : has_inf_or_nan(gradient);
+    }
     session.streams.host_waits(reduction_stream());
     { const Tensor wide = to(own, DType::float32); }
     session.streams.record(gradient, reduction_stream());

@@ -18,6 +18,9 @@ class ZeroBuckets {
     /// backward_prologue: whether gradients are complete with the coming backward.
     void set_boundary(bool boundary) { boundary_ = boundary; }
 
+    /// DeepSpeedZeroOptimizer.backward of 0.14: the bucket is made first.
+    void begin_backward();
+
     /// process_gradients: the hook behind a gradient.
     void on_gradient(const Tensor& leaf);
 

@@ -119,6 +119,19 @@ Tensor masked_sum(const Tensor& invalid, const Tensor& instead, const Tensor& no
     return add(bad, good);
 }
 
+Tensor has_inf_or_nan_in_float32(const Tensor& t) {
+    const Tensor wide = to(t, DType::float32);
+    const Tensor not_a_number = compare(Op::ne, wide);
+    Tensor infinite;
+    {
+        const Tensor magnitude = pointwise_result(wide, DType::float32, Op::abs);
+        infinite = compare(Op::eq, magnitude);
+    }
+    const Tensor either = logical(not_a_number, Op::logical_or);
+    const Tensor flags = to(either, DType::float32);
+    return reduce(flags, every_dim(flags), false, DType::float32, Op::max);
+}
+
 Tensor mean_of_loss(const Tensor& loss) {
     const GradMode no_grad(loss.session(), false);
     return pointwise_result(loss, loss.dtype(), Op::mean);

@@ -33,6 +33,9 @@ Tensor combine_norms(engine::Session& session, std::span<const Tensor> norms);
 /// get_grad_norm_direct of 0.14: inf_or_nan * err + inf_or_nan.logical_not() * total_norm.
 Tensor masked_sum(const Tensor& invalid, const Tensor& instead, const Tensor& norm);
 
+/// DeepSpeedZeroOptimizer._has_inf_or_nan of 0.14.
+Tensor has_inf_or_nan_in_float32(const Tensor& t);
+
 /// DeepSpeedEngine.backward of 0.14: loss.mean().detach().
 Tensor mean_of_loss(const Tensor& loss);
 

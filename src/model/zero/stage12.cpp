@@ -24,6 +24,7 @@ constexpr std::int64_t kRests = std::int64_t{64} << 20;
 /// __init__: weights are flattened on the card if it has room for a second copy. What is free is known up to the
 /// allocator's rounding; between the bounds there is no answer.
 bool flattens_on_card(const Run& run, const Network& network, std::int64_t flat_bytes) {
+    if (run.stack.zero2_flattens_in_host_memory()) return false;
     const Device& device = run.session.device;
     if (!device.capacity_known) return true;
     std::int64_t least = 0, most = kRests;
@@ -52,7 +53,7 @@ Zero12::Zero12(const Run& run, Network& network)
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         ZeroGroup& group = groups_[g];
         const bool on_card = flattens_on_card(run, network, group.padded * element_size(zero_dtype(run)));
-        session.recorder.empty_cache();
+        if (!run.stack.zero2_flattens_in_host_memory()) session.recorder.empty_cache();
         if (!on_card) {  // param.data = torch.empty(1).to(param.device); the shape is kept in meta tensors
             for (const ZeroParameter& p : group.parameters)
                 set_data(p.tensor, alias(empty(session, {1}, DType::float32), p.tensor.sizes(), p.tensor.strides()));
@@ -60,8 +61,10 @@ Zero12::Zero12(const Run& run, Network& network)
         }
         flatten(group, on_card);
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+        const bool offloads = zero_of(run.plan)->offload_optimizer;
+        if (offloads && run.stack.zero2_updates_offloaded_on_device()) continue;
         const Tensor partition = empty(session, {group.partition}, zero_dtype(run), Op::clone);
-        if (!zero_of(run.plan)->offload_optimizer) masters_[g] = to(partition, DType::float32);
+        if (!offloads) masters_[g] = to(partition, DType::float32);
     }
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     if (zero_of(run.plan)->offload_optimizer) {
@@ -100,10 +103,14 @@ void Zero12::flatten(ZeroGroup& group, bool on_card) {
 }
 
 void Zero12::backward(const Tensor& whole, bool boundary) {
-    const Tensor loss = mul(whole, 1.0);  // scale_if_loss
+    if (run_.stack.deepspeed_keeps_losses()) losses_ = mean_of_loss(whole);
+    const bool first = run_.stack.zero2_fills_bucket_from_start();
+    if (first) buckets_.begin_backward();
+    Tensor loss = mul(whole, 1.0);  // scale_if_loss; 0.14: LossScalerBase.backward
     refuse_without_gradient(loss);
     buckets_.set_boundary(boundary);
     engine::backward(loss);
+    if (first) loss.reset();
     buckets_.epilogue();
 }
 
@@ -161,7 +168,13 @@ void Zero12::step_offloaded() {
         const Tensor total = to_device(host_tensor(session, {1}, DType::float32));
         session.streams.host_waits(0);
     }
+    if (run_.stack.zero2_updates_offloaded_on_device()) {
+        const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
+        for (const ZeroGroup& group : groups_)
+            const Tensor updated = to_device(host_tensor(session, {group.partition}, DType::float32));
+    }
     buckets_.drop_norms();
+    losses_.reset();
 }
 
 }  // namespace vramfit::model

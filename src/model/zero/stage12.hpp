@@ -31,6 +31,7 @@ class Zero12 final : public Zero {
     Tensor transfer_;        ///< temp_grad_buffer_for_gpu_offload
     Tensor optimizer_norm_;  ///< DeepSpeedZeroOptimizer._global_grad_norm
     Tensor engine_norm_;     ///< DeepSpeedEngine._global_grad_norm
+    Tensor losses_;          ///< of the engine
 };
 
 }  // namespace vramfit::model

@@ -28,6 +28,18 @@ bool Stack::deepspeed_clips_by_default() const { return !zero_is_of_2024(); }
 // runtime/engine.py backward: loss.mean().detach() is kept in `losses` until the step has returned.
 bool Stack::deepspeed_keeps_losses() const { return zero_is_of_2024(); }
 
+// runtime/zero/stage_1_and_2.py __init__: param.cpu_data; since 0.19.0 where the card has no room for two copies.
+bool Stack::zero2_flattens_in_host_memory() const { return zero_is_of_2024(); }
+
+// runtime/zero/stage_1_and_2.py backward; later setup_buckets, at the first gradient.
+bool Stack::zero2_fills_bucket_from_start() const { return zero_is_of_2024(); }
+
+// runtime/zero/stage_1_and_2.py step: fp32_partition.to(device), and no copy of the partition when it is made (to 0.17).
+bool Stack::zero2_updates_offloaded_on_device() const { return zero_is_of_2024(); }
+
+// runtime/zero/stage_1_and_2.py _has_inf_or_nan: float(), isnan, isinf, float().max(), which the host reads.
+bool Stack::zero2_widens_for_overflow() const { return zero_is_of_2024(); }
+
 // runtime/zero/stage3.py _create_fp32_partitions: fp16_partitioned_groups_flat[i].clone().float(); later the other way.
 bool Stack::zero3_clones_before_cast() const { return zero_is_of_2024(); }
 
