@@ -16,7 +16,10 @@ namespace {
 class HostBuffers {
   public:
     HostBuffers(const Run& run, Network& network, std::optional<DType> dtype)
-        : run_(run), network_(network), dtype_(dtype), rotary_(family_of(run.spec.model_type).rotary_modules(run.stack)) {}
+        : run_(run),
+          network_(network),
+          dtype_(dtype),
+          rotary_(family_of(run.spec.model_type).rotary_modules(run.stack)) {}
 
     void move_layer() {
         if (rotary_.layers && !rotary_.late) network_.layer_buffers.push_back(frequencies());

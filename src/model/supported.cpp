@@ -71,8 +71,12 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
 /// Families whose modules all have DeepSpeed's hooks around them here.
 void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
     const ZeroPlan* zero = run.plan.distributed ? run.plan.distributed->as<ZeroPlan>() : nullptr;
-    if (!zero || zero->stage != 3) return;
+    if (!zero) return;
     const std::string& type = run.spec.model_type;
+    if (run.stack.zero_is_of_2024() && type != "qwen2")
+        problems.push_back(
+            {"model.model_type", fmt::format("{} is not supported with DeepSpeed 0.14", type), "qwen2 is"});
+    if (zero->stage != 3) return;
     if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
         problems.push_back({"model.model_type", fmt::format("{} is not supported with ZeRO-3", type),
                             "gemma, llama, mistral, qwen2 and qwen3 are"});

@@ -136,7 +136,8 @@ std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
     const bool is_text = given && given->kind == JsonValue::Kind::text;
     if (!given || (is_text && given->text.empty())) return std::nullopt;
     if (is_text) {
-        training.problems().unsupported(training.path("deepspeed"), "a path is not followed", "write the file's content");
+        training.problems().unsupported(training.path("deepspeed"), "a path is not followed",
+                                        "write the file's content");
         return std::nullopt;
     }
     auto config = training.object("deepspeed", Null::absent);

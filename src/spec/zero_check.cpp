@@ -65,8 +65,7 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");
-    if (plan.checkpoints() && !stack.zero_is_of_2024() &&
-        t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+    if (plan.checkpoints() && !stack.zero_is_of_2024() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
         refuse("training.gradient_checkpointing_kwargs", "reentrant checkpointing is not supported with ZeRO-3",
                "set use_reentrant to false");
     if (t.use_liger_kernel || t.cut_cross_entropy)
@@ -105,7 +104,8 @@ void check_zero_of_2024(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
     const bool offloads = zero.offload_optimizer || zero.offload_param;
     if (zero.stage == 3 ? offloads : zero.stage == 1 || !offloads)
         refuse("distributed.deepspeed.zero_optimization",
-               "DeepSpeed 0.14 is supported as ZeRO-3 without and as ZeRO-2 with an offloaded optimizer", "one of them");
+               "DeepSpeed 0.14 is supported as ZeRO-3 without and as ZeRO-2 with an offloaded optimizer",
+               "one of them");
     if (plan.training.gradient_accumulation_steps > 1)
         refuse("training.gradient_accumulation_steps", "DeepSpeed 0.14 is supported without accumulation", "1");
     if (zero.gradient_clipping.value_or(plan.training.max_grad_norm) > 0 && !zero.clips_by_default)

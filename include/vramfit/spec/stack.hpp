@@ -151,19 +151,19 @@ struct Stack {
     std::int64_t optimizer_block_size() const;  ///< elements of an 8-bit state for one absmax
 
     // deepspeed
-    bool deepspeed_casts_buffers() const;             ///< with the parameters
-    bool deepspeed_clips_by_default() const;          ///< where the key is left out
-    bool deepspeed_keeps_losses() const;              ///< a copy of the loss, to the end of the step
-    bool zero2_flattens_in_host_memory() const;       ///< always, not where the card is short of room
-    bool zero2_fills_bucket_from_start() const;       ///< the bucket is there before the backward pass begins
-    bool zero2_updates_offloaded_on_device() const;   ///< float32 weights come onto the card to be cast there
-    bool zero2_widens_for_overflow() const;           ///< gradients are looked at in float32
-    bool zero3_clones_before_cast() const;            ///< float32 weights: the half ones are copied first
-    bool zero3_copies_gathered_parameter() const;     ///< a single one, out of a flat tensor
-    bool zero3_replaces_linear_after_load() const;    ///< also of a network that was not made in zero.Init
-    bool zero3_records_first_pass() const;            ///< of the modules, else the second
-    bool zero3_compares_lengths() const;              ///< of lists that all processes should have
-    bool zero3_norm_is_selected() const;              ///< by where, else summed from masked parts
+    bool deepspeed_casts_buffers() const;            ///< with the parameters
+    bool deepspeed_clips_by_default() const;         ///< where the key is left out
+    bool deepspeed_keeps_losses() const;             ///< a copy of the loss, to the end of the step
+    bool zero2_flattens_in_host_memory() const;      ///< always, not where the card is short of room
+    bool zero2_fills_bucket_from_start() const;      ///< the bucket is there before the backward pass begins
+    bool zero2_updates_offloaded_on_device() const;  ///< float32 weights come onto the card to be cast there
+    bool zero2_widens_for_overflow() const;          ///< gradients are looked at in float32
+    bool zero3_clones_before_cast() const;           ///< float32 weights: the half ones are copied first
+    bool zero3_copies_gathered_parameter() const;    ///< a single one, out of a flat tensor
+    bool zero3_replaces_linear_after_load() const;   ///< also of a network that was not made in zero.Init
+    bool zero3_records_first_pass() const;           ///< of the modules, else the second
+    bool zero3_compares_lengths() const;             ///< of lists that all processes should have
+    bool zero3_norm_is_selected() const;             ///< by where, else summed from masked parts
 
     // accelerate
     bool dispatch_hooks_quantized_models() const;  ///< of bitsandbytes, also on a single device

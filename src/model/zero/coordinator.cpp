@@ -108,7 +108,7 @@ void Coordinator::gather(const std::vector<std::size_t>& given) {
     std::sort(handle->ids.begin(), handle->ids.end());
     const OnStream on(session_.recorder, stream_);
     const Scoped<Category> fresh(session_.recorder.fresh, Category::weights);
-    const bool alone = partitions_.world() == 1;  // _no_gather_coalesced: the piece is the parameter
+    const bool alone = partitions_.world() == 1;                    // _no_gather_coalesced: the piece is the parameter
     std::map<std::string_view, std::vector<std::size_t>> by_dtype;  // sort_dtypes: by name
     for (const std::size_t id : handle->ids) {
         if (alone)

@@ -223,8 +223,7 @@ void Zero3::step() {
             norm = combine_norms(session, norms);
             look_at_norm(norm);
         } else {  // torch.norm(torch.stack(norm_groups))
-            const Tensor stacked =
-                empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float64, Op::cat);
+            const Tensor stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float64, Op::cat);
             norm = reduce(stacked, 1, false, DType::float64, Op::linalg_vector_norm);
         }
         optimizer_norm_ = div(norm, 1.0);

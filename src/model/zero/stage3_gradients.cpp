@@ -34,7 +34,8 @@ void Stage3Gradients::set_up(const std::vector<std::size_t>& trained) {
     if (contiguous_) buffer_ = empty(session, {bucket_size_}, zero_dtype(run_));
     std::int64_t elements = 0;
     for (const std::size_t id : trained) elements += partitions_[id].in_piece;
-    flat_ = offloads_ ? host_tensor(session, {elements}, zero_dtype(run_)) : zeros(session, {elements}, zero_dtype(run_));
+    flat_ =
+        offloads_ ? host_tensor(session, {elements}, zero_dtype(run_)) : zeros(session, {elements}, zero_dtype(run_));
     norms_.resize(partitions_.all().size());
 }
 

@@ -34,7 +34,8 @@ bool Stack::zero2_flattens_in_host_memory() const { return zero_is_of_2024(); }
 // runtime/zero/stage_1_and_2.py backward; later setup_buckets, at the first gradient.
 bool Stack::zero2_fills_bucket_from_start() const { return zero_is_of_2024(); }
 
-// runtime/zero/stage_1_and_2.py step: fp32_partition.to(device), and no copy of the partition when it is made (to 0.17).
+// runtime/zero/stage_1_and_2.py step: fp32_partition.to(device), and no copy of the partition when it is made (to
+// 0.17).
 bool Stack::zero2_updates_offloaded_on_device() const { return zero_is_of_2024(); }
 
 // runtime/zero/stage_1_and_2.py _has_inf_or_nan: float(), isnan, isinf, float().max(), which the host reads.
@@ -50,8 +51,8 @@ bool Stack::zero3_copies_gathered_parameter() const { return zero_is_of_2024(); 
 // runtime/zero/linear.py replaces torch.nn.functional.linear inside of zero.Init's context only (to 0.19.3).
 bool Stack::zero3_replaces_linear_after_load() const { return !zero_is_of_2024(); }
 
-// runtime/zero/partitioned_param_coordinator.py: the first pass is recorded at once, and reset_step follows the backward
-// pass (stage3.py backward); later the second pass is recorded, and reset_step goes before the forward pass.
+// runtime/zero/partitioned_param_coordinator.py: the first pass is recorded at once, and reset_step follows the
+// backward pass (stage3.py backward); later the second pass is recorded, and reset_step goes before the forward pass.
 bool Stack::zero3_records_first_pass() const { return zero_is_of_2024(); }
 
 // runtime/zero/utils.py assert_ints_same_as_other_ranks: their number is not compared before them.

@@ -39,7 +39,9 @@ TEST_CASE("DeepSpeed's configuration with Trainer's \"auto\"") {
     CHECK(plan.offload_optimizer);
     CHECK(plan.own_optimizer);
     CHECK_FALSE(plan.bf16);
+    CHECK_FALSE(plan.fp16);
     CHECK_FALSE(plan.gradient_clipping);
+    CHECK_FALSE(plan.clips_by_default);
     CHECK(plan.gradient_accumulation_steps == 4);
 }
 
@@ -47,7 +49,9 @@ TEST_CASE("what a DeepSpeed file leaves out has DeepSpeed's default") {
     const ZeroPlan plan = zero_of_text(R"("zero_optimization": {"stage": 1, "reduce_bucket_size": 2e8})");
     CHECK(plan.reduce_bucket_size == 200'000'000);
     CHECK(plan.gradient_clipping == 1.0);
+    CHECK(plan.clips_by_default);
     CHECK(plan.bf16 == false);
+    CHECK(plan.fp16 == false);
     CHECK_FALSE(plan.own_optimizer);
 }
 
@@ -64,7 +68,7 @@ TEST_CASE("DeepSpeed keys that are wrong, and those whose effect is not known") 
     CHECK(refusal_of(stage(R"(, "round_robin_gradients": true)")) == ErrorKind::unsupported);
     CHECK(refusal_of(stage(R"(, "offload_optimizer": {"device": "nvme"})")) == ErrorKind::unsupported);
     CHECK(refusal_of(stage("") + R"(, "optimizer": {"type": "Lamb"})") == ErrorKind::unsupported);
-    CHECK(refusal_of(stage("") + R"(, "fp16": {"enabled": true})") == ErrorKind::unsupported);
+    CHECK(refusal_of(stage("") + R"(, "fp16": {"enabled": true, "auto_cast": true})") == ErrorKind::unsupported);
     CHECK(refusal_of(stage("") + R"(, "data_types": {"grad_accum_dtype": "fp32"})") == ErrorKind::unsupported);
 }
 

@@ -171,7 +171,7 @@ TEST_CASE("typing mistakes and wrong values in every section") {
 TEST_CASE("known but not predicted") {
     for (const char* member :
          {R"("distributed": {"kind": "fsdp1"})", R"("loop": {"kind": "dpo"}, "training": {"beta": 0.1})",
-          R"("training": {"deepspeed": {"zero_optimization": {"stage": 2}}})", R"("training": {"torch_compile": true})",
+          R"("training": {"deepspeed": "ds.json"})", R"("training": {"torch_compile": true})",
           R"("training": {"eval_strategy": "steps"})", R"("training": {"neftune_noise_alpha": 5})",
           R"("load": {"device_map": "auto"})",
           R"("load": {"quantization_config": {"quant_method": "gptq", "bits": 4}})", R"("peft": {"peft_type": "IA3"})",
@@ -185,6 +185,19 @@ TEST_CASE("known but not predicted") {
     }
     CHECK_FALSE(refused_job(
         R"("distributed": null, "training": {"deepspeed": null, "eval_strategy": "no", "torch_compile": false, "fsdp": "", "learning_rate": 1e-4, "warmup_ratio": 0.1, "report_to": "none"})"));
+}
+
+TEST_CASE("DeepSpeed under training is one process that loads first") {
+    const std::string text = job(R"("training": {"fp16": true, "deepspeed": {"zero_optimization": {"stage": 3}}})");
+    const Job read = job_of(text);
+    REQUIRE(read.plan.distributed);
+    CHECK(read.plan.distributed->world_size == 1);
+    CHECK(read.plan.distributed->load_first);
+    REQUIRE(read.plan.distributed->as<ZeroPlan>());
+    CHECK(read.plan.distributed->as<ZeroPlan>()->stage == 3);
+    check_same(read, job_of(to_json_text(read)));
+    CHECK(refused_job(
+        R"("distributed": {"kind": "ddp"}, "training": {"deepspeed": {"zero_optimization": {"stage": 2}}})"));
 }
 
 TEST_CASE("all problems of a job come at once, and one that is not understood decides") {
