@@ -94,7 +94,9 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
     const TrainingPlan& t = plan.training;
     const auto* zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
     const bool own_optimizer = zero && zero->own_optimizer;
-    const double norm = zero ? zero->gradient_clipping.value_or(t.max_grad_norm) : t.max_grad_norm;
+    const bool clips = !zero || !zero->clips_by_default || stack.deepspeed_clips_by_default();
+    const double given = zero ? zero->gradient_clipping.value_or(t.max_grad_norm) : t.max_grad_norm;
+    const double norm = clips ? given : 0;
     const std::string clip = norm > 0 ? fmt::format("clipped at {:g}", norm) : "not clipped";
     std::vector<Line> lines = {
         {"method", method(plan, axes)},

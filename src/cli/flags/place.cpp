@@ -41,6 +41,7 @@ void choose_processes(Job& job, std::string_view value, const std::string& where
     if (count > kMostRanks)
         throw Error(ErrorKind::invalid, where, fmt::format("{} processes are more than {}", count, kMostRanks),
                     "give fewer");
+    if (count == 1 && job.plan.distributed && job.plan.distributed->world_size == 1) return;  // DeepSpeed on one card
     if (count == 1)
         job.plan.distributed.reset();
     else if (job.plan.distributed)
