@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "engine/ops/copy.hpp"
@@ -74,10 +75,11 @@ class Task {
         }
     }
 
-    /// InputBuffer::add.
+    /// InputBuffer::add, on the stream of the node that takes the gradient.
     void give(Node* node, std::uint32_t input, Tensor& grad) {
         Grads& buffer = state(node).buffer;
         if (buffer.size() <= input) buffer.resize(input + 1);
+        const OnStream consumer(session_.recorder, hand_over(*node, grad));
         if (buffer[input].defined())
             accumulate(buffer[input], grad);
         else
@@ -91,6 +93,7 @@ class Task {
     };
     static bool before(const Ready& a, const Ready& b) { return a.sequence < b.sequence; }
     void evaluate(Node& node);
+    std::uint8_t hand_over(const Node& node, const Tensor& grad);
     static void accumulate(Tensor& old, const Tensor& grad);
 
     Session& session_;
@@ -112,6 +115,16 @@ void Task::accumulate(Tensor& old, const Tensor& grad) {
         old = add(old, grad);
 }
 
+// torch 2.11 input_buffer.cpp and engine.cpp evaluate_function: the consumer's stream waits for the producer's, and the
+// memory is marked as used there.
+std::uint8_t Task::hand_over(const Node& node, const Tensor& grad) {
+    const std::uint8_t producer = session_.recorder.stream;
+    if (producer == node.stream) return producer;
+    session_.streams.wait(node.stream, producer);
+    session_.streams.record(grad, node.stream);
+    return node.stream;
+}
+
 /// engine.cpp validate_outputs: gradients are summed to the input's shape, then cast to its dtype.
 void validate_outputs(Node& node, Grads& out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -124,14 +137,14 @@ void validate_outputs(Node& node, Grads& out) {
 }
 
 void Task::evaluate(Node& node) {
+    const OnStream own(session_.recorder, node.stream);
     if (node.hook) (*node.hook)();
     const Phase* phase = node.on_complete ? node.on_complete.get() : nullptr;
     if (node.variable.defined() && node.variable->on_complete) phase = node.variable->on_complete.get();
     if (phase) session_.recorder.begin(*phase);
     Grads out;
     {
-        Grads in = std::move(node.task->buffer);
-        node.task->buffer.clear();
+        Grads in = std::exchange(node.task->buffer, Grads{});
         in.resize(node.outputs.size());
         out.resize(node.next.size());
         // Generated nodes do nothing without any gradient; they run all the same, so that those behind them can.
@@ -214,6 +227,11 @@ void on_gradient_complete(const Tensor& tensor, const Phase& phase) {
 
 Ref<Node> on_gradient(const Tensor& t, std::function<void()> hook) {
     Ref<Node> node = t.is_leaf() ? accumulator_of(t) : t->grad_fn;
+    if (node->hook)
+        hook = [first = std::move(*node->hook), second = std::move(hook)] {
+            first();
+            second();
+        };
     node->hook = std::make_unique<std::function<void()>>(std::move(hook));
     return node;
 }

@@ -14,6 +14,7 @@ Ref<Node> make_node(Session& session, const NodeType& type) {
     node->type = &type;
     node->session = &session;
     node->sequence = session.next_sequence++;
+    node->stream = session.recorder.stream;
     return Ref<Node>(node);
 }
 

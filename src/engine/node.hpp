@@ -76,6 +76,7 @@ struct Node {
     const NodeType* type = nullptr;
     Session* session = nullptr;
     std::uint64_t sequence = 0;
+    std::uint8_t stream = 0;    ///< on which its forward was recorded, and its backward runs
     TaskState* task = nullptr;  ///< of the running backward
     InlineVector<Edge, 3> next;
     InlineVector<SavedTensor, 4> saved;

@@ -42,6 +42,11 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
     return out;
 }
 
+// torch 2.11, distributed/fsdp/_runtime_utils.py: each unit is gathered for forward and once more for backward.
+Traffic traffic(const Fsdp1Plan&, const Amounts& of) {
+    return {of.batches * 2 * once_around(of, of.all * of.width) + once_around(of, of.trained * of.width), 0};
+}
+
 // torch 2.11, distributed/fsdp/_fully_shard: all_gather_into_tensor for forward, once more for backward where
 // forward's weights were resharded; reduce_scatter_tensor after the last batch (accelerate's no_sync).
 Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {

@@ -65,7 +65,7 @@ void begin_layer(const Run& run, const DecoderLayer& layer, const Tensor& hidden
 Tensor call_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
                   const LayerInputs& inputs, const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    if (!network.hooks)
+    if (!network.hooks || network.hooks->around_checkpoints())
         return called(&layer, Part::itself, hidden,
                       [&](const Tensor& given) { return family.layer(run, family, layer, given, inputs); });
     const auto index = static_cast<std::size_t>(layer.index);
@@ -173,8 +173,11 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     Session& session = run.session;
     for (const DecoderLayer& layer : network.layers) {
         const Scoped<std::int16_t> index(session.recorder.layer, layer.index);
-        if (!network.hooks) begin_layer(run, layer, hidden, place);
+        UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
+        if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
+        if (!network.hooks || around) begin_layer(run, layer, hidden, place);
         hidden = run_layer(run, network, layer, hidden, inputs, place);
+        if (around) around->after_layer(static_cast<std::size_t>(layer.index), hidden);
     }
     if (network.hooks) hidden = network.hooks->before_norm(hidden);
     session.recorder.begin(phase(PhaseKind::head, place));

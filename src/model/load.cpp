@@ -52,7 +52,9 @@ bool waits_on_host(const TrainPlan& plan) {
     return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization && !is_partitioned(plan);
 }
 
-bool is_sharded(const TrainPlan& plan) { return plan.distributed && plan.distributed->as<Fsdp2Plan>(); }
+bool is_sharded(const TrainPlan& plan) {
+    return plan.distributed && (plan.distributed->as<Fsdp1Plan>() || plan.distributed->as<Fsdp2Plan>());
+}
 
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);

@@ -10,6 +10,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::model {
 
@@ -92,19 +93,21 @@ void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
                                 "modules of the decoder layers"});
 }
 
-/// Families whose modules FSDP2's groups were compared with, and adapters inside of the layers.
-void refuse_in_fsdp2(const Run& run, std::vector<Problem>& problems) {
+/// Families whose modules FSDP's groups were compared with, and adapters inside of the layers.
+void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
-    if (!plan.distributed || !plan.distributed->as<Fsdp2Plan>()) return;
+    const bool first = plan.distributed && plan.distributed->as<Fsdp1Plan>();
+    if (!first && !(plan.distributed && plan.distributed->as<Fsdp2Plan>())) return;
+    const std::string_view version = name_of(plan.distributed->method).title;
     const std::string& type = run.spec.model_type;
     if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
-        problems.push_back({"model.model_type", fmt::format("{} is not supported with FSDP2", type),
+        problems.push_back({"model.model_type", fmt::format("{} is not supported with {}", type, version),
                             "gemma, llama, mistral, qwen2 and qwen3 are"});
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.layer < 0)
             problems.push_back({"peft.target_modules",
-                                fmt::format("an adapter of {} is not supported with FSDP2", target.module.name),
+                                fmt::format("an adapter of {} is not supported with {}", target.module.name, version),
                                 "modules of the decoder layers"});
 }
 
@@ -121,7 +124,7 @@ void refuse_unsupported(const Run& run) {
                             fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
     refuse_in_liger(run, problems);
     refuse_in_cut_loss(run, problems);
-    refuse_in_fsdp2(run, problems);
+    refuse_in_fsdp(run, problems);
     refuse_in_zero3(run, problems);
     if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
         !run.stack.phi3_knows_sdpa())

@@ -54,8 +54,9 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     if (trainer.run.plan.loop.kind == LoopKind::sft)
         return sft_loss(trainer.run, trainer.network, batch, items, place, trainer.ddp.get(), trainer.is_last(place));
     if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
-    Output outputs = trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))
-                                   : prepared_forward(trainer.run, trainer.network, batch, items, place);
+    Output outputs = trainer.fsdp1   ? trainer.fsdp1->forward(batch, items, place)
+                     : trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))
+                                     : prepared_forward(trainer.run, trainer.network, batch, items, place);
     if (trainer.ddp) {
         std::vector<Tensor*> tensors = {&outputs.loss};
         if (outputs.logits.defined()) tensors.push_back(&outputs.logits);
@@ -143,6 +144,7 @@ void prepare_processes(Trainer& trainer) {
     const DistributedPlan& distributed = *trainer.run.plan.distributed;
     if (distributed.as<DdpPlan>()) trainer.ddp = std::make_unique<Ddp>(trainer.run, trainer.network);
     if (distributed.as<ZeroPlan>()) trainer.zero = make_zero(trainer.run, trainer.network);
+    if (distributed.as<Fsdp1Plan>()) trainer.fsdp1 = std::make_unique<Fsdp1>(trainer.run, trainer.network);
     if (distributed.as<Fsdp2Plan>())
         trainer.fsdp2 = std::make_unique<Fsdp2>(trainer.run, trainer.network, trainer.optimizer);
 }
@@ -175,7 +177,7 @@ void run_trainer(const Run& run, Network& network) {
         inside.emplace(run, network);
         outside.optim = "none";
     }
-    Trainer trainer{run, network, {}, {}, {}, {}, {}, {}};
+    Trainer trainer{run, network, {}, {}, {}, {}, {}, {}, {}};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     if (!by_deepspeed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.

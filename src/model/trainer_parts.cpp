@@ -64,6 +64,7 @@ void look_at_loss(const Tensor& loss) {
 
 Tensor clip_gradients(Trainer& trainer) {
     if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
+    if (trainer.fsdp1) return trainer.fsdp1->clip_gradients();
     return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network), trainer.fsdp2 != nullptr);
 }
 

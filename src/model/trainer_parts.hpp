@@ -5,6 +5,7 @@
 
 #include "model/causal_lm.hpp"
 #include "model/ddp.hpp"
+#include "model/fsdp1/fsdp1.hpp"
 #include "model/fsdp2.hpp"
 #include "model/grad_scaler.hpp"
 #include "model/optimizer.hpp"
@@ -21,6 +22,7 @@ struct Trainer {
     Tensor total_loss;             ///< _tr_loss (4.40: tr_loss, of the loop)
     std::unique_ptr<Ddp> ddp;      ///< torch's DistributedDataParallel, or nullptr
     std::unique_ptr<Zero> zero;    ///< DeepSpeed, or nullptr
+    std::unique_ptr<Fsdp1> fsdp1;  ///< torch's FullyShardedDataParallel, or nullptr
     std::unique_ptr<Fsdp2> fsdp2;  ///< torch's fully_shard, or nullptr
 
     engine::Session& session() const { return run.session; }

@@ -12,6 +12,9 @@ class UnitHooks {
   public:
     virtual ~UnitHooks() = default;
 
+    /// Whether a layer's hooks lie around what checkpoints it, and do not run again when it is recomputed.
+    virtual bool around_checkpoints() const { return false; }
+
     virtual void before_embedding() = 0;
     virtual void after_embedding(const engine::Tensor& embedded) = 0;
     /// Returns what the layer is called with.

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include "spec/job_deepspeed.hpp"
@@ -63,6 +64,48 @@ void read_wrapping(ObjectReader& config) {
                         "the model's decoder layer, or leave it out");
 }
 
+/// Settings that FSDP1 was compared with at one value only.
+void read_fixed(ObjectReader& config, std::string_view key, bool known, std::string problem) {
+    if (fsdp_boolean(config, key).value_or(known) != known)
+        refuse_fsdp(config, key, std::move(problem), "leave it out");
+}
+
+void read_backward_prefetch(ObjectReader& config, Fsdp1Plan& plan) {
+    std::string value = config.text("backward_prefetch", Null::absent).value_or("no_prefetch");
+    std::transform(value.begin(), value.end(), value.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    plan.prefetches_backward = value == "backward_pre";
+    if (value != "backward_pre" && value != "no_prefetch")
+        refuse_fsdp(config, "backward_prefetch", fmt::format("'{}' is not supported", value),
+                    "backward_pre or no_prefetch");
+}
+
+// transformers 5.17.0, training_args.py _process_fsdp_args. accelerate 1.15.0 gives FSDP `sharding_strategy or
+// reshard_after_forward`, and the first is FULL_SHARD where only Trainer's arguments say something: the second has no
+// effect.
+DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
+    Fsdp1Plan plan;
+    if (!given) return plan;
+    ObjectReader& config = *given;
+    read_wrapping(config);
+    const std::string strategy = config.text("reshard_after_forward", Null::absent).value_or("full_shard");
+    if (strategy != "full_shard" && strategy != "shard_grad_op")
+        refuse_fsdp(config, "reshard_after_forward", fmt::format("'{}' is not supported", strategy),
+                    "full_shard or shard_grad_op");
+    read_backward_prefetch(config, plan);
+    ObjectReader::set(plan.sync_module_states, fsdp_boolean(config, "sync_module_states"));
+    ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
+    read_fixed(config, "use_orig_params", true, "flat parameters in the optimizer are not supported");
+    read_fixed(config, "limit_all_gathers", true, "gathers without a limit are not supported");
+    read_fixed(config, "forward_prefetch", false, "gathering ahead in the forward pass is not supported");
+    read_fixed(config, "cpu_offload", false, "shards in host memory are not supported");
+    read_fixed(config, "cpu_ram_efficient_loading", false, "not supported with FSDP1");
+    for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
+        (void)config.value(without_effect);
+    config.refuse_unknown();
+    return plan;
+}
+
 // transformers 5.17.0, training_args.py _process_fsdp_args.
 DistributedMethod read_fsdp2(std::optional<ObjectReader> given) {
     Fsdp2Plan plan;
@@ -99,6 +142,7 @@ struct Method {
 constexpr Method kMethods[] = {
     {"ddp", "ddp", read_ddp},
     {"deepspeed", "deepspeed", read_zero_plan},
+    {"fsdp1", "fsdp_config", read_fsdp1},
     {"fsdp2", "fsdp_config", read_fsdp2},
 };
 constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp"};
@@ -111,7 +155,7 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
         std::vector<std::string_view> kinds;
         for (const Method& known : kMethods) kinds.push_back(known.kind);
         const std::string supported = fmt::format("supported: {}", fmt::join(kinds, ", "));
-        if (kind == "fsdp1" || kind == "fsdp2" || kind == "deepspeed" || kind == "tp")
+        if (kind == "tp")
             distributed.problems().unsupported(distributed.path("kind"), fmt::format("{} is not supported yet", kind),
                                                supported);
         else

@@ -180,6 +180,14 @@ void put_method(const DdpPlan& plan, JsonValue& out) {
 
 void put_method(const ZeroPlan& plan, JsonValue& out) { out.put("deepspeed", deepspeed_to_json(plan)); }
 
+void put_method(const Fsdp1Plan& plan, JsonValue& out) {
+    JsonValue config = JsonValue::object();
+    config.put("backward_prefetch", JsonValue::of(plan.prefetches_backward ? "backward_pre" : "no_prefetch"));
+    config.put("sync_module_states", JsonValue::of(plan.sync_module_states));
+    config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
+    out.put("fsdp_config", std::move(config));
+}
+
 void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     JsonValue config = JsonValue::object();
     config.put("reshard_after_forward", JsonValue::of(plan.reshard_after_forward));

@@ -7,35 +7,35 @@ namespace vramfit {
 
 namespace {
 
-/// Adapters that FSDP2 was compared with: LoRA's matrices in the decoder layers, under bf16.
-void check_fsdp2_adapters(const TrainPlan& plan, Problems& problems) {
+/// Adapters that FSDP was compared with: LoRA's matrices in the decoder layers, under bf16.
+void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
     if (!plan.training.bf16)
-        problems.unsupported("peft", "adapters under FSDP2 are supported with bf16 only",
+        problems.unsupported("peft", "adapters under FSDP are supported with bf16 only",
                              "--mixed-precision bf16 (training.bf16)");
     if (lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
         !lora.target_parameters.empty())
-        problems.unsupported("peft", "under FSDP2 only LoRA's two matrices are supported",
+        problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
 /// What FSDP was not compared with, or what the libraries refuse.
-void check_fsdp2(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsdp, Problems& problems) {
+void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_checkpointing, Problems& problems) {
     const TrainingPlan& t = plan.training;
     if (!stack.fsdp_is_known())
         problems.unsupported("distributed", "FSDP is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
                              "choose the stack hf-2026-11");
-    if (fsdp.activation_checkpointing && t.gradient_checkpointing)
+    if (activation_checkpointing && t.gradient_checkpointing)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "Trainer stops: it cannot be set together with gradient_checkpointing", "choose one of them");
     if (plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
     if (plan.load.quantization)
-        problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP2",
+        problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP",
                              "train without, or with DistributedDataParallel");
-    check_fsdp2_adapters(plan, problems);
+    check_fsdp_adapters(plan, problems);
     if (t.fp16) problems.unsupported("training.fp16", "not supported with FSDP", "use bf16");
     if (t.cut_cross_entropy || t.optimizer_in_backward)
         problems.unsupported(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward",
@@ -47,6 +47,20 @@ void check_fsdp2(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsd
                              "adamw_torch or adamw_torch_fused");
     if (plan.distributed->load_on_device)
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
+}
+
+/// What is FSDP1's own.
+void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
+    if (!plan.training.bf16)
+        problems.unsupported("training.bf16", "FSDP1 is supported with bf16 only",
+                             "--mixed-precision bf16 (training.bf16)");
+    if (plan.training.gradient_accumulation_steps > 1)
+        problems.unsupported("training.gradient_accumulation_steps",
+                             "gradients that wait whole for the last batch are not supported with FSDP1", "1");
+    if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
+        problems.invalid("distributed.fsdp_config.activation_checkpointing",
+                         "torch stops: what is recomputed of an adapter has another dtype than what was saved",
+                         "training.gradient_checkpointing");
 }
 
 /// Methods that SFTTrainer's step was compared with.
@@ -72,7 +86,12 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              fmt::format("several processes with torch {} and transformers {} are not supported",
                                          text_of(stack.torch), text_of(stack.transformers)),
                              "choose a stack with torch 2.10 and transformers 5.0 or later");
-    if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>()) check_fsdp2(plan, stack, *fsdp, problems);
+    if (const Fsdp1Plan* fsdp = plan.distributed->as<Fsdp1Plan>()) {
+        check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
+        check_fsdp1(plan, *fsdp, problems);
+    }
+    if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>())
+        check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
     if (plan.loop.kind != LoopKind::trainer && !sft)
         problems.unsupported("distributed",

@@ -169,6 +169,16 @@ struct DdpPlan {
 
 inline constexpr std::int64_t kMostRanks = 1 << 16;
 
+/// `TrainingArguments.fsdp_config` of version 1, torch's FullyShardedDataParallel: every decoder layer is a unit of its
+/// own, weights are cut whole and given back after each use (FULL_SHARD).
+struct Fsdp1Plan {
+    bool prefetches_backward = false;  ///< backward_prefetch: "backward_pre"
+    bool sync_module_states = true;
+    bool activation_checkpointing = false;
+
+    friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
+};
+
 /// `TrainingArguments.fsdp_config` of version 2, torch's fully_shard: every decoder layer is a group of its own.
 struct Fsdp2Plan {
     bool reshard_after_forward = true;
@@ -179,7 +189,7 @@ struct Fsdp2Plan {
 };
 
 /// How several processes share the work: `distributed.kind`, one struct for each.
-using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp2Plan>;
+using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan>;
 
 /// Several processes with one card each; the run is that of one of them.
 struct DistributedPlan {

@@ -77,15 +77,26 @@ void choose_zero_stage(Job& job, std::string_view value, const std::string& wher
 
 void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
-    if (value == "1") throw Error(ErrorKind::unsupported, where, "FSDP1 is not supported yet", "choose 2");
-    if (value != "2") throw Error(ErrorKind::invalid, where, fmt::format("there is no version '{}'", value), "2");
+    if (value != "1" && value != "2")
+        throw Error(ErrorKind::invalid, where, fmt::format("there is no version '{}'", value), "1 or 2");
     if (processes.as<ZeroPlan>())
         throw Error(ErrorKind::invalid, where, "the processes use DeepSpeed", "choose one of the two");
     const DdpPlan* ddp = processes.as<DdpPlan>();
     if (ddp && !(*ddp == DdpPlan{}))
         throw Error(ErrorKind::invalid, where, "FSDP has none of DistributedDataParallel's arguments",
                     "leave one of them out");
-    if (!processes.as<Fsdp2Plan>()) processes.method = Fsdp2Plan{};
+    if (value == "1" && !processes.as<Fsdp1Plan>()) processes.method = Fsdp1Plan{};
+    if (value == "2" && !processes.as<Fsdp2Plan>()) processes.method = Fsdp2Plan{};
+}
+
+void choose_backward_prefetch(Job& job, std::string_view value, const std::string& where) {
+    Fsdp1Plan* const fsdp = processes_of(job, where).as<Fsdp1Plan>();
+    if (!fsdp)
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP1", "give --fsdp 1 as well");
+    if (value != "backward_pre" && value != "no_prefetch")
+        throw Error(ErrorKind::invalid, where, fmt::format("unknown value '{}'", value),
+                    "backward_pre or no_prefetch");
+    fsdp->prefetches_backward = value == "backward_pre";
 }
 
 Fsdp2Plan& fsdp2_of(Job& job, const std::string& where) {
@@ -101,18 +112,21 @@ constexpr PlanFlag kPlaceFlags[] = {
     {"gpus", "world_size num_processes nproc_per_node", "N", nullptr, kPlace,
      "Processes with a card each, under torch's DistributedDataParallel or --fsdp; the answer is about one of them [1]",
      choose_processes, 0},
-    {"fsdp", "fsdp_version", "2", nullptr, kPlace,
+    {"fsdp", "fsdp_version", "1|2", nullptr, kPlace,
      "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus "
      "[off]",
      choose_fsdp, 2},
+    {"fsdp-backward-prefetch", "backward_prefetch", "WHEN", nullptr, kPlace,
+     "backward_pre gathers the next layer's weights while one layer's gradients are made, with --fsdp 1 [no_prefetch]",
+     choose_backward_prefetch, 3},
     {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
-     "Gathered weights of a layer end with its forward, with --fsdp [true]",
+     "Gathered weights of a layer end with its forward, with --fsdp 2 [true]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp2_of(job, where).reshard_after_forward = boolean_from(value, where);
      },
      3},
     {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
-     "The first process loads and sends parameters one by one, with --fsdp [false]",
+     "The first process loads and sends parameters one by one, with --fsdp 2 [false]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp2_of(job, where).cpu_ram_efficient_loading = boolean_from(value, where);
      },

@@ -23,6 +23,18 @@ void split_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kSplitBackward{"SplitBackward0", split_backward};
 
+// The same where parts differ: those without a gradient are zeros of their own size.
+void split_with_sizes_backward(Node& node, Grads& in, Grads& out) {
+    DType dtype = DType::float32;
+    for (const Tensor& grad : in)
+        if (grad.defined()) dtype = grad.dtype();
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < in.size(); ++i)
+        parts.push_back(in[i].defined() ? in[i] : zeros(*node.session, node.outputs[i].sizes, dtype));
+    out[0] = cat(parts, 0);
+}
+const NodeType kSplitWithSizesBackward{"SplitWithSizesBackward0", split_with_sizes_backward};
+
 void alias_backward(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
 const NodeType kAliasBackward{"AliasBackward0", alias_backward};
 
@@ -42,6 +54,20 @@ std::vector<Tensor> chunk(const Tensor& t, int parts, int dim) {
     std::vector<Tensor> out;
     for (int i = 0; i < parts; ++i) {
         out.push_back(alias(t, sizes, t.strides()));
+        if (node) set_history(out.back(), node);
+    }
+    return out;
+}
+
+std::vector<Tensor> split_with_sizes(const Tensor& t, const std::vector<Size>& sizes) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kSplitWithSizesBackward);
+        add_edge(*node, t);
+    }
+    std::vector<Tensor> out;
+    for (const Size& size : sizes) {
+        out.push_back(alias(t, {size}, {1}));
         if (node) set_history(out.back(), node);
     }
     return out;

@@ -1,0 +1,50 @@
+// torch 2.11 distributed/fsdp/fully_sharded_data_parallel.py FullyShardedDataParallel.clip_grad_norm_.
+#include "engine/ops/clamp.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/session.hpp"
+#include "model/fsdp1/fsdp1.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// _get_grad_norm, and its square. One norm for each gradient, in float32.
+Tensor squared_norm(Session& session, const std::vector<Tensor>& gradients, Tensor& norm) {
+    Tensor stacked;
+    {
+        std::vector<Tensor> norms;
+        for (const Tensor& gradient : gradients)
+            norms.push_back(reduce(gradient, 1, false, DType::float32, Op::linalg_vector_norm));
+        stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float32, Op::cat);
+    }
+    norm = reduce(stacked, 1, false, DType::float32, Op::linalg_vector_norm);
+    stacked.reset();
+    return pointwise_result(norm, DType::float32, Op::pow);
+}
+
+}  // namespace
+
+Tensor Fsdp1::clip_gradients() {
+    Session& session = run_.session;
+    const GradMode no_grad(session, false);
+    if (!zero_.defined()) zero_ = to_device(host_tensor(session, {}, DType::float32));
+    std::vector<Tensor> gradients;
+    for (const Fsdp1Unit* unit : all_) unit->append_gradients(gradients);
+    Tensor norm = zero_;
+    Tensor total = gradients.empty() ? pointwise_result(zero_, DType::float32, Op::pow)
+                                     : squared_norm(session, gradients, norm);
+    total = pointwise_result(total, DType::float32, Op::pow);
+    Tensor coefficient = add(total, 1e-6);
+    {
+        const Tensor inverse = reciprocal(coefficient);
+        coefficient = mul(inverse, 1.0);
+    }
+    const Tensor clamped = clamp(coefficient);
+    return total;
+}
+
+}  // namespace vramfit::model

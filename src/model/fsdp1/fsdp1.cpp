@@ -1,0 +1,201 @@
+// accelerate 1.15 accelerator.py prepare_model, torch 2.11 distributed/fsdp: fully_sharded_data_parallel.py,
+// _init_utils.py, _runtime_utils.py; peft 0.21.2 utils/other.py fsdp_auto_wrap_policy.
+#include "model/fsdp1/fsdp1.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/session.hpp"
+#include "model/called.hpp"
+#include "model/collectives.hpp"
+#include "model/fsdp2_parameters.hpp"
+#include "model/load_entries.hpp"
+#include "model/mixed_precision.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::int64_t kBroadcastBytes = 250 << 20;  // _init_utils.py PARAM_BROADCAST_BUCKET_SIZE
+
+const Fsdp1Plan& plan_of(const Run& run) { return std::get<Fsdp1Plan>(run.plan.distributed->method); }
+
+}  // namespace
+
+Fsdp1::Fsdp1(const Run& run, Network& network)
+    : run_(run),
+      network_(network),
+      shared_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, false, {}, {}} {
+    const Fsdp1Plan& plan = plan_of(run);
+    if (run.plan.training.bf16) shared_.compute_dtype = DType::bfloat16;
+    shared_.prefetches_backward = plan.prefetches_backward;
+    Session& session = run.session;
+    {
+        const GradMode no_grad(session, false);
+        const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
+        for (DecoderLayer& layer : network.layers) wrap_layer(layer);
+        wrap_root();
+        if (run.plan.training.bf16)
+            for (Fsdp1Unit* unit : all_) unit->upcast();
+    }
+    if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;
+    network.hooks = this;
+    if (!adapters_.empty()) session.module_hooks = this;
+    session.after_accumulate = [this](const Tensor& leaf) {
+        for (Fsdp1Unit* unit : all_)
+            if (unit->flat() == leaf) unit->post_backward();
+    };
+    session.after_backward = [this] { finish_backward(); };
+}
+
+Fsdp1::~Fsdp1() {
+    network_.hooks = nullptr;
+    run_.session.module_hooks = nullptr;
+    run_.session.after_accumulate = nullptr;
+    run_.session.after_backward = nullptr;
+}
+
+// _init_param_handle_from_module: _move_module_to_device, _sync_module_params_and_buffers, then the flat parameter.
+std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& parameters,
+                                       const std::vector<ParameterPlaces>& to_move, bool is_root) {
+    Session& session = run_.session;
+    for (const ParameterPlaces& places : to_move) set_data(*places[0], to_device(*places[0]));
+    std::vector<Tensor> states;
+    if (is_root) {
+        if (embedding_scales_itself(run_))
+            network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+        for (int i = 0; i < rotary_buffers(run_); ++i)
+            network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
+        if (network_.embed.scale.defined()) states.push_back(network_.embed.scale);
+        states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
+    }
+    if (plan_of(run_).sync_module_states) {
+        for (const ParameterPlaces& places : parameters) states.push_back(*places[0]);
+        broadcast_coalesced(session, states, kBroadcastBytes);
+    }
+    return std::make_unique<Fsdp1Unit>(shared_, parameters, is_root);
+}
+
+// _auto_wrap goes through the modules from the leaves up; _move_module_to_device moves those first that lie highest.
+void Fsdp1::wrap_layer(DecoderLayer& layer) {
+    const std::size_t place = all_.size();
+    all_.push_back(nullptr);
+    std::vector<ParameterPlaces> parameters, adapted;
+    std::vector<std::pair<int, ParameterPlaces>> by_depth;
+    const auto add = [&](int depth, Tensor& t) {
+        if (!t.defined()) return;
+        parameters.push_back({&t});
+        by_depth.push_back({depth, {&t}});
+    };
+    const auto norm = [&](Norm& module) {
+        const bool inner = module.name.find(".self_attn.") != std::string::npos;
+        add(inner ? 2 : 1, module.weight);
+        add(inner ? 2 : 1, module.bias);
+    };
+    const auto adapter = [&](const void* module, Part part, Tensor& weight) {
+        const std::vector<ParameterPlaces> alone{{&weight}};
+        auto unit = wrap(alone, alone, false);
+        all_.push_back(unit.get());
+        adapters_.emplace(key_of(module, part), std::move(unit));
+    };
+    const auto linear = [&](Linear& module) {
+        const int depth = module.lora ? 3 : 2;
+        add(depth, module.weight);
+        add(depth, module.bias);
+        if (!module.lora) return;
+        adapter(&module, Part::lora_a, module.lora->a);
+        adapter(&module, Part::lora_b, module.lora->b);
+    };
+    for_each_module(layer, linear, norm, [](BareModule&) {});
+    std::stable_sort(by_depth.begin(), by_depth.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<ParameterPlaces> to_move;
+    for (const auto& [depth, places] : by_depth) to_move.push_back(places);
+    layers_.push_back(wrap(parameters, to_move, false));
+    all_[place] = layers_.back().get();
+}
+
+void Fsdp1::wrap_root() {
+    std::vector<ParameterPlaces> parameters{{&network_.embed.weight}};
+    if (network_.tied) parameters[0].push_back(&network_.head.weight);
+    for (const ParameterPlaces& places : norm_parameters(network_)) parameters.push_back(places);
+    const std::size_t inner = parameters.size();
+    if (!network_.tied) parameters.push_back({&network_.head.weight});
+    if (network_.head.bias.defined()) parameters.push_back({&network_.head.bias});
+    std::vector<ParameterPlaces> to_move(parameters.begin() + static_cast<std::ptrdiff_t>(inner), parameters.end());
+    to_move.insert(to_move.end(), parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(inner));
+    root_ = wrap(parameters, to_move, true);
+    root_->on_first_backward = [this] { forget_gradients(); };
+    all_.insert(all_.begin(), root_.get());
+}
+
+// _lazy_init: buffers are cast, then _share_state_and_init_handle_attrs.
+void Fsdp1::initialise() {
+    is_initialised_ = true;
+    if (shared_.compute_dtype) {
+        std::vector<Tensor*> buffers;
+        if (network_.embed.scale.defined()) buffers.push_back(&network_.embed.scale);
+        for (Tensor& buffer : network_.buffers) buffers.push_back(&buffer);
+        for (Tensor* buffer : buffers) set_data(*buffer, to(*buffer, *shared_.compute_dtype));
+    }
+    for (Fsdp1Unit* unit : all_) unit->make_buffers();
+}
+
+Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& place) {
+    Session& session = run_.session;
+    if (!is_initialised_) initialise();
+    session.streams.wait(1, 0);  // _wait_for_computation_stream
+    session.streams.wait(3, 0);
+    forget_gradients();
+    root_->pre_forward();
+    Output output = prepared_forward(run_, network_, batch, items, place);
+    root_->post_forward();
+    root_->expect_backward(output.loss.defined() ? output.loss : output.logits);
+    return output;
+}
+
+void Fsdp1::forget_gradients() {
+    for (Fsdp1Unit* unit : all_) unit->forget_gradient();
+}
+
+Tensor Fsdp1::before_layer(std::size_t layer, const Tensor& hidden) {
+    layers_[layer]->pre_forward();
+    layers_[layer]->leave_with(hidden);
+    return hidden;
+}
+
+void Fsdp1::after_layer(std::size_t layer, const Tensor& hidden) {
+    layers_[layer]->post_forward();
+    layers_[layer]->expect_backward(hidden);
+}
+
+Tensor Fsdp1::before(const ModuleKey& module, const Tensor& input) {
+    const auto unit = adapters_.find(module);
+    if (unit != adapters_.end()) unit->second->pre_forward();
+    return input;
+}
+
+Tensor Fsdp1::after(const ModuleKey& module, const Tensor& output) {
+    const auto unit = adapters_.find(module);
+    if (unit == adapters_.end()) return output;
+    unit->second->post_forward();
+    unit->second->expect_backward(output);
+    return output;
+}
+
+Tensor Fsdp1::linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+    return engine::linear(input, weight, bias);
+}
+
+void Fsdp1::finish_backward() {
+    const GradMode no_grad(run_.session, false);
+    run_.session.streams.wait(0, 2);
+    shared_.post_forward_order.clear();
+    for (Fsdp1Unit* unit : all_) unit->finish_backward();
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,65 @@
+// torch's FullyShardedDataParallel around the network's modules, as accelerate's prepare_model puts it there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/module_hooks.hpp"
+#include "model/causal_lm.hpp"
+#include "model/fsdp1/unit.hpp"
+#include "model/unit_hooks.hpp"
+
+namespace vramfit::model {
+
+/// One unit for each decoder layer and one, the root's, for all that no other has. With adapters each of their matrices
+/// is a unit of its own inside of the layer's.
+class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
+  public:
+    /// Moves the network from host memory to the device and cuts it, unit by unit.
+    Fsdp1(const Run& run, Network& network);
+    ~Fsdp1() override;
+    Fsdp1(const Fsdp1&) = delete;
+    Fsdp1& operator=(const Fsdp1&) = delete;
+
+    /// FullyShardedDataParallel.forward of the root.
+    Output forward(const Batch& batch, const Tensor& items, const Place& place);
+    /// FullyShardedDataParallel.clip_grad_norm_.
+    Tensor clip_gradients();
+
+    // The units lie around what checkpoints a layer.
+    bool around_checkpoints() const override { return true; }
+    void before_embedding() override {}
+    void after_embedding(const Tensor&) override {}
+    Tensor before_layer(std::size_t layer, const Tensor& hidden) override;
+    void after_layer(std::size_t layer, const Tensor& hidden) override;
+    Tensor before_norm(const Tensor& hidden) override { return hidden; }
+    Tensor before_head(const Tensor& hidden) override { return hidden; }
+    void after_head(const Tensor&) override {}
+
+    Tensor before(const engine::ModuleKey& module, const Tensor& input) override;
+    Tensor after(const engine::ModuleKey& module, const Tensor& output) override;
+    void read(const Tensor&) override {}
+    Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
+
+  private:
+    std::unique_ptr<Fsdp1Unit> wrap(const std::vector<ParameterPlaces>& parameters,
+                                    const std::vector<ParameterPlaces>& to_move, bool is_root);
+    void wrap_layer(DecoderLayer& layer);
+    void wrap_root();
+    void initialise();
+    void forget_gradients();
+    void finish_backward();
+
+    const Run& run_;
+    Network& network_;
+    Fsdp1Shared shared_;
+    std::unique_ptr<Fsdp1Unit> root_;
+    std::vector<std::unique_ptr<Fsdp1Unit>> layers_;
+    std::map<engine::ModuleKey, std::unique_ptr<Fsdp1Unit>> adapters_;
+    std::vector<Fsdp1Unit*> all_;  ///< in the order of the module tree
+    bool is_initialised_ = false;  ///< _lazy_init
+    Tensor zero_;                  ///< _zero_scalar
+};
+
+}  // namespace vramfit::model

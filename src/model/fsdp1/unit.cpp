@@ -1,0 +1,295 @@
+// torch 2.11 distributed/fsdp: _flat_param.py, _runtime_utils.py, _limiter_utils.py, _exec_order_utils.py.
+#include "model/fsdp1/unit.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/backward.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+// _init_streams; the default stream computes.
+constexpr std::uint8_t kUnshard = 1;
+constexpr std::uint8_t kPostBackward = 2;
+constexpr std::uint8_t kPreUnshard = 3;
+constexpr std::size_t kMostInFlight = 2;  // _FreeEventQueue._max_num_inflight_all_gathers
+
+/// _construct_padding_tensor.
+Tensor padding(Session& session, std::int64_t elements, DType dtype) {
+    const Tensor ones = empty(session, {elements}, dtype, Op::ones);
+    return mul(ones, 1.0);
+}
+
+}  // namespace
+
+Fsdp1Unit::Fsdp1Unit(Fsdp1Shared& shared, const std::vector<ParameterPlaces>& parameters, bool is_root)
+    : shared_(shared), is_root_(is_root) {
+    flatten(parameters);
+}
+
+// _init_flat_param_and_metadata, then shard: the parameters' own memory ends when they become views of the part.
+void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
+    Session& session = shared_.session;
+    const DType dtype = (*parameters[0][0]).dtype();
+    const std::int64_t aligned = 16 / element_size(shared_.compute_dtype.value_or(dtype));
+    std::vector<Tensor> paddings;
+    std::int64_t total = 0;
+    const auto pad = [&](std::int64_t unit) {
+        const std::int64_t elements = (unit - total % unit) % unit;
+        if (elements == 0) return;
+        paddings.push_back(padding(session, elements, dtype));
+        numels_.push_back(elements);
+        is_padding_.push_back(true);
+        total += elements;
+    };
+    std::vector<std::int64_t> begins;
+    bool requires_grad = false;
+    for (const ParameterPlaces& places : parameters) {
+        pad(aligned);
+        Parameter p;
+        p.places = places;
+        p.original = *places[0];
+        p.sizes = p.original.sizes();
+        begins.push_back(total);
+        const auto elements = static_cast<std::int64_t>(p.original.numel());
+        numels_.push_back(elements);
+        is_padding_.push_back(false);
+        total += elements;
+        requires_grad = requires_grad || p.original.requires_grad();
+        parameters_.push_back(std::move(p));
+    }
+    pad(shared_.world);
+    const std::int64_t part = total / shared_.world;
+    const std::int64_t first = part * shared_.rank;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        const std::int64_t end = begins[i] + static_cast<std::int64_t>(parameters_[i].original.numel());
+        parameters_[i].in_part =
+            std::max<std::int64_t>(0, std::min(end, first + part) - std::max(begins[i], first));
+    }
+    {
+        const Tensor whole = empty(session, {total}, dtype, Op::cat);
+        part_ = empty(session, {part}, dtype, Op::clone);
+    }
+    flat_ = detach(part_);
+    flat_->is_view = false;
+    flat_.set_requires_grad(requires_grad);
+    use_part();
+}
+
+void Fsdp1Unit::upcast() {
+    if (part_.dtype() == DType::float32 || !flat_.requires_grad()) return;
+    part_ = to(part_, DType::float32);
+    set_data(flat_, part_);
+}
+
+void Fsdp1Unit::make_buffers() {
+    Session& session = shared_.session;
+    if (is_mixed()) {
+        cast_ = empty(session, part_.sizes(), whole_dtype(), Op::empty_like);
+        release_storage(cast_);
+    }
+    const Dims whole{part_.numel() * shared_.world};
+    whole_ = empty(session, whole, whole_dtype(), Op::empty);
+    release_storage(whole_);
+    if (is_mixed()) const Tensor in_full_precision = empty(session, whole, part_.dtype(), Op::empty);
+}
+
+// _unshard. Gathering waits until the device has given back all but one of the vectors before.
+void Fsdp1Unit::unshard(bool forward) {
+    Session& session = shared_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
+    const bool casts = is_mixed() && !is_whole_;
+    if (casts) {
+        const OnStream stream(session.recorder, kPreUnshard);
+        allocate_storage(cast_, Op::resize);
+        session.streams.wait(kUnshard, kPreUnshard);
+    }
+    if (shared_.free_events.size() >= kMostInFlight) {
+        session.streams.host_waits(shared_.free_events.front());
+        shared_.free_events.pop_front();
+    }
+    const OnStream stream(session.recorder, kUnshard);
+    if (!is_whole_) {
+        allocate_storage(whole_, Op::resize);
+        session.streams.launch(kUnshard);
+        is_whole_ = true;
+    }
+    use_whole(forward);
+    if (!casts) return;
+    session.streams.record(cast_, kUnshard);
+    release_storage(cast_);
+}
+
+// _use_unsharded_views: the tensors of the forward pass come back in the backward pass.
+void Fsdp1Unit::use_whole(bool forward) {
+    uses_whole_ = true;
+    Size elements = 0;
+    for (const Size& n : numels_) elements += n;
+    set_data(flat_, alias(whole_, {elements}, {1}));
+    if (forward) {
+        const GradMode grad(shared_.session, true);
+        const std::vector<Tensor> pieces = split_with_sizes(flat_, numels_);
+        std::size_t i = 0;
+        for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+            if (is_padding_[piece]) continue;
+            parameters_[i].view = view(pieces[piece], parameters_[i].sizes);
+            ++i;
+        }
+    }
+    for (Parameter& p : parameters_)
+        for (Tensor* place : p.places) *place = p.view;
+}
+
+// _use_sharded_views: a parameter of which this rank has nothing is empty.
+void Fsdp1Unit::use_part() {
+    uses_whole_ = false;
+    set_data(flat_, part_);
+    for (Parameter& p : parameters_) {
+        if (p.in_part > 0)
+            set_data(p.original, alias(part_, {p.in_part}, {1}));
+        else
+            set_data(p.original, host_tensor(shared_.session, {0}, part_.dtype()));
+        for (Tensor* place : p.places) *place = p.original;
+    }
+}
+
+// _reshard, on the stream that is current.
+void Fsdp1Unit::reshard(bool free) {
+    Session& session = shared_.session;
+    use_part();
+    if (free) {
+        const std::uint8_t current = session.recorder.stream;
+        if (is_whole_) {
+            session.streams.record(whole_, current);
+            release_storage(whole_);
+        }
+        is_whole_ = false;
+        shared_.free_events.push_back(session.streams.now(current));
+    }
+    is_prefetched_ = false;
+}
+
+void Fsdp1Unit::pre_forward() {
+    Session& session = shared_.session;
+    if (in_backward_) return;
+    if (!is_prefetched_) unshard(true);
+    session.streams.wait(session.recorder.stream, kUnshard);
+}
+
+// The root stays whole: its parameters are expected to be the first that the backward pass needs.
+void Fsdp1Unit::post_forward() {
+    if (in_backward_) return;
+    std::vector<Fsdp1Unit*>& order = shared_.post_forward_order;
+    if (post_forward_index_.value_or(0) == 0) post_forward_index_ = order.size();
+    order.push_back(this);
+    reshard(!is_root_);
+}
+
+void Fsdp1Unit::expect_backward(const Tensor& output) {
+    if (!shared_.session.grad_enabled) return;
+    needs_whole_ = false;
+    ran_backward_ = false;
+    if (!output.requires_grad()) return;
+    on_gradient(output, [this] { pre_backward(); });
+    needs_whole_ = true;
+}
+
+void Fsdp1Unit::leave_with(const Tensor& input) {
+    if (!shared_.session.grad_enabled || flat_.requires_grad() || left_registered_) return;
+    left_registered_ = true;
+    if (!input.requires_grad()) return;
+    held_ = on_gradient(input, [this] {
+        in_backward_ = false;
+        reshard(true);
+    });
+}
+
+void Fsdp1Unit::pre_backward() {
+    if (ran_backward_) return;
+    Session& session = shared_.session;
+    if (on_first_backward) on_first_backward();
+    in_backward_ = true;
+    if (needs_whole_) {
+        if (!is_prefetched_) unshard(false);
+        session.streams.wait(session.recorder.stream, kUnshard);
+    }
+    needs_whole_ = false;
+    prefetch();
+    ran_backward_ = true;
+}
+
+// _prefetch_handle: the unit that ran before this one.
+void Fsdp1Unit::prefetch() {
+    if (!shared_.prefetches_backward || post_forward_index_.value_or(0) == 0) return;
+    Fsdp1Unit& next = *shared_.post_forward_order[*post_forward_index_ - 1];
+    if (!next.needs_whole_ || next.is_prefetched_) return;
+    next.unshard(false);
+    next.is_prefetched_ = true;
+}
+
+// _post_backward_hook. It runs on the stream on which the flat parameter was split.
+void Fsdp1Unit::post_backward() {
+    Session& session = shared_.session;
+    in_backward_ = false;
+    reshard(true);
+    for (Parameter& p : parameters_) p.view.reset();
+    session.streams.wait(kPostBackward, session.recorder.stream);
+    const OnStream stream(session.recorder, kPostBackward);
+    reduce();
+}
+
+// _reduce_grad, _accumulate_sharded_grad, _use_sharded_grad_views.
+void Fsdp1Unit::reduce() {
+    Session& session = shared_.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    const Tensor whole = flat_.grad();
+    flat_->grad.reset();
+    Tensor part = empty(session, part_.sizes(), whole.dtype(), Op::empty_like);
+    session.streams.launch(kPostBackward);
+    if (part.dtype() != part_.dtype()) part = to(part, part_.dtype());
+    saved_gradient_ = part;
+    for (Parameter& p : parameters_) {
+        p.original->grad.reset();
+        if (p.in_part == 0 || !p.original.requires_grad()) continue;
+        Tensor grad = alias(part, {p.in_part}, {1});
+        grad->is_view = false;
+        p.original->grad = grad.ref();
+    }
+    session.streams.record(whole, kPostBackward);
+}
+
+// _catch_all_reshard, _finalize_params.
+void Fsdp1Unit::finish_backward() {
+    if (uses_whole_) reshard(true);
+    if (saved_gradient_.defined()) flat_->grad = std::exchange(saved_gradient_, {}).ref();
+    left_registered_ = false;
+    held_.reset();
+    ran_backward_ = false;
+    needs_whole_ = false;
+    post_forward_index_.reset();
+    is_prefetched_ = false;
+    in_backward_ = false;
+}
+
+void Fsdp1Unit::forget_gradient() {
+    const bool any = std::any_of(parameters_.begin(), parameters_.end(),
+                                 [](const Parameter& p) { return static_cast<bool>(p.original->grad); });
+    if (!any) flat_->grad.reset();
+}
+
+void Fsdp1Unit::append_gradients(std::vector<Tensor>& gradients) const {
+    for (const Parameter& p : parameters_)
+        if (p.original->grad) gradients.push_back(p.original.grad());
+}
+
+}  // namespace vramfit::model
