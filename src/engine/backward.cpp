@@ -73,6 +73,7 @@ class Task {
             ready_.pop_back();
             evaluate(*node);
         }
+        wait_for_leaves();
     }
 
     /// InputBuffer::add, on the stream of the node that takes the gradient.
@@ -94,6 +95,7 @@ class Task {
     static bool before(const Ready& a, const Ready& b) { return a.sequence < b.sequence; }
     void evaluate(Node& node);
     std::uint8_t hand_over(const Node& node, const Tensor& grad);
+    void wait_for_leaves();
     static void accumulate(Tensor& old, const Tensor& grad);
 
     Session& session_;
@@ -123,6 +125,14 @@ std::uint8_t Task::hand_over(const Node& node, const Tensor& grad) {
     session_.streams.wait(node.stream, producer);
     session_.streams.record(grad, node.stream);
     return node.stream;
+}
+
+// GraphTask::exec_post_processing: the caller's stream waits for those on which gradients became leaves'.
+void Task::wait_for_leaves() {
+    const std::uint8_t caller = session_.recorder.stream;
+    for (const TaskState* s : states_)
+        if (s->node->variable.defined() && s->node->stream != caller)
+            session_.streams.wait(caller, s->node->stream);
 }
 
 /// engine.cpp validate_outputs: gradients are summed to the input's shape, then cast to its dtype.

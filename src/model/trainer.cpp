@@ -54,7 +54,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     if (trainer.run.plan.loop.kind == LoopKind::sft)
         return sft_loss(trainer.run, trainer.network, batch, items, place, trainer.ddp.get(), trainer.is_last(place));
     if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
-    Output outputs = trainer.fsdp1   ? trainer.fsdp1->forward(batch, items, place)
+    Output outputs = trainer.fsdp1   ? trainer.fsdp1->forward(batch, items, place, trainer.is_last(place))
                      : trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))
                                      : prepared_forward(trainer.run, trainer.network, batch, items, place);
     if (trainer.ddp) {

@@ -54,9 +54,6 @@ void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problem
     if (!plan.training.bf16)
         problems.unsupported("training.bf16", "FSDP1 is supported with bf16 only",
                              "--mixed-precision bf16 (training.bf16)");
-    if (plan.training.gradient_accumulation_steps > 1)
-        problems.unsupported("training.gradient_accumulation_steps",
-                             "gradients that wait whole for the last batch are not supported with FSDP1", "1");
     if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "torch stops: what is recomputed of an adapter has another dtype than what was saved",

@@ -29,7 +29,7 @@ const Fsdp1Plan& plan_of(const Run& run) { return std::get<Fsdp1Plan>(run.plan.d
 Fsdp1::Fsdp1(const Run& run, Network& network)
     : run_(run),
       network_(network),
-      shared_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, false, {}, {}} {
+      shared_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, false, true, {}, {}} {
     const Fsdp1Plan& plan = plan_of(run);
     if (run.plan.training.bf16) shared_.compute_dtype = DType::bfloat16;
     shared_.prefetches_backward = plan.prefetches_backward;
@@ -145,8 +145,9 @@ void Fsdp1::initialise() {
     for (Fsdp1Unit* unit : all_) unit->make_buffers();
 }
 
-Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& place) {
+Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& place, bool sync) {
     Session& session = run_.session;
+    shared_.reduces = sync;
     if (!is_initialised_) initialise();
     session.streams.wait(1, 0);  // _wait_for_computation_stream
     session.streams.wait(3, 0);
@@ -193,7 +194,7 @@ Tensor Fsdp1::linear(const Tensor& input, const Tensor& weight, const Tensor& bi
 
 void Fsdp1::finish_backward() {
     const GradMode no_grad(run_.session, false);
-    run_.session.streams.wait(0, 2);
+    if (shared_.reduces) run_.session.streams.wait(0, 2);
     shared_.post_forward_order.clear();
     for (Fsdp1Unit* unit : all_) unit->finish_backward();
 }

@@ -22,8 +22,9 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     Fsdp1(const Fsdp1&) = delete;
     Fsdp1& operator=(const Fsdp1&) = delete;
 
-    /// FullyShardedDataParallel.forward of the root.
-    Output forward(const Batch& batch, const Tensor& items, const Place& place);
+    /// FullyShardedDataParallel.forward of the root. `sync`: not in no_sync, gradients are reduced in the backward that
+    /// follows.
+    Output forward(const Batch& batch, const Tensor& items, const Place& place, bool sync);
     /// FullyShardedDataParallel.clip_grad_norm_.
     Tensor clip_gradients();
 

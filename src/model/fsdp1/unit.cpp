@@ -78,6 +78,7 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     }
     {
         const Tensor whole = empty(session, {total}, dtype, Op::cat);
+        paddings.clear();
         part_ = empty(session, {part}, dtype, Op::clone);
     }
     flat_ = detach(part_);
@@ -243,9 +244,20 @@ void Fsdp1Unit::post_backward() {
     in_backward_ = false;
     reshard(true);
     for (Parameter& p : parameters_) p.view.reset();
+    if (!shared_.reduces) return keep_gradient();
     session.streams.wait(kPostBackward, session.recorder.stream);
     const OnStream stream(session.recorder, kPostBackward);
     reduce();
+}
+
+// _use_unsharded_grad_views: a gradient must have its parameter's shape when it is first set.
+void Fsdp1Unit::keep_gradient() {
+    for (Parameter& p : parameters_) {
+        if (!p.original->grad && p.in_part > 0) {
+            const Tensor alike = empty(shared_.session, p.original.sizes(), p.original.dtype(), Op::empty_like);
+        }
+        p.original->grad = detach(flat_.grad()).ref();
+    }
 }
 
 // _reduce_grad, _accumulate_sharded_grad, _use_sharded_grad_views.
@@ -271,7 +283,7 @@ void Fsdp1Unit::reduce() {
 // _catch_all_reshard, _finalize_params.
 void Fsdp1Unit::finish_backward() {
     if (uses_whole_) reshard(true);
-    if (saved_gradient_.defined()) flat_->grad = std::exchange(saved_gradient_, {}).ref();
+    if (shared_.reduces && saved_gradient_.defined()) flat_->grad = std::exchange(saved_gradient_, {}).ref();
     left_registered_ = false;
     held_.reset();
     ran_backward_ = false;

@@ -20,6 +20,7 @@ struct Fsdp1Shared {
     std::int64_t rank = 0;
     std::optional<DType> compute_dtype;  ///< MixedPrecision.param_dtype, which is its reduce_dtype and buffer_dtype too
     bool prefetches_backward = false;    ///< BackwardPrefetch.BACKWARD_PRE
+    bool reduces = true;                 ///< _sync_gradients: not in no_sync
 
     std::deque<engine::StreamClock> free_events;  ///< _FreeEventQueue
     std::vector<Fsdp1Unit*> post_forward_order;   ///< _ExecOrderData.handles_post_forward_order
@@ -78,6 +79,7 @@ class Fsdp1Unit {
     void use_part();
     void reshard(bool free);
     void prefetch();
+    void keep_gradient();
     void reduce();
 
     Fsdp1Shared& shared_;
