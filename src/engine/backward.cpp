@@ -131,8 +131,7 @@ std::uint8_t Task::hand_over(const Node& node, const Tensor& grad) {
 void Task::wait_for_leaves() {
     const std::uint8_t caller = session_.recorder.stream;
     for (const TaskState* s : states_)
-        if (s->node->variable.defined() && s->node->stream != caller)
-            session_.streams.wait(caller, s->node->stream);
+        if (s->node->variable.defined() && s->node->stream != caller) session_.streams.wait(caller, s->node->stream);
 }
 
 /// engine.cpp validate_outputs: gradients are summed to the input's shape, then cast to its dtype.

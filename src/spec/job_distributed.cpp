@@ -99,7 +99,8 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
     read_fixed(config, "limit_all_gathers", true, "gathers without a limit are not supported");
     read_fixed(config, "forward_prefetch", false, "gathering ahead in the forward pass is not supported");
     read_fixed(config, "cpu_offload", false, "shards in host memory are not supported");
-    read_fixed(config, "cpu_ram_efficient_loading", false, "not supported with FSDP1");
+    // accelerate 1.15.0, dataclasses.py: what one process loads has to be sent. The others' weights come from nowhere.
+    if (fsdp_boolean(config, "cpu_ram_efficient_loading").value_or(false)) plan.sync_module_states = true;
     for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
         (void)config.value(without_effect);
     config.refuse_unknown();

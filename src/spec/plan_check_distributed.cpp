@@ -51,9 +51,6 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
 
 /// What is FSDP1's own.
 void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
-    if (!plan.training.bf16)
-        problems.unsupported("training.bf16", "FSDP1 is supported with bf16 only",
-                             "--mixed-precision bf16 (training.bf16)");
     if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "torch stops: what is recomputed of an adapter has another dtype than what was saved",

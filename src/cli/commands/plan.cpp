@@ -53,8 +53,9 @@ Cards cards_from(const std::string& text) {
 }
 
 void refuse_method_flags(const PlanFlags& flags) {
-    for (const char* name : {"fsdp", "fsdp-backward-prefetch", "fsdp-reshard-after-forward", "fsdp-cpu-ram-efficient-loading",
-                             "process", "ddp-find-unused-parameters", "ddp-bucket-cap-mb", "deepspeed", "zero-stage"})
+    for (const char* name :
+         {"fsdp", "fsdp-backward-prefetch", "fsdp-reshard-after-forward", "fsdp-cpu-ram-efficient-loading", "process",
+          "ddp-find-unused-parameters", "ddp-bucket-cap-mb", "deepspeed", "zero-stage"})
         if (flags.given(name))
             throw Error(ErrorKind::invalid, fmt::format("--{}", name), "plan compares the methods by itself",
                         "vramfit predict asks about one of them");

@@ -91,11 +91,9 @@ void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
 
 void choose_backward_prefetch(Job& job, std::string_view value, const std::string& where) {
     Fsdp1Plan* const fsdp = processes_of(job, where).as<Fsdp1Plan>();
-    if (!fsdp)
-        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP1", "give --fsdp 1 as well");
+    if (!fsdp) throw Error(ErrorKind::invalid, where, "the processes do not use FSDP1", "give --fsdp 1 as well");
     if (value != "backward_pre" && value != "no_prefetch")
-        throw Error(ErrorKind::invalid, where, fmt::format("unknown value '{}'", value),
-                    "backward_pre or no_prefetch");
+        throw Error(ErrorKind::invalid, where, fmt::format("unknown value '{}'", value), "backward_pre or no_prefetch");
     fsdp->prefetches_backward = value == "backward_pre";
 }
 

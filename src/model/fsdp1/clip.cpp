@@ -35,8 +35,8 @@ Tensor Fsdp1::clip_gradients() {
     std::vector<Tensor> gradients;
     for (const Fsdp1Unit* unit : all_) unit->append_gradients(gradients);
     Tensor norm = zero_;
-    Tensor total = gradients.empty() ? pointwise_result(zero_, DType::float32, Op::pow)
-                                     : squared_norm(session, gradients, norm);
+    Tensor total =
+        gradients.empty() ? pointwise_result(zero_, DType::float32, Op::pow) : squared_norm(session, gradients, norm);
     total = pointwise_result(total, DType::float32, Op::pow);
     Tensor coefficient = add(total, 1e-6);
     {
@@ -44,7 +44,10 @@ Tensor Fsdp1::clip_gradients() {
         coefficient = mul(inverse, 1.0);
     }
     const Tensor clamped = clamp(coefficient);
-    return total;
+    Tensor widest = gradients.empty() ? total : gradients[0];
+    for (const Tensor& gradient : gradients)
+        if (result_type(widest, gradient) != widest.dtype()) widest = gradient;
+    return to(total, widest.dtype());
 }
 
 }  // namespace vramfit::model

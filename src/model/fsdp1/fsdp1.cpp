@@ -20,9 +20,9 @@ using namespace engine;
 
 namespace {
 
-constexpr std::int64_t kBroadcastBytes = 250 << 20;  // _init_utils.py PARAM_BROADCAST_BUCKET_SIZE
+constexpr std::int64_t kSyncBytes = 250 << 20;  // _init_utils.py PARAM_BROADCAST_BUCKET_SIZE
 
-const Fsdp1Plan& plan_of(const Run& run) { return std::get<Fsdp1Plan>(run.plan.distributed->method); }
+const Fsdp1Plan& fsdp1_plan_of(const Run& run) { return std::get<Fsdp1Plan>(run.plan.distributed->method); }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ Fsdp1::Fsdp1(const Run& run, Network& network)
     : run_(run),
       network_(network),
       shared_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, false, true, {}, {}} {
-    const Fsdp1Plan& plan = plan_of(run);
+    const Fsdp1Plan& plan = fsdp1_plan_of(run);
     if (run.plan.training.bf16) shared_.compute_dtype = DType::bfloat16;
     shared_.prefetches_backward = plan.prefetches_backward;
     Session& session = run.session;
@@ -66,16 +66,15 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     for (const ParameterPlaces& places : to_move) set_data(*places[0], to_device(*places[0]));
     std::vector<Tensor> states;
     if (is_root) {
-        if (embedding_scales_itself(run_))
-            network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+        if (embedding_scales_itself(run_)) network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
         for (int i = 0; i < rotary_buffers(run_); ++i)
             network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
         if (network_.embed.scale.defined()) states.push_back(network_.embed.scale);
         states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
     }
-    if (plan_of(run_).sync_module_states) {
+    if (fsdp1_plan_of(run_).sync_module_states) {
         for (const ParameterPlaces& places : parameters) states.push_back(*places[0]);
-        broadcast_coalesced(session, states, kBroadcastBytes);
+        broadcast_coalesced(session, states, kSyncBytes);
     }
     return std::make_unique<Fsdp1Unit>(shared_, parameters, is_root);
 }
@@ -111,8 +110,7 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
         adapter(&module, Part::lora_b, module.lora->b);
     };
     for_each_module(layer, linear, norm, [](BareModule&) {});
-    std::stable_sort(by_depth.begin(), by_depth.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(by_depth.begin(), by_depth.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<ParameterPlaces> to_move;
     for (const auto& [depth, places] : by_depth) to_move.push_back(places);
     layers_.push_back(wrap(parameters, to_move, false));
@@ -149,8 +147,8 @@ Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& plac
     Session& session = run_.session;
     shared_.reduces = sync;
     if (!is_initialised_) initialise();
-    session.streams.wait(1, 0);  // _wait_for_computation_stream
-    session.streams.wait(3, 0);
+    session.streams.wait(Fsdp1Streams::kUnshard, 0);  // _wait_for_computation_stream
+    session.streams.wait(Fsdp1Streams::kPreUnshard, 0);
     forget_gradients();
     root_->pre_forward();
     Output output = prepared_forward(run_, network_, batch, items, place);
@@ -194,7 +192,7 @@ Tensor Fsdp1::linear(const Tensor& input, const Tensor& weight, const Tensor& bi
 
 void Fsdp1::finish_backward() {
     const GradMode no_grad(run_.session, false);
-    if (shared_.reduces) run_.session.streams.wait(0, 2);
+    if (shared_.reduces) run_.session.streams.wait(0, Fsdp1Streams::kPostBackward);
     shared_.post_forward_order.clear();
     for (Fsdp1Unit* unit : all_) unit->finish_backward();
 }

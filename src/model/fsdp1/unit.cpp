@@ -18,14 +18,10 @@ using namespace engine;
 
 namespace {
 
-// _init_streams; the default stream computes.
-constexpr std::uint8_t kUnshard = 1;
-constexpr std::uint8_t kPostBackward = 2;
-constexpr std::uint8_t kPreUnshard = 3;
-constexpr std::size_t kMostInFlight = 2;  // _FreeEventQueue._max_num_inflight_all_gathers
+constexpr std::size_t kMostGathersInFlight = 2;  // _FreeEventQueue._max_num_inflight_all_gathers
 
 /// _construct_padding_tensor.
-Tensor padding(Session& session, std::int64_t elements, DType dtype) {
+Tensor flat_padding(Session& session, std::int64_t elements, DType dtype) {
     const Tensor ones = empty(session, {elements}, dtype, Op::ones);
     return mul(ones, 1.0);
 }
@@ -47,7 +43,7 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     const auto pad = [&](std::int64_t unit) {
         const std::int64_t elements = (unit - total % unit) % unit;
         if (elements == 0) return;
-        paddings.push_back(padding(session, elements, dtype));
+        paddings.push_back(flat_padding(session, elements, dtype));
         numels_.push_back(elements);
         is_padding_.push_back(true);
         total += elements;
@@ -73,8 +69,7 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     const std::int64_t first = part * shared_.rank;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         const std::int64_t end = begins[i] + static_cast<std::int64_t>(parameters_[i].original.numel());
-        parameters_[i].in_part =
-            std::max<std::int64_t>(0, std::min(end, first + part) - std::max(begins[i], first));
+        parameters_[i].in_part = std::max<std::int64_t>(0, std::min(end, first + part) - std::max(begins[i], first));
     }
     {
         const Tensor whole = empty(session, {total}, dtype, Op::cat);
@@ -111,23 +106,23 @@ void Fsdp1Unit::unshard(bool forward) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     const bool casts = is_mixed() && !is_whole_;
     if (casts) {
-        const OnStream stream(session.recorder, kPreUnshard);
+        const OnStream stream(session.recorder, Fsdp1Streams::kPreUnshard);
         allocate_storage(cast_, Op::resize);
-        session.streams.wait(kUnshard, kPreUnshard);
+        session.streams.wait(Fsdp1Streams::kUnshard, Fsdp1Streams::kPreUnshard);
     }
-    if (shared_.free_events.size() >= kMostInFlight) {
+    if (shared_.free_events.size() >= kMostGathersInFlight) {
         session.streams.host_waits(shared_.free_events.front());
         shared_.free_events.pop_front();
     }
-    const OnStream stream(session.recorder, kUnshard);
+    const OnStream stream(session.recorder, Fsdp1Streams::kUnshard);
     if (!is_whole_) {
         allocate_storage(whole_, Op::resize);
-        session.streams.launch(kUnshard);
+        session.streams.launch(Fsdp1Streams::kUnshard);
         is_whole_ = true;
     }
     use_whole(forward);
     if (!casts) return;
-    session.streams.record(cast_, kUnshard);
+    session.streams.record(cast_, Fsdp1Streams::kUnshard);
     release_storage(cast_);
 }
 
@@ -184,7 +179,7 @@ void Fsdp1Unit::pre_forward() {
     Session& session = shared_.session;
     if (in_backward_) return;
     if (!is_prefetched_) unshard(true);
-    session.streams.wait(session.recorder.stream, kUnshard);
+    session.streams.wait(session.recorder.stream, Fsdp1Streams::kUnshard);
 }
 
 // The root stays whole: its parameters are expected to be the first that the backward pass needs.
@@ -222,7 +217,7 @@ void Fsdp1Unit::pre_backward() {
     in_backward_ = true;
     if (needs_whole_) {
         if (!is_prefetched_) unshard(false);
-        session.streams.wait(session.recorder.stream, kUnshard);
+        session.streams.wait(session.recorder.stream, Fsdp1Streams::kUnshard);
     }
     needs_whole_ = false;
     prefetch();
@@ -245,8 +240,8 @@ void Fsdp1Unit::post_backward() {
     reshard(true);
     for (Parameter& p : parameters_) p.view.reset();
     if (!shared_.reduces) return keep_gradient();
-    session.streams.wait(kPostBackward, session.recorder.stream);
-    const OnStream stream(session.recorder, kPostBackward);
+    session.streams.wait(Fsdp1Streams::kPostBackward, session.recorder.stream);
+    const OnStream stream(session.recorder, Fsdp1Streams::kPostBackward);
     reduce();
 }
 
@@ -267,7 +262,7 @@ void Fsdp1Unit::reduce() {
     const Tensor whole = flat_.grad();
     flat_->grad.reset();
     Tensor part = empty(session, part_.sizes(), whole.dtype(), Op::empty_like);
-    session.streams.launch(kPostBackward);
+    session.streams.launch(Fsdp1Streams::kPostBackward);
     if (part.dtype() != part_.dtype()) part = to(part, part_.dtype());
     saved_gradient_ = part;
     for (Parameter& p : parameters_) {
@@ -277,7 +272,7 @@ void Fsdp1Unit::reduce() {
         grad->is_view = false;
         p.original->grad = grad.ref();
     }
-    session.streams.record(whole, kPostBackward);
+    session.streams.record(whole, Fsdp1Streams::kPostBackward);
 }
 
 // _catch_all_reshard, _finalize_params.

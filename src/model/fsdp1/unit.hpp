@@ -13,6 +13,13 @@ namespace vramfit::model {
 
 class Fsdp1Unit;
 
+/// _init_streams (torch 2.11 distributed/fsdp/_runtime_utils.py); the default stream computes.
+struct Fsdp1Streams {
+    static constexpr std::uint8_t kUnshard = 1;
+    static constexpr std::uint8_t kPostBackward = 2;
+    static constexpr std::uint8_t kPreUnshard = 3;
+};
+
 /// What _share_state_and_init_handle_attrs (torch 2.11 distributed/fsdp/_runtime_utils.py) gives all units of a root.
 struct Fsdp1Shared {
     engine::Session& session;
@@ -85,21 +92,21 @@ class Fsdp1Unit {
     Fsdp1Shared& shared_;
     bool is_root_;
     std::vector<Parameter> parameters_;
-    std::vector<Size> numels_;       ///< with padding
-    std::vector<bool> is_padding_;  ///< of these
-    engine::Tensor flat_;            ///< FlatParameter
-    engine::Tensor part_;            ///< _local_shard
-    engine::Tensor cast_;            ///< _mp_shard
-    engine::Tensor whole_;           ///< _full_param_padded
-    engine::Tensor saved_gradient_;  ///< _saved_grad_shard
+    std::vector<Size> numels_;        ///< with padding
+    std::vector<bool> is_padding_;    ///< of these
+    engine::Tensor flat_;             ///< FlatParameter
+    engine::Tensor part_;             ///< _local_shard
+    engine::Tensor cast_;             ///< _mp_shard
+    engine::Tensor whole_;            ///< _full_param_padded
+    engine::Tensor saved_gradient_;   ///< _saved_grad_shard
     engine::Ref<engine::Node> held_;  ///< of an input that is a leaf, until a graph holds it
     std::optional<std::size_t> post_forward_index_;
-    bool is_whole_ = false;        ///< the gathered vector has memory
-    bool uses_whole_ = false;      ///< the parameters are views of it
-    bool is_prefetched_ = false;   ///< _prefetched
-    bool needs_whole_ = false;     ///< _needs_pre_backward_unshard
-    bool ran_backward_ = false;    ///< _ran_pre_backward_hook
-    bool in_backward_ = false;     ///< HandleTrainingState.BACKWARD_PRE
+    bool is_whole_ = false;         ///< the gathered vector has memory
+    bool uses_whole_ = false;       ///< the parameters are views of it
+    bool is_prefetched_ = false;    ///< _prefetched
+    bool needs_whole_ = false;      ///< _needs_pre_backward_unshard
+    bool ran_backward_ = false;     ///< _ran_pre_backward_hook
+    bool in_backward_ = false;      ///< HandleTrainingState.BACKWARD_PRE
     bool left_registered_ = false;  ///< _post_backward_hook_state of a unit without gradients
 };
 

@@ -61,15 +61,16 @@ TEST_CASE("a flat parameter is padded to 16 bytes between parameters and to the 
     Fsdp1Bench bench;
     std::unique_ptr<Fsdp1Unit> unit;
     // 5 elements, 3 of padding, 8, and 2 more for three parts of 6.
-    CHECK(bench.events([&] { unit = bench.unit({5, 8}); }) ==
-          Bytes{10, 16, 6, 6, -6, 4, 4, -4, 36, -6, -4, 12, -36, -10, -16});
+    CHECK(bench.events([&] {
+        unit = bench.unit({5, 8});
+    }) == Bytes{10, 16, 6, 6, -6, 4, 4, -4, 36, -6, -4, 12, -36, -10, -16});
     CHECK(bench.places[0].numel() == 0);
     CHECK(bench.places[1].numel() == 4);
 }
 
 TEST_CASE("what is trained becomes float32, and its 16-bit part stays until the first forward is over") {
     Fsdp1Bench bench;
-    const auto unit = bench.unit({6});
+    const auto unit = bench.unit({12});
     CHECK(bench.events([&] { unit->upcast(); }) == Bytes{16});
     CHECK(bench.events([&] { unit->make_buffers(); }) == Bytes{8, -8, 24, -24, 48, -48});
     CHECK(bench.events([&] { unit->pre_forward(); }) == Bytes{8, 24, -8});
