@@ -16,10 +16,10 @@ namespace {
 struct FsdpSource {
     std::vector<std::string_view> prefixes;  ///< before a name, as it may be written
     std::string_view offload;                ///< the name of the option that puts shards into host memory
+    bool arguments = false;                  ///< TrainingArguments; otherwise accelerate
     std::int64_t version = 1;
     bool ram_efficient = false;
     std::string_view policy;
-    bool one_text = false;  ///< names of classes stand in one text, between commas
 };
 
 /// FSDP's options in a file, by their names without "fsdp_".
@@ -89,7 +89,7 @@ void read_units(FsdpOptions& options, const Draft& draft) {
 void refuse_offload(FsdpOptions& options) {
     const std::string key = options.key(options.source().offload);
     const Value* value = options.reader().value(key);
-    const bool text = value && value->kind == Value::Kind::text && options.source().version == 2;
+    const bool text = value && value->kind == Value::Kind::text && options.source().arguments;
     const bool on = text ? !value->text.empty() : options.reader().boolean(key).value_or(options.offloads);
     if (on) options.reader().refuse(value ? key : "fsdp", "shards in host memory are not predicted", "leave it out");
 }
@@ -105,27 +105,59 @@ DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
     return plan;
 }
 
+/// "" if it is absent; in capitals.
+std::string word_of(FsdpOptions& options, std::string_view name) {
+    std::string word = options.reader().text(options.key(name)).value_or("");
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    return word;
+}
+
+/// Options of FSDP1 of which one value is predicted.
+void refuse_unless(FsdpOptions& options, std::string_view name, bool known, bool otherwise, const char* what) {
+    if (options.boolean(name, otherwise) != known) options.refuse(name, what, known ? "true" : "false");
+}
+
+// The same places. accelerate takes `sharding_strategy or reshard_after_forward`, and the first always says something:
+// FULL_SHARD, unless accelerate's file or launcher has another.
+DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
+    Fsdp1Plan plan;
+    read_units(options, draft);
+    const bool arguments = options.source().arguments;
+    const char* strategy_key = arguments ? "reshard_after_forward" : "sharding_strategy";
+    const std::string strategy = word_of(options, strategy_key);
+    if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "1" &&
+        !(arguments && strategy == "SHARD_GRAD_OP"))
+        options.refuse(strategy_key, fmt::format("{} is not predicted", strategy), "FULL_SHARD");
+    const std::string prefetch = word_of(options, "backward_prefetch");
+    plan.prefetches_backward = prefetch == "BACKWARD_PRE" || prefetch == "1";
+    if (!plan.prefetches_backward && !prefetch.empty() && prefetch != "NO_PREFETCH" && prefetch != "NONE")
+        options.refuse("backward_prefetch", fmt::format("{} is not predicted", prefetch),
+                       "BACKWARD_PRE or NO_PREFETCH");
+    plan.sync_module_states = options.boolean("sync_module_states", true);
+    plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
+    refuse_unless(options, "use_orig_params", true, true, "flat parameters in the optimizer are not predicted");
+    refuse_unless(options, "forward_prefetch", false, false, "gathering ahead in the forward pass is not predicted");
+    refuse_unless(options, "cpu_ram_efficient_loading", false, options.source().ram_efficient,
+                  "weights that one process loads and sends are not predicted with FSDP1");
+    if (arguments) refuse_unless(options, "limit_all_gathers", true, true, "gathers without a limit are not predicted");
+    refuse_offload(options);
+    return plan;
+}
+
 /// Who reads the options of a version.
 struct FsdpVersion {
     std::int64_t version;
     DistributedMethod (*read)(FsdpOptions& options, const Draft& draft);
 };
-constexpr FsdpVersion kFsdpVersions[] = {{2, read_version_2}};
+constexpr FsdpVersion kFsdpVersions[] = {{1, read_version_1}, {2, read_version_2}};
 
 void read_version(FsdpOptions& options, Draft& draft) {
     Reader& reader = options.reader();
     const std::string key = options.key("version");
     const std::int64_t version = reader.integer_or(key, options.source().version, {.low = 1, .high = 2});
     for (const FsdpVersion& each : kFsdpVersions)
-        if (each.version == version) {
-            draft.processes.emplace().method = each.read(options, draft);
-            return;
-        }
-    options.refuse("version",
-                   reader.has(key)
-                       ? fmt::format("FSDP{} is not predicted yet", version)
-                       : fmt::format("FSDP{}, which is meant without a version, is not predicted yet", version),
-                   "version 2 is predicted");
+        if (each.version == version) draft.processes.emplace().method = each.read(options, draft);
 }
 
 bool python_truth(const Value& value) {
@@ -141,8 +173,8 @@ bool python_truth(const Value& value) {
     return false;
 }
 
-// transformers 5.17.0, training_args.py _apply_legacy_fsdp_to_config, for version 2.
-void read_words(Reader& reader, const Value& asked, FsdpOptions& options) {
+// transformers 5.17.0, training_args.py _apply_legacy_fsdp_to_config; what reshards has no effect in version 1.
+void read_words(Reader& reader, const Value& asked, std::int64_t version, FsdpOptions& options) {
     std::vector<std::string> words;
     for (const Value& item : asked.items) words.push_back(item.text);
     if (asked.kind == Value::Kind::text && asked.text != "True" && asked.text != "true") {
@@ -159,6 +191,8 @@ void read_words(Reader& reader, const Value& asked, FsdpOptions& options) {
             options.reshards = false;
         else if (word == "offload")
             options.offloads = true;
+        else if (version == 1)
+            reader.refuse("fsdp", fmt::format("'{}' is not predicted", word), "full_shard auto_wrap");
         else
             reader.invalid("fsdp", fmt::format("TrainingArguments stop at '{}' under FSDP2", word),
                            "full_shard, shard_grad_op, offload, auto_wrap");
@@ -181,9 +215,10 @@ void read_fsdp_arguments(Reader& reader, Draft& draft) {
                              "write them into this file: fsdp_config: {version: 2, ...}");
     FsdpOptions options(reader, {.prefixes = {"fsdp_config.fsdp_", "fsdp_config."},
                                  .offload = "cpu_offload",
+                                 .arguments = true,
                                  .version = 2,
                                  .policy = "TRANSFORMER_BASED_WRAP"});
-    if (reader.integer(options.key("version")).value_or(2) == 2) read_words(reader, *asked, options);
+    read_words(reader, *asked, reader.integer(options.key("version")).value_or(2), options);
     draft.fsdp_key = "fsdp";
     read_version(options, draft);
 }

@@ -5,7 +5,6 @@
 
 namespace vramfit::trainers {
 
-inline constexpr const char* kFsdpVersion1 = "counts in FSDP1 only";
 inline constexpr const char* kFsdpSaving = "says how checkpoints are written";
 inline constexpr const char* kFsdpHostInputs = "inputs of checkpointed layers in host memory are not predicted";
 inline constexpr const char* kFsdpIgnored = "modules that FSDP leaves alone are not predicted";
@@ -42,7 +41,7 @@ inline constexpr KeyRow kAccelerateFsdpRows[] = {
     {"fsdp_transformer_layer_cls_to_wrap", KeyUse::used, "distributed.fsdp_config", "LlamaDecoderLayer|LlamaMLP"},
     {"fsdp_config.fsdp_sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
     {"fsdp_config.sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
-    {"fsdp_sync_module_states", KeyUse::harmless, "needed only where it is written into the file"},
+    {"fsdp_sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
     {"fsdp_config.fsdp_activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
     {"fsdp_config.activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
     {"fsdp_activation_checkpointing_offload", KeyUse::unsupported, kFsdpHostInputs},
@@ -54,19 +53,19 @@ inline constexpr KeyRow kAccelerateFsdpRows[] = {
     {"fsdp_config.fsdp_min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
     {"fsdp_config.min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
     {"fsdp_min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
-    {"fsdp_config.fsdp_sharding_strategy", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.sharding_strategy", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_sharding_strategy", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_backward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.backward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_backward_prefetch_policy", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_backward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_forward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.forward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_forward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_use_orig_params", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.use_orig_params", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_use_orig_params", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.fsdp_sharding_strategy", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.sharding_strategy", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_sharding_strategy", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_backward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.backward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_backward_prefetch_policy", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_backward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_forward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.forward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_forward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_use_orig_params", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.use_orig_params", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_use_orig_params", KeyUse::used, "distributed.fsdp_config", ""},
 };
 
 inline constexpr const char* kFsdpOtherName = "TrainingArguments read cpu_offload, and not this";
@@ -108,16 +107,16 @@ inline constexpr KeyRow kArgumentFsdpRows[] = {
     {"fsdp_config.fsdp_state_dict_type", KeyUse::harmless, kFsdpSaving},
     {"fsdp_config.min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
     {"fsdp_config.fsdp_min_num_params", KeyUse::harmless, "counts with SIZE_BASED_WRAP only"},
-    {"fsdp_config.backward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_backward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.forward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_forward_prefetch", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.use_orig_params", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_use_orig_params", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.sync_module_states", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_sync_module_states", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.limit_all_gathers", KeyUse::harmless, kFsdpVersion1},
-    {"fsdp_config.fsdp_limit_all_gathers", KeyUse::harmless, kFsdpVersion1},
+    {"fsdp_config.backward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_backward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.forward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_forward_prefetch", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.use_orig_params", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_use_orig_params", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_sync_module_states", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.limit_all_gathers", KeyUse::used, "distributed.fsdp_config", ""},
+    {"fsdp_config.fsdp_limit_all_gathers", KeyUse::used, "distributed.fsdp_config", ""},
 };
 
 }  // namespace vramfit::trainers

@@ -95,6 +95,34 @@ TEST_CASE("TrainingArguments' FSDP: version 2, weights loaded everywhere, older 
     CHECK_THROWS_AS(read_trainer_files(question), Error);
 }
 
+TEST_CASE("FSDP1: accelerate's default version, and TrainingArguments' version 1") {
+    const std::string one =
+        std::string(kAccelerate) +
+        "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: false\n";
+    const auto plan_of = [](const TrainerQuestion& question) {
+        const Reading reading = read_trainer_files(question);
+        REQUIRE(reading.refusals.empty());
+        REQUIRE(reading.job.plan.distributed->as<Fsdp1Plan>());
+        return *reading.job.plan.distributed->as<Fsdp1Plan>();
+    };
+    CHECK(plan_of(run_of("", one)) == Fsdp1Plan{});
+    CHECK(plan_of(run_of("", one + "  fsdp_backward_prefetch: BACKWARD_PRE\n")) == Fsdp1Plan{true, true, false});
+    CHECK(plan_of(run_of("", one + "  fsdp_sync_module_states: false\n  activation_checkpointing: true\n")) ==
+          Fsdp1Plan{false, false, true});
+    CHECK(plan_of(run_of("", one + "  fsdp_reshard_after_forward: SHARD_GRAD_OP\n")) == Fsdp1Plan{});  // no effect
+    TrainerQuestion arguments = run_of(", \"fsdp\": \"full_shard\", \"fsdp_config\": {\"version\": 1}");
+    arguments.gpus = 4;
+    CHECK(plan_of(arguments) == Fsdp1Plan{});
+    for (const char* option :
+         {"fsdp_sharding_strategy: SHARD_GRAD_OP", "sharding_strategy: HYBRID_SHARD", "fsdp_use_orig_params: false",
+          "fsdp_backward_prefetch: BACKWARD_POST", "fsdp_forward_prefetch: true", "fsdp_offload_params: true"}) {
+        const Reading reading = read_trainer_files(run_of("", one + "  " + option + "\n"));
+        INFO(option);
+        REQUIRE(only_refusal(reading));
+        CHECK(only_refusal(reading)->place == FilePlace{"a.yaml", {7, 3}});
+    }
+}
+
 TEST_CASE("every FSDP key of accelerate changes the plan, is refused, or does nothing, as its table says") {
     int tested = 0;
     for (const KnownKey& key : accelerate_keys().keys) {
@@ -160,9 +188,8 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
     };
     const std::string start = kAccelerate;
     const Refusal first = refused("", start + "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n");
-    CHECK(first.key == "fsdp_config.fsdp_version");  // accelerate's default is version 1
+    CHECK(first.key == "fsdp_config.fsdp_cpu_ram_efficient_loading");  // version 1, and the launcher's default
     CHECK(first.place == FilePlace{"a.yaml", {4, 1}});
-    CHECK(refused("", start + "  fsdp_version: 1\n").place == FilePlace{"a.yaml", {5, 3}});
     CHECK(refused("", start + "  fsdp_version: 2\n").key == "fsdp_config.fsdp_auto_wrap_policy");
     CHECK(refused("", start + kOptions + "  fsdp_offload_params: true\n").key == "fsdp_config.fsdp_offload_params");
     CHECK(refused(", \"fsdp\": true", start + kOptions).key == "distributed_type");
