@@ -126,8 +126,7 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     const bool arguments = options.source().arguments;
     const char* strategy_key = arguments ? "reshard_after_forward" : "sharding_strategy";
     const std::string strategy = word_of(options, strategy_key);
-    if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "1" &&
-        !(arguments && strategy == "SHARD_GRAD_OP"))
+    if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "1" && !(arguments && strategy == "SHARD_GRAD_OP"))
         options.refuse(strategy_key, fmt::format("{} is not predicted", strategy), "FULL_SHARD");
     const std::string prefetch = word_of(options, "backward_prefetch");
     plan.prefetches_backward = prefetch == "BACKWARD_PRE" || prefetch == "1";
@@ -138,8 +137,8 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
     refuse_unless(options, "use_orig_params", true, true, "flat parameters in the optimizer are not predicted");
     refuse_unless(options, "forward_prefetch", false, false, "gathering ahead in the forward pass is not predicted");
-    refuse_unless(options, "cpu_ram_efficient_loading", false, options.source().ram_efficient,
-                  "weights that one process loads and sends are not predicted with FSDP1");
+    // What one process loads has to be sent. The others' weights come from nowhere.
+    if (options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient)) plan.sync_module_states = true;
     if (arguments) refuse_unless(options, "limit_all_gathers", true, true, "gathers without a limit are not predicted");
     refuse_offload(options);
     return plan;

@@ -106,6 +106,8 @@ TEST_CASE("FSDP1: accelerate's default version, and TrainingArguments' version 1
         return *reading.job.plan.distributed->as<Fsdp1Plan>();
     };
     CHECK(plan_of(run_of("", one)) == Fsdp1Plan{});
+    CHECK(plan_of(run_of("", std::string(kAccelerate) + "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n")) ==
+          Fsdp1Plan{});  // one process loads and sends
     CHECK(plan_of(run_of("", one + "  fsdp_backward_prefetch: BACKWARD_PRE\n")) == Fsdp1Plan{true, true, false});
     CHECK(plan_of(run_of("", one + "  fsdp_sync_module_states: false\n  activation_checkpointing: true\n")) ==
           Fsdp1Plan{false, false, true});
@@ -187,9 +189,6 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
         return *only_refusal(reading);
     };
     const std::string start = kAccelerate;
-    const Refusal first = refused("", start + "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n");
-    CHECK(first.key == "fsdp_config.fsdp_cpu_ram_efficient_loading");  // version 1, and the launcher's default
-    CHECK(first.place == FilePlace{"a.yaml", {4, 1}});
     CHECK(refused("", start + "  fsdp_version: 2\n").key == "fsdp_config.fsdp_auto_wrap_policy");
     CHECK(refused("", start + kOptions + "  fsdp_offload_params: true\n").key == "fsdp_config.fsdp_offload_params");
     CHECK(refused(", \"fsdp\": true", start + kOptions).key == "distributed_type");
