@@ -7,13 +7,15 @@ namespace vramfit::allocator {
 
 namespace {
 
-// Comparisons and searches have no branches on the data: which way they go cannot be foreseen.
-bool before(const FreeEntry& a, const FreeEntry& b) {
-    const bool smaller = a.size < b.size;
-    const bool equal = a.size == b.size;
-    const bool earlier = a.order < b.order;
-    return smaller | (equal & earlier);
+__extension__ using Key = unsigned __int128;
+
+// Size, then order, as one number; neither is negative.
+Key key_of(const FreeEntry& entry) {
+    return Key{static_cast<std::uint64_t>(entry.size)} << 64 | static_cast<std::uint64_t>(entry.order);
 }
+
+// Comparisons and searches have no branches on the data: which way they go cannot be foreseen.
+bool before(const FreeEntry& a, const FreeEntry& b) { return key_of(a) < key_of(b); }
 
 // The first of `count` sorted items for which `less` is false.
 template <class Item, class Less>

@@ -153,6 +153,16 @@ std::optional<Dims> view_strides_by(const Dims& sizes, const Dims& strides, cons
     return out;
 }
 
+/// Whether the strides are the products of the sizes behind, in all rows.
+bool is_formally_contiguous(const Dims& sizes, const Dims& strides) {
+    Size step = 1;
+    for (int i = sizes.size() - 1; i >= 0; --i) {
+        if (!same(strides[i], step)) return false;
+        step *= sizes[i];
+    }
+    return true;
+}
+
 }  // namespace
 
 std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const Dims& target) {
@@ -169,6 +179,7 @@ std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const D
             out[i] = i + 1 == target.size() ? Size(1) : larger(target[i + 1], 1) * out[i + 1];
         return out;
     }
+    if (is_formally_contiguous(sizes, strides) && same(numel_of(target), numel)) return contiguous_strides(target);
     if (numel.is_symbolic())
         if (const auto found = view_strides_by<ByFormula>(sizes, strides, target)) return found;
     return view_strides_by<ByNumber>(sizes, strides, target);

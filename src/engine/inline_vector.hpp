@@ -15,15 +15,20 @@ class InlineVector {
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     void push_back(T value) {
-        if (size_ == N && heap_.empty())
+        if (size_ < N) {
+            inline_[size_++] = std::move(value);
+            return;
+        }
+        if (heap_.empty())
             for (auto& v : inline_) heap_.push_back(std::move(v));
-        if (size_ < N)
-            inline_[size_] = std::move(value);
-        else
-            heap_.push_back(std::move(value));
+        heap_.push_back(std::move(value));
         ++size_;
     }
     void resize(std::size_t n) {
+        if (n <= N && size_ <= n) {  // all inside, and those behind the end are as new
+            size_ = n;
+            return;
+        }
         while (size_ < n) push_back(T{});
         while (size_ > n) pop_back();
     }

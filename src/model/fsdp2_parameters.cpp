@@ -68,7 +68,7 @@ Tensor move_to_device(const ParameterPlaces& places) {
 
 std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network) {
     std::vector<NamedParameter> all = named_parameters(network);
-    if (network.tied) all.push_back({"lm_head.weight", &network.head.weight});
+    if (network.tied) all.push_back({"lm_head", {}, "weight", &network.head.weight});
     std::map<const Tensor*, Tensor> shards;
     Tensor whole;
     for (const NamedParameter& p : all) {
@@ -76,7 +76,7 @@ std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& 
             throw Error(
                 ErrorKind::unsupported, "distributed.fsdp_config.cpu_ram_efficient_loading",
                 fmt::format("{} rows of {} on {} processes: shards of different sizes are not supported with it",
-                            static_cast<std::int64_t>(p.tensor->size(0)), p.name, comm.world),
+                            static_cast<std::int64_t>(p.tensor->size(0)), p.name(), comm.world),
                 "leave it out");
         if (comm.rank == 0) whole.reset();  // full_param is the host's before it is moved
         whole = empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.rank == 0 ? Op::to_copy : Op::empty);

@@ -63,9 +63,9 @@ void move_to_device(const Run& run, Network& network, std::optional<DType> buffe
         const Scoped<Category> fresh(run.session.recorder.fresh, p.tensor->requires_grad() && run.plan.peft
                                                                      ? Category::adapters
                                                                      : Category::weights);
-        if (in_attention && !is_in_attention(p.name)) buffers.move_layer();
-        in_attention = is_in_attention(p.name);
-        if (!decoder_is_moved && p.name.starts_with(network.head.name)) {
+        if (in_attention && !is_in_attention(p.name())) buffers.move_layer();
+        in_attention = is_in_attention(p.name());
+        if (!decoder_is_moved && p.module.starts_with(network.head.name)) {
             buffers.move_decoder();
             decoder_is_moved = true;
         }

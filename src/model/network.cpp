@@ -54,57 +54,67 @@ class Collector {
   public:
     explicit Collector(bool with_packed) : with_packed_(with_packed) {}
 
-    void add(std::string name, Tensor& t, bool layer_norm = false, bool embedding = false) {
-        if (t.defined() && !(t == shared_)) out_.push_back({std::move(name), &t, layer_norm, embedding});
-    }
     void add(Norm& n) {
-        const std::string prefix = originals(n.name, n.original, false);
-        add(prefix + ".weight", n.weight, n.has_bias);
-        add(prefix + ".bias", n.bias, n.has_bias);
+        const Place place{n.name, originals(n.name, n.original, false)};
+        add(place, "weight", n.weight, n.has_bias);
+        add(place, "bias", n.bias, n.has_bias);
     }
     void add(Linear& l) {
-        const std::string prefix = originals(l.name, l.original, false);
+        const Place place{l.name, originals(l.name, l.original, false)};
         const std::size_t first = out_.size();
-        add(prefix + ".weight", l.weight);
-        if (with_packed_ && l.quantized) add(prefix + ".weight", l.quantized->packed);
-        if (with_packed_ && l.in_8bit) add(prefix + ".weight", l.in_8bit->stored());
-        add(prefix + ".bias", l.bias);
+        add(place, "weight", l.weight);
+        if (with_packed_ && l.quantized) add(place, "weight", l.quantized->packed);
+        if (with_packed_ && l.in_8bit) add(place, "weight", l.in_8bit->stored());
+        add(place, "bias", l.bias);
         if (!l.lora) return;
-        add(prefix + ".lora_A.default.weight", l.lora->a);
-        add(prefix + ".lora_B.default.weight", l.lora->b);
-        add(prefix + ".lora_B.default.bias", l.lora->bias);
-        add(prefix + ".lora_magnitude_vector.default.weight", l.lora->magnitude);
+        add(place, "lora_A.default.weight", l.lora->a);
+        add(place, "lora_B.default.weight", l.lora->b);
+        add(place, "lora_B.default.bias", l.lora->bias);
+        add(place, "lora_magnitude_vector.default.weight", l.lora->magnitude);
         mark_adapted(first);
     }
     void add(Embedding& e) {
-        const std::string prefix = originals(e.name, e.original, true);
+        const Place place{e.name, originals(e.name, e.original, true)};
         const std::size_t first = out_.size();
-        add(prefix + ".weight", e.weight, false, true);
+        add(place, "weight", e.weight, false, true);
         if (!e.lora) return;
-        add(prefix + ".lora_embedding_A", e.lora->a);
-        add(prefix + ".lora_embedding_B", e.lora->b);
-        add(prefix + ".lora_magnitude_vector.default.weight", e.lora->magnitude);
+        add(place, "lora_embedding_A", e.lora->a);
+        add(place, "lora_embedding_B", e.lora->b);
+        add(place, "lora_magnitude_vector.default.weight", e.lora->magnitude);
         mark_adapted(first);
     }
     /// Not to be listed again.
     void share(const Tensor& t) { shared_ = t; }
     void add(BareModule& m) {
-        for (std::size_t i = 0; i < m.tensors.size(); ++i) add(m.name + "." + m.parameters[i].name, m.tensors[i]);
+        const Place place{m.name, {}};
+        for (std::size_t i = 0; i < m.tensors.size(); ++i) add(place, m.parameters[i].name, m.tensors[i]);
         for (auto& lora : m.lora) {
             if (!lora) continue;
-            add(m.name + ".lora_A.default.weight", lora->a);
-            add(m.name + ".lora_B.default.weight", lora->b);
+            add(place, "lora_A.default.weight", lora->a);
+            add(place, "lora_B.default.weight", lora->b);
         }
     }
     std::vector<NamedParameter> take() { return std::move(out_); }
 
   private:
-    /// ModulesToSaveWrapper: original_module comes before the copy. Returns the copy's prefix.
-    std::string originals(const std::string& name, std::optional<OriginalModule>& original, bool embedding) {
-        if (!original) return name;
-        add(name + ".original_module.weight", original->weight, false, embedding);
-        add(name + ".original_module.bias", original->bias);
-        return name + ".modules_to_save.default";
+    /// Where a parameter stands: its module and what peft puts behind it.
+    struct Place {
+        std::string_view module;
+        std::string_view wrapper;
+    };
+
+    void add(const Place& place, std::string_view parameter, Tensor& t, bool layer_norm = false,
+             bool embedding = false) {
+        if (t.defined() && !(t == shared_))
+            out_.push_back({place.module, place.wrapper, parameter, &t, layer_norm, embedding});
+    }
+    /// ModulesToSaveWrapper: original_module comes before the copy. Returns the copy's wrapper.
+    std::string_view originals(std::string_view name, std::optional<OriginalModule>& original, bool embedding) {
+        if (!original) return {};
+        const Place place{name, ".original_module"};
+        add(place, "weight", original->weight, false, embedding);
+        add(place, "bias", original->bias);
+        return ".modules_to_save.default";
     }
     void mark_adapted(std::size_t first) {
         for (std::size_t i = first; i < out_.size(); ++i) out_[i].adapted = true;
@@ -116,6 +126,12 @@ class Collector {
 };
 
 }  // namespace
+
+std::string NamedParameter::name() const {
+    std::string out;
+    out.reserve(module.size() + wrapper.size() + 1 + parameter.size());
+    return out.append(module).append(wrapper).append(1, '.').append(parameter);
+}
 
 Linear* linear_at(DecoderLayer& layer, ModulePart part) {
     switch (part) {

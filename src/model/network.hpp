@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/tensor.hpp"
@@ -192,13 +193,17 @@ struct LayerKinds {
 };
 LayerKinds layer_kinds(const ModelSpec& spec);
 
-/// A parameter of the network with its name in the state dict.
+/// A parameter of the network with the parts of its name in the state dict, which live as long as the network.
 struct NamedParameter {
-    std::string name;
+    std::string_view module;
+    std::string_view wrapper;    ///< what peft puts behind the module, with a dot, or nothing
+    std::string_view parameter;  ///< inside of the module
     Tensor* tensor = nullptr;
     bool layer_norm = false;  ///< inside an nn.LayerNorm
     bool embedding = false;   ///< weight of an nn.Embedding
     bool adapted = false;     ///< of a layer with an adapter, inside of peft's BaseTunerLayer
+
+    std::string name() const;
 };
 
 /// model.named_parameters(): in the order of registration, a shared parameter once. Quantized weights are not in it.

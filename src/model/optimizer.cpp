@@ -68,7 +68,7 @@ std::vector<ParameterGroup> decay_groups(const Run& run, Network& network) {
     ParameterGroup decay{{}, true}, no_decay{{}, false};
     const bool by_name = run.stack.trainer_groups_by_name();
     for (const NamedParameter& p : trainable_parameters(network)) {
-        const bool yes = by_name ? decays(p.name) : decays_4_40(p.name, run.spec.model_type);
+        const bool yes = by_name ? decays(p.name()) : decays_4_40(p.name(), run.spec.model_type);
         (yes && !p.layer_norm ? decay : no_decay).parameters.push_back(p);
     }
     return {decay, no_decay};

@@ -18,11 +18,11 @@ void cast_in_place(const Tensor& t, DType dtype) {
     label(t, category);
 }
 
-bool is_norm(const NamedParameter& p) { return p.layer_norm || p.name.find("norm") != std::string::npos; }
+bool is_norm(const NamedParameter& p) { return p.layer_norm || p.name().find("norm") != std::string::npos; }
 
 bool is_head_or_embedding(const NamedParameter& p) {
     for (const char* word : {"lm_head", "embed_tokens", "wte", "wpe"})
-        if (p.name.find(word) != std::string::npos) return true;
+        if (p.name().find(word) != std::string::npos) return true;
     return false;
 }
 
@@ -56,7 +56,7 @@ void cast_to_bf16_by_trl(const Run& run, Network& network) {
     const bool whole = network.embed.weight.dtype() == DType::float32;
     for (const NamedParameter& p : named_parameters(network)) {
         if (is_norm(p)) cast_in_place(*p.tensor, DType::float32);
-        if (!whole && p.name.find("lora_embedding") != std::string::npos) continue;
+        if (!whole && p.name().find("lora_embedding") != std::string::npos) continue;
         if (is_head_or_embedding(p) && p.tensor->dtype() == DType::float32) cast_in_place(*p.tensor, DType::bfloat16);
     }
 }
@@ -68,7 +68,7 @@ void prepare_adapted_by_trl(const Run& run, Network& network) {
     if (run.plan.training.gradient_checkpointing) require_input_grads(network);
     if (!run.plan.load.quantization) return;
     for (const NamedParameter& p : trainable_parameters(network))
-        if (p.name.find("lora_magnitude_vector") == std::string::npos) cast_in_place(*p.tensor, DType::bfloat16);
+        if (p.name().find("lora_magnitude_vector") == std::string::npos) cast_in_place(*p.tensor, DType::bfloat16);
 }
 
 // trl 0.8.6 trainer/utils.py: BaseTunerLayer first, with the layer inside of it.

@@ -110,7 +110,7 @@ void bnb_step(Session& session, Optimizer& optimizer) {
             // update_step: p.grad = p.grad.contiguous()
             p->grad = engine::contiguous(p.grad()).ref();
             if (!Bfloat16 && p.grad().dtype() == DType::bfloat16 && state.front().dtype() == DType::float32)
-                throw_no_kernel(parameters[i].name);
+                throw_no_kernel(parameters[i].name());
         }
     }
 }
