@@ -207,11 +207,15 @@ Tensor lora_dense(const Linear& layer, const Tensor& x) {
         called(&layer, Part::base_layer, x, [&layer](const Tensor& given) { return base_forward(layer, given); });
     const DType dtype = result.dtype();
     if (ModuleHooks* const hooks = x.session().module_hooks) hooks->read(layer.lora->a);
-    const Tensor input = to(x, layer.lora->a.dtype());
-    if (layer.lora->magnitude.defined())
-        result = dora_linear(layer, input, result);
-    else
+    Tensor input = to(x, layer.lora->a.dtype());
+    if (!layer.lora->magnitude.defined()) {
         result = add(result, delta(layer, input));
+    } else if (x.session().stack.dora_is_a_variant()) {
+        result = dora_linear(layer, input, result);
+    } else {
+        input = dropout(input, layer.lora->dropout);
+        result = add(result, dora_delta(layer, input, result));
+    }
     return to(result, dtype);
 }
 
@@ -221,12 +225,15 @@ Tensor lora_packed(const Linear& layer, const Tensor& x) {
     Tensor result = base_forward(layer, x);
     if (layer.quantized) result = clone(result);
     const bool convert = !x.session().autocast.enabled;
-    const Tensor input = convert ? to(x, layer.lora->a.dtype()) : x;
+    Tensor input = convert ? to(x, layer.lora->a.dtype()) : x;
     if (layer.lora->magnitude.defined()) {
         const DType dtype = result.dtype();
-        if (!x.session().stack.dora_is_a_variant()) {
-            const Tensor output = dora_delta(layer, input, result);
-            return add(result, convert ? to(output, dtype) : output);
+        const Stack& stack = x.session().stack;
+        if (!stack.dora_is_a_variant()) {
+            if (stack.dora_drops_out_in_packed_layers()) input = dropout(input, layer.lora->dropout);
+            Tensor output = dora_delta(layer, input, result);
+            if (convert) output = to(output, dtype);
+            return add(result, output);
         }
         result = dora_linear(layer, input, result);
         return convert ? to(result, dtype) : result;

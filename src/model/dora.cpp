@@ -111,12 +111,11 @@ Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapte
     return initial_magnitude(layer.weight, StartingMatrices(adapter.a, adapter.b), true);
 }
 
-Tensor dora_delta(const Linear& layer, const Tensor& input, const Tensor& result) {
+Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     const LoraAdapter& adapter = *layer.lora;
-    const Stack& stack = input.session().stack;
+    const Stack& stack = x.session().stack;
     const bool reuses = stack.dora_reuses_the_result() && adapter.dropout == 0.0;
     const bool identity = stack.dora_multiplies_an_identity();
-    const Tensor x = dropout(input, adapter.dropout);
     Tensor base_result = reuses ? result : Tensor();
     const auto adapted = [&] { return linear(linear(x, adapter.a), adapter.b); };
     Tensor lora_result, x_eye;
@@ -147,7 +146,8 @@ Tensor dora_delta(const Linear& layer, const Tensor& input, const Tensor& result
 }
 
 Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
-    return add(result, dora_delta(layer, input, result));
+    const Tensor x = dropout(input, layer.lora->dropout);  // lives as long as the function
+    return add(result, dora_delta(layer, x, result));
 }
 
 Tensor dora_embedding(const Embedding& layer, const Tensor& ids, const Tensor& result) {

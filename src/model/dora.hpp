@@ -13,7 +13,7 @@ Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapte
 /// DoraLinearVariant.forward: x -- [..., in] in the adapter's dtype, result -- the layer's without adapter.
 Tensor dora_linear(const Linear& layer, const Tensor& x, const Tensor& result);
 
-/// What is added to the result.
+/// DoraLinearLayer.forward: what is added to the result. x -- as it comes out of the dropout.
 Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result);
 
 /// DoraEmbeddingVariant.forward.

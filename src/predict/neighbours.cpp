@@ -1,4 +1,10 @@
 // The next larger batch and length: how far a run that fits is from not fitting.
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "model/record.hpp"
+#include "predict/predict_recorded.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 
@@ -9,9 +15,46 @@ namespace {
 // Rows are compared in steps of this many tokens; lengths are mostly chosen so.
 constexpr std::int64_t kTokens = 128;
 
-void add(const Job& job, const char* flag, std::int64_t value, std::vector<Neighbour>& out) {
+std::int64_t& batch_of(TrainPlan& plan) { return plan.training.per_device_train_batch_size; }
+std::int64_t& length_of(TrainPlan& plan) { return plan.batch.sequence_length; }
+
+/// Records a job, and its neighbours from the same recording where they take the same path.
+class SharedRecording {
+  public:
+    SharedRecording(const TrainPlan& plan, const TrainPlan& larger, const TrainPlan& longer)
+        : axes_(axes_between(plan, larger, longer)) {}
+
+    Program operator()(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
+        if (plan.distributed) return model::record(model, plan, stack, device);
+        if (!path_) path_.emplace(model::record_template(model, plan, stack, device, axes_));
+        std::array<std::int64_t, 2> values{};
+        std::size_t count = 0;
+        if (axes_.batch.low < axes_.batch.high) values[count++] = plan.training.per_device_train_batch_size;
+        if (axes_.length.low < axes_.length.high) values[count++] = plan.batch.sequence_length;
+        const std::span<const std::int64_t> row{values.data(), count};
+        const bool inside = axes_.batch.low < axes_.batch.high ||
+                            plan.training.per_device_train_batch_size == axes_.batch.low;
+        return inside && path_->covers(row) ? path_->at(row) : model::record(model, plan, stack, device);
+    }
+
+  private:
+    // A batch of one takes a path of its own: dimensions of one element lie as any stride says.
+    static model::FormulaAxes axes_between(const TrainPlan& plan, const TrainPlan& larger, const TrainPlan& longer) {
+        const std::int64_t batch = plan.training.per_device_train_batch_size;
+        const std::int64_t rank = plan.peft ? plan.peft->r : 0;
+        return {{batch, batch == 1 ? 1 : larger.training.per_device_train_batch_size},
+                {plan.batch.sequence_length, longer.batch.sequence_length},
+                {rank, rank}};
+    }
+
+    model::FormulaAxes axes_;
+    std::optional<ProgramTemplate> path_;
+};
+
+void add(const Job& job, const TrainPlan& plan, const Record& record, const char* flag, std::int64_t value,
+         std::vector<Neighbour>& out) {
     try {
-        const Prediction p = predict(job.model, job.plan, job.stack, job.device);
+        const Prediction p = predict_recorded(job.model, plan, job.stack, job.device, record);
         out.push_back({flag, value, p.verdict, p.peak, p.device.usable.count - p.peak.reserved});
     } catch (const Error&) {  // more positions than the network has, for instance
     }
@@ -19,15 +62,19 @@ void add(const Job& job, const char* flag, std::int64_t value, std::vector<Neigh
 
 }  // namespace
 
-std::vector<Neighbour> next_larger(const Job& job) {
-    std::vector<Neighbour> out;
-    if (!job.device.capacity_known) return out;
-    Job rows = job;
-    add(rows, "--batch", ++rows.plan.training.per_device_train_batch_size, out);
-    Job tokens = job;
-    std::int64_t& length = tokens.plan.batch.sequence_length;
-    length = (length / kTokens + 1) * kTokens;
-    add(tokens, "--seq", length, out);
+Prediction predict_with_next_larger(const Job& job) {
+    if (!job.device.capacity_known) return predict(job);
+    TrainPlan larger = job.plan;
+    ++batch_of(larger);
+    TrainPlan longer = job.plan;
+    length_of(longer) = (length_of(longer) / kTokens + 1) * kTokens;
+    SharedRecording shared(job.plan, larger, longer);
+    const Record record = std::ref(shared);
+    Prediction out = predict_recorded(job.model, job.plan, job.stack, job.device, record);
+    out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
+    if (out.verdict != Verdict::fits) return out;
+    add(job, larger, record, "--batch", batch_of(larger), out.next_larger);
+    add(job, longer, record, "--seq", length_of(longer), out.next_larger);
     return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
+#include "predict/predict_recorded.hpp"
 #include "predict/quantities.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/devices.hpp"
@@ -42,7 +43,8 @@ Timeline decide(const Program& program, ReplayOptions options, Prediction& out) 
 
 }  // namespace
 
-Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given) {
+Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given,
+                            const Record& record) {
     const Device device = of_process(given, plan.distributed);
     Prediction out;
     out.model = model;
@@ -51,7 +53,7 @@ Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     out.device = device;
     out.notes = notes_of(Job{model, plan, stack, device, {}});
     const ReplayOptions allocator = allocator_of(stack, device);
-    const Program program = model::record(model, plan, stack, device);
+    const Program program = record(model, plan, stack, device);
     const Timeline timeline = decide(program, allocator, out);
     out.peaks = find_peaks(program, timeline, run_shape(model, plan), device.context);
     if (const PeakResult* highest = highest_of(out.peaks)) out.highest = highest->name;
@@ -64,6 +66,10 @@ Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     out.trainable_parameters = program.trainable_parameters;
     out.total_parameters = program.total_parameters;
     return out;
+}
+
+Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given) {
+    return predict_recorded(model, plan, stack, given, model::record);
 }
 
 Prediction predict(const Job& job) {

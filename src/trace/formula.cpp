@@ -2,7 +2,8 @@
 #include "trace/formula.hpp"
 
 #include <algorithm>
-#include <tuple>
+
+#include "trace/path_conditions.hpp"
 
 namespace vramfit {
 
@@ -11,28 +12,6 @@ using symbolic::Polynomial;
 using symbolic::Symbols;
 
 namespace {
-
-/// Whether a polynomial asks for functions: those are looked at last.
-bool has_functions(const Symbols& symbols, const Polynomial& polynomial) {
-    for (const symbolic::Term& t : polynomial)
-        for (const std::uint32_t s : symbols.monomials()[t.monomial])
-            if (symbols.symbols()[s].function) return true;
-    return false;
-}
-
-/// The conditions without repetition, those of plain polynomials first.
-std::vector<Condition> in_order(const Symbols& symbols) {
-    const auto key = [&symbols](const Condition& c) {
-        return std::tuple(has_functions(symbols, symbols.expressions()[c.expression].polynomial), c.expression, c.kind);
-    };
-    std::vector<Condition> out = symbols.conditions();
-    std::sort(out.begin(), out.end(), [&key](const Condition& a, const Condition& b) { return key(a) < key(b); });
-    const auto same = [](const Condition& a, const Condition& b) {
-        return a.expression == b.expression && a.kind == b.kind;
-    };
-    out.erase(std::unique(out.begin(), out.end(), same), out.end());
-    return out;
-}
 
 /// The terms that cannot shrink along an axis, of polynomials that have no others but positive ones: those that come
 /// and go (states that are paged) only add to it.
@@ -55,8 +34,7 @@ std::vector<Polynomial> floors_of(const Symbols& symbols, const std::vector<Form
 std::vector<const Polynomial*> all_of(const Symbols& symbols, const std::vector<Condition>& conditions,
                                       const std::vector<FormulaInstant>& instants,
                                       const std::vector<Polynomial>& floors) {
-    std::vector<const Polynomial*> out;
-    for (const Condition& c : conditions) out.push_back(&symbols.expressions()[c.expression].polynomial);
+    std::vector<const Polynomial*> out = polynomials_of(symbols, conditions);
     for (const FormulaInstant& i : instants) out.push_back(&i.bytes);
     for (const Polynomial& floor : floors) out.push_back(&floor);
     return out;
@@ -65,20 +43,19 @@ std::vector<const Polynomial*> all_of(const Symbols& symbols, const std::vector<
 }  // namespace
 
 Formula::Formula(const Symbols& symbols, std::vector<FormulaInstant> instants)
-    : Formula(symbols, instants, in_order(symbols), floors_of(symbols, instants)) {}
+    : Formula(symbols, instants, conditions_in_order(symbols), floors_of(symbols, instants)) {}
 
 Formula::Formula(const Symbols& symbols, const std::vector<FormulaInstant>& instants,
                  const std::vector<Condition>& conditions, const std::vector<Polynomial>& floors)
-    : floors_(floors.size()), evaluation_(symbols, all_of(symbols, conditions, instants, floors)) {
-    for (const Condition& c : conditions) conditions_.push_back({conditions_.size(), c.kind, c.holds});
+    : conditions_(conditions),
+      floors_(floors.size()),
+      evaluation_(symbols, all_of(symbols, conditions, instants, floors)) {
     for (const FormulaInstant& i : instants) phases_.push_back(i.at);
 }
 
 bool Formula::covers(Row& row) const {
-    for (const Check& c : conditions_) {
-        const std::int64_t value = evaluation_.value(row, c.polynomial);
-        if ((c.kind == Condition::Kind::negative ? value < 0 : value == 0) != c.holds) return false;
-    }
+    for (std::size_t i = 0; i < conditions_.size(); ++i)
+        if (!is_met(conditions_[i], evaluation_.value(row, i))) return false;
     return true;
 }
 

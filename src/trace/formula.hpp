@@ -37,17 +37,11 @@ class Formula {
     std::int64_t floor(Row& row) const;
 
   private:
-    struct Check {
-        std::size_t polynomial;
-        symbolic::Condition::Kind kind;
-        bool holds;
-    };
-
     Formula(const symbolic::Symbols& symbols, const std::vector<FormulaInstant>& instants,
             const std::vector<symbolic::Condition>& conditions, const std::vector<symbolic::Polynomial>& floors);
 
-    std::vector<Check> conditions_;  ///< cheap ones first
-    std::vector<Phase> phases_;      ///< of the instants, whose polynomials follow those of the conditions
+    std::vector<symbolic::Condition> conditions_;
+    std::vector<Phase> phases_;  ///< of the instants, whose polynomials follow those of the conditions
     std::size_t floors_ = 0;         ///< and after them their floors
     symbolic::Evaluation evaluation_;
 };

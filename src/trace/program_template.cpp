@@ -3,6 +3,8 @@
 
 #include <unordered_map>
 
+#include "trace/path_conditions.hpp"
+
 namespace vramfit {
 
 /// The different sizes, and for each allocation which one it is.
@@ -60,9 +62,21 @@ ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program progr
     : ProgramTemplate(symbols, std::move(program), Distinct(symbols, sizes)) {}
 
 ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct)
-    : program_(std::move(program)), size_of_(std::move(distinct.of)), sizes_(symbols, distinct.all()) {
+    : program_(std::move(program)),
+      size_of_(std::move(distinct.of)),
+      sizes_(symbols, distinct.all()),
+      conditions_(conditions_in_order(symbols)),
+      checks_(symbols, polynomials_of(symbols, conditions_)) {
     program_.allocations.shrink_to_fit();
     program_.events.shrink_to_fit();
+}
+
+bool ProgramTemplate::covers(std::span<const std::int64_t> axes) const {
+    symbolic::Evaluation::Row row;
+    checks_.begin(row, axes);
+    for (std::size_t i = 0; i < conditions_.size(); ++i)
+        if (!is_met(conditions_[i], checks_.value(row, i))) return false;
+    return true;
 }
 
 Program ProgramTemplate::at(std::span<const std::int64_t> axes) const {

@@ -16,6 +16,9 @@ class ProgramTemplate {
     /// `sizes` has the bytes of each allocation of `program`.
     ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes);
 
+    /// Whether the row with these values of the axes takes the path.
+    bool covers(std::span<const std::int64_t> axes) const;
+
     /// The program of the row with these values of the axes, which must take the path: allocations of no bytes left
     /// out.
     Program at(std::span<const std::int64_t> axes) const;
@@ -27,6 +30,8 @@ class ProgramTemplate {
     Program program_;
     std::vector<std::uint32_t> size_of_;  ///< by allocation: which of the different sizes
     symbolic::Evaluation sizes_;
+    std::vector<symbolic::Condition> conditions_;
+    symbolic::Evaluation checks_;  ///< of the conditions
 };
 
 }  // namespace vramfit

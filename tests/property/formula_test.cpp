@@ -89,7 +89,9 @@ class JobFormulas {
         ++tally.rows;
         bool known = false;
         for (const model::FormulaAndProgram& path : paths_) {
-            if (!agrees(path.formula, axes, summary)) continue;
+            const bool covered = agrees(path.formula, axes, summary);
+            CHECK(path.program.covers(axes) == covered);
+            if (!covered) continue;
             if (!known) check_program(path.program, plan, axes);
             known = true;
         }

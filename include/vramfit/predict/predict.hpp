@@ -14,9 +14,9 @@ Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& s
 /// The same; the job's own notes come first.
 Prediction predict(const Job& job);
 
-/// The same run with a row more, and with longer rows, on the job's card (none without one); what is not
+/// The same; where it fits, with the same run of a row more and that of longer rows on the job's card. What is not
 /// supported is left out.
-std::vector<Neighbour> next_larger(const Job& job);
+Prediction predict_with_next_larger(const Job& job);
 
 /// The windows of the same run.
 Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device);

@@ -69,7 +69,7 @@ struct Prediction {
     std::optional<OutOfMemory> out_of_memory;
     std::string out_of_memory_window;
     Levels out_of_memory_levels;         ///< on the card, when the request failed
-    std::vector<Neighbour> next_larger;  ///< empty unless asked for with `next_larger`
+    std::vector<Neighbour> next_larger;  ///< empty unless asked for (predict_with_next_larger)
     std::int64_t retries = 0;            ///< times the allocator gave its free segments back and asked again
     Notes notes;
 };

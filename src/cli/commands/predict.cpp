@@ -22,8 +22,7 @@ ExitStatus run_predict(const PredictFlags& flags) {
     const Job job = flags.plan.job();
     spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
-    Prediction prediction = flags.plan.answered([&] { return predict(job); });
-    if (prediction.verdict == Verdict::fits) prediction.next_larger = next_larger(job);
+    const Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
     flags.report.deliver(format.prediction(prediction, flags.report.layout()));
     return prediction.verdict == Verdict::too_large ? kTooLarge : kFits;
 }

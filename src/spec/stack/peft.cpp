@@ -22,6 +22,9 @@ bool Stack::dora_multiplies_an_identity() const { return peft >= Version{0, 12, 
 bool Stack::dora_copies_quantized_layers() const { return peft >= Version{0, 12, 0}; }
 bool Stack::dora_starts_in_float32() const { return peft >= Version{0, 11, 0}; }
 
+// tuners/lora/bnb.py, in 0.12: x = dropout(x) in front of the DoRA layer; 0.11.1 goes without.
+bool Stack::dora_drops_out_in_packed_layers() const { return peft >= Version{0, 12, 0}; }
+
 // tuners/lora/dora.py get_lora_weight, in 0.19: dtype=lora_A.weight.dtype; before, x.dtype.
 bool Stack::dora_identity_has_adapter_dtype() const { return peft >= Version{0, 19, 0}; }
 

@@ -20,7 +20,7 @@ std::int64_t states_of(const char* name, const char* arguments = "", DType dtype
     plan.optim = name;
     plan.optim_args = arguments;
     r.events();
-    Optimizer optimizer = make_optimizer(r.session, plan, {{{{"weight", &weight}}, true}});
+    Optimizer optimizer = make_optimizer(r.session, plan, {{{{"", {}, "weight", &weight}}, true}});
     optimizer.type->step(r.session, optimizer);
     std::int64_t left = 0;
     for (const std::int64_t bytes : r.events()) left += bytes;

@@ -24,7 +24,7 @@ struct ZeroBench {
         for (const std::int64_t n : elements)
             tensors.push_back(engine::empty(session, {n}, DType::bfloat16, Op::parameter));
         std::vector<NamedParameter> parameters;
-        for (Tensor& t : tensors) parameters.push_back({"", &t});
+        for (Tensor& t : tensors) parameters.push_back({{}, {}, {}, &t});
         return make_group(parameters, world, rank);
     }
     std::vector<std::int64_t> bytes_of(const auto& code) {

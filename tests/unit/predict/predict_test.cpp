@@ -87,10 +87,10 @@ TEST_CASE("a reserved peak above the card need not be too large: the allocator g
 
 TEST_CASE("the next larger batch and length, and how far each is from not fitting") {
     Job job = small_llama();
-    CHECK(next_larger(job).empty());
+    CHECK(predict_with_next_larger(job).next_larger.empty());
     const std::int64_t reserved = predict(job).peak.reserved;
     job.device = card_with(reserved);
-    const auto next = next_larger(job);
+    const auto next = predict_with_next_larger(job).next_larger;
     REQUIRE(next.size() == 2);
     CHECK(next[0].flag == "--batch");
     CHECK(next[0].value == job.plan.training.per_device_train_batch_size + 1);
@@ -102,7 +102,28 @@ TEST_CASE("the next larger batch and length, and how far each is from not fittin
         CHECK((larger.verdict == Verdict::too_large) == (larger.left < 0));
     }
     job.device = card_with(4 * reserved);
-    for (const Neighbour& larger : next_larger(job)) CHECK(larger.verdict == Verdict::fits);
+    for (const Neighbour& larger : predict_with_next_larger(job).next_larger) CHECK(larger.verdict == Verdict::fits);
+}
+
+TEST_CASE("the next larger batch and length are predicted as by themselves") {
+    for (const std::int64_t batch : {1, 2}) {
+        Job job = small_llama();
+        job.plan.training.per_device_train_batch_size = batch;
+        job.device = card_with(std::int64_t{8} << 30);
+        const Prediction shared = predict_with_next_larger(job);
+        const Prediction own = predict(job);
+        CHECK(shared.peak == own.peak);
+        CHECK(shared.end == own.end);
+        REQUIRE(shared.peaks.size() == own.peaks.size());
+        for (std::size_t i = 0; i < own.peaks.size(); ++i) CHECK(shared.peaks[i].shares == own.peaks[i].shares);
+        REQUIRE(shared.next_larger.size() == 2);
+        Job larger = job;
+        larger.plan.training.per_device_train_batch_size = shared.next_larger[0].value;
+        CHECK(shared.next_larger[0].peak == predict(larger).peak);
+        Job longer = job;
+        longer.plan.batch.sequence_length = shared.next_larger[1].value;
+        CHECK(shared.next_larger[1].peak == predict(longer).peak);
+    }
 }
 
 TEST_CASE("quantities are named as in job files") {

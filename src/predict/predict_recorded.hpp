@@ -1,0 +1,18 @@
+// A prediction whose program comes from elsewhere.
+#pragma once
+
+#include <functional>
+
+#include "vramfit/predict/prediction.hpp"
+#include "vramfit/trace/program.hpp"
+
+namespace vramfit {
+
+/// Gives the program of a question whose plan has been checked.
+using Record = std::function<Program(const ModelSpec&, const TrainPlan&, const Stack&, const Device&)>;
+
+/// Checks the plan, replays what `record` gives under the device's usable capacity and names the peaks.
+Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                            const Record& record);
+
+}  // namespace vramfit
