@@ -141,7 +141,8 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
         const Tensor less = sub(magnitude, 1);
         return mul(less, linear(x, weight));
     }();
-    const Tensor right = mul(mul(magnitude, identity ? lora_result : adapted()), 1.0);
+    const auto scaled_result = [&] { return mul(magnitude, identity ? lora_result : adapted()); };
+    const Tensor right = mul(scaled_result(), 1.0);
     return add(left, right);
 }
 
