@@ -12,6 +12,22 @@ namespace vramfit::engine {
 template <class T, std::size_t N>
 class InlineVector {
   public:
+    InlineVector() = default;
+    InlineVector(const InlineVector&) = default;
+    InlineVector& operator=(const InlineVector&) = default;
+    InlineVector(InlineVector&& other) noexcept
+        : inline_(std::move(other.inline_)), heap_(std::move(other.heap_)), size_(std::exchange(other.size_, 0)) {
+        other.heap_.clear();
+    }
+    InlineVector& operator=(InlineVector&& other) noexcept {
+        inline_ = std::move(other.inline_);
+        heap_ = std::move(other.heap_);
+        size_ = std::exchange(other.size_, 0);
+        other.heap_.clear();
+        return *this;
+    }
+    ~InlineVector() = default;
+
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     void push_back(T value) {
