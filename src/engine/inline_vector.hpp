@@ -15,15 +15,12 @@ class InlineVector {
     InlineVector() = default;
     InlineVector(const InlineVector&) = default;
     InlineVector& operator=(const InlineVector&) = default;
-    InlineVector(InlineVector&& other) noexcept
-        : inline_(std::move(other.inline_)), heap_(std::move(other.heap_)), size_(std::exchange(other.size_, 0)) {
-        other.heap_.clear();
-    }
+    InlineVector(InlineVector&& other) noexcept { take(other); }
     InlineVector& operator=(InlineVector&& other) noexcept {
-        inline_ = std::move(other.inline_);
-        heap_ = std::move(other.heap_);
-        size_ = std::exchange(other.size_, 0);
-        other.heap_.clear();
+        if (this != &other) {
+            clear();
+            take(other);
+        }
         return *this;
     }
     ~InlineVector() = default;
@@ -71,6 +68,15 @@ class InlineVector {
     const T* end() const { return begin() + size_; }
 
   private:
+    /// Takes over all elements; `other` is as new, and so was this one.
+    void take(InlineVector& other) noexcept {
+        if (other.heap_.empty())
+            for (std::size_t i = 0; i < other.size_; ++i) inline_[i] = std::exchange(other.inline_[i], T{});
+        heap_ = std::move(other.heap_);
+        other.heap_.clear();
+        size_ = std::exchange(other.size_, 0);
+    }
+
     std::array<T, N> inline_{};
     std::vector<T> heap_;
     std::size_t size_ = 0;
