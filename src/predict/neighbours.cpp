@@ -32,8 +32,8 @@ class SharedRecording {
         if (axes_.batch.low < axes_.batch.high) values[count++] = plan.training.per_device_train_batch_size;
         if (axes_.length.low < axes_.length.high) values[count++] = plan.batch.sequence_length;
         const std::span<const std::int64_t> row{values.data(), count};
-        const bool inside = axes_.batch.low < axes_.batch.high ||
-                            plan.training.per_device_train_batch_size == axes_.batch.low;
+        const bool inside =
+            axes_.batch.low < axes_.batch.high || plan.training.per_device_train_batch_size == axes_.batch.low;
         return inside && path_->covers(row) ? path_->at(row) : model::record(model, plan, stack, device);
     }
 

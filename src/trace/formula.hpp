@@ -42,7 +42,7 @@ class Formula {
 
     std::vector<symbolic::Condition> conditions_;
     std::vector<Phase> phases_;  ///< of the instants, whose polynomials follow those of the conditions
-    std::size_t floors_ = 0;         ///< and after them their floors
+    std::size_t floors_ = 0;     ///< and after them their floors
     symbolic::Evaluation evaluation_;
 };
 

@@ -138,7 +138,7 @@ struct Stack {
     bool dora_copies_quantized_layers() const;  ///< when the magnitude is made
     bool dora_starts_in_float32() const;        ///< where the adapter is float16
     bool dora_drops_out_in_packed_layers() const;
-    bool dora_is_a_variant() const;             ///< which quantized layers leave the whole sum to
+    bool dora_is_a_variant() const;  ///< which quantized layers leave the whole sum to
     bool saved_modules_are_copied_twice() const;
     bool prepare_empties_cache() const;  ///< prepare_model_for_kbit_training
 
