@@ -58,13 +58,25 @@ std::vector<Document> documents_of(const TrainerFile& file) {
     return read_shell(file.text, file.name);
 }
 
-/// A file named on a command line: what stands there beside its name goes before its content.
-void follow_named_files(const TrainerQuestion& question, std::vector<Document>& documents) {
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+/// What a command line names: as it lies there, or as it is given besides.
+std::optional<std::string> text_of_named(const TrainerQuestion& question, const std::string& path) {
+    if (question.open)
+        if (auto text = question.open(path)) return text;
+    for (const TrainerFile& given : question.files)
+        if (last_part(given.name) == last_part(path)) return given.text;
+    return std::nullopt;
+}
+
+/// A file named on a command line: what stands there beside its name goes before its content. Returns the files.
+std::vector<TrainerFile> follow_named_files(const TrainerQuestion& question, std::vector<Document>& documents) {
+    std::vector<TrainerFile> followed;
     for (std::size_t i = 0; i < documents.size(); ++i) {
         const Value* named = documents[i].root.find("<config>");
         if (documents[i].syntax != Syntax::shell || !named) continue;
         const std::string path = named->text;
-        const auto text = question.open ? question.open(path) : std::nullopt;
+        const auto text = text_of_named(question, path);
         if (!text)
             throw Error(ErrorKind::invalid, text_of(documents[i].place(named->place)),
                         fmt::format("the file {} cannot be read", path),
@@ -80,24 +92,39 @@ void follow_named_files(const TrainerQuestion& question, std::vector<Document>& 
         inner.program = documents[i].program;
         inner.launcher = documents[i].launcher;
         documents[i] = std::move(inner);
+        followed.push_back({path, *text});
     }
+    return followed;
+}
+
+/// The documents of each file; a file that a command line names as well has been read with it.
+std::vector<Document> all_documents(const TrainerQuestion& question) {
+    std::vector<std::vector<Document>> of_file;
+    std::vector<TrainerFile> followed;
+    for (const TrainerFile& file : question.files) {
+        of_file.push_back(documents_of(file));
+        for (TrainerFile& named : follow_named_files(question, of_file.back())) followed.push_back(std::move(named));
+    }
+    std::vector<Document> out;
+    for (std::size_t i = 0; i < of_file.size(); ++i) {
+        const TrainerFile& file = question.files[i];
+        const bool known = std::any_of(followed.begin(), followed.end(), [&](const TrainerFile& named) {
+            return last_part(named.name) == last_part(file.name) && named.text == file.text;
+        });
+        if (known) continue;
+        for (Document& document : of_file[i]) out.push_back(std::move(document));
+    }
+    return out;
 }
 
 std::vector<Recognised> recognise_all(const TrainerQuestion& question) {
     std::vector<Recognised> out;
-    bool first = true;
-    for (const TrainerFile& file : question.files) {
-        std::vector<Document> documents = documents_of(file);
-        follow_named_files(question, documents);
-        for (Document& document : documents) {
-            const bool named = first && !question.format_of.empty();
-            const TrainerFormat& format = named ? format_by_name(question.format_of) : recognise(document);
-            if (document.root.kind != Value::Kind::map)
-                throw Error(ErrorKind::invalid, document.file, "this is no file of a trainer",
-                            "a map of keys is wanted");
-            out.push_back({std::move(document), &format});
-            first = false;
-        }
+    for (Document& document : all_documents(question)) {
+        const bool named = out.empty() && !question.format_of.empty();
+        const TrainerFormat& format = named ? format_by_name(question.format_of) : recognise(document);
+        if (document.root.kind != Value::Kind::map)
+            throw Error(ErrorKind::invalid, document.file, "this is no file of a trainer", "a map of keys is wanted");
+        out.push_back({std::move(document), &format});
     }
     take_out_engines(question, out);
     const auto role = [](const Recognised& r) { return static_cast<int>(r.format->part); };

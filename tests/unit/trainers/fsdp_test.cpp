@@ -223,3 +223,27 @@ TEST_CASE("DeepSpeed and FSDP on one card are not a run without them") {
     question.gpus = 1;
     CHECK(only_refusal(read_trainer_files(question)));
 }
+
+TEST_CASE("a file that a launch line names may be given as well, at any place, or only so") {
+    const std::string accelerate = std::string(kAccelerate) + kOptions;
+    TrainerQuestion line;
+    line.files = {{"run.sh",
+                   "accelerate launch --config_file cfg/a.yaml run_clm.py --model_name_or_path llama-3.2-1b "
+                   "--per_device_train_batch_size 4 --bf16 true --block_size 512 --output_dir x\n"}};
+    line.stack = stack_from("").stack;
+    line.open = [&](const std::string& path) {
+        return path == "cfg/a.yaml" ? std::optional(accelerate) : std::nullopt;
+    };
+    const std::string alone = outcome(line);
+    CHECK(alone.find("fsdp2") != std::string::npos);
+    TrainerQuestion both = line;
+    both.files.push_back({"/home/me/cfg/a.yaml", accelerate});
+    CHECK(outcome(both) == alone);
+    std::swap(both.files[0], both.files[1]);
+    CHECK(outcome(both) == alone);
+    both.open = {};
+    CHECK(outcome(both) == alone);
+    both.files[0].text += "machine_rank: 1\n";  // another file of the same name
+    both.open = line.open;
+    CHECK(outcome(both) != alone);
+}
