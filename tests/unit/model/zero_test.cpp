@@ -82,9 +82,9 @@ TEST_CASE("\"auto\" follows the hidden size, DeepSpeed's defaults do not") {
 TEST_CASE("the overflow check of a gradient reduces it twice and takes single bytes; a norm takes it in float64") {
     ZeroBench bench;
     const Tensor gradient = engine::empty(bench.session, {64}, DType::bfloat16, Op::empty);
-    using Bytes = std::vector<std::int64_t>;
-    CHECK(bench.bytes_of([&] { (void)has_inf_or_nan(gradient); }) == Bytes{2, 2, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1});
-    CHECK(bench.bytes_of([&] { (void)double_norm(gradient); }) == Bytes{512, 8});
+    using Taken = std::vector<std::int64_t>;
+    CHECK(bench.bytes_of([&] { (void)has_inf_or_nan(gradient); }) == Taken{2, 2, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1});
+    CHECK(bench.bytes_of([&] { (void)double_norm(gradient); }) == Taken{512, 8});
 }
 
 }  // namespace vramfit::test
