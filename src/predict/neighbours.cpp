@@ -25,7 +25,6 @@ class SharedRecording {
         : axes_(axes_between(plan, larger, longer)) {}
 
     Program operator()(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
-        if (plan.distributed) return model::record(model, plan, stack, device);
         if (!path_) path_.emplace(model::record_template(model, plan, stack, device, axes_));
         std::array<std::int64_t, 2> values{};
         std::size_t count = 0;
