@@ -153,13 +153,11 @@ std::optional<Dims> view_strides_by(const Dims& sizes, const Dims& strides, cons
     return out;
 }
 
-/// Whether the strides are the products of the sizes behind, in all rows.
-bool is_formally_contiguous(const Dims& sizes, const Dims& strides) {
-    Size step = 1;
-    for (int i = sizes.size() - 1; i >= 0; --i) {
-        if (!same(strides[i], step)) return false;
-        step *= sizes[i];
-    }
+/// Whether all sizes are formally the same: what differs formally may still be equal in some rows.
+bool formally_equal(const Dims& a, const Dims& b) {
+    if (a.size() != b.size()) return false;
+    for (int i = 0; i < a.size(); ++i)
+        if (!same(a[i], b[i])) return false;
     return true;
 }
 
@@ -179,7 +177,8 @@ std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const D
             out[i] = i + 1 == target.size() ? Size(1) : larger(target[i + 1], 1) * out[i + 1];
         return out;
     }
-    if (is_formally_contiguous(sizes, strides) && same(numel_of(target), numel)) return contiguous_strides(target);
+    if (formally_equal(strides, contiguous_strides(sizes)) && same(numel_of(target), numel))
+        return contiguous_strides(target);
     if (numel.is_symbolic())
         if (const auto found = view_strides_by<ByFormula>(sizes, strides, target)) return found;
     return view_strides_by<ByNumber>(sizes, strides, target);
@@ -277,14 +276,6 @@ Dims strides_by_order(const Dims& sizes, std::span<const Layout> operands) {
         }
     }
     return strides_in_order(sizes, {perm.data(), static_cast<std::size_t>(n)});
-}
-
-/// Whether all sizes are formally the same: what differs formally may still be equal in some rows.
-bool formally_equal(const Dims& a, const Dims& b) {
-    if (a.size() != b.size()) return false;
-    for (int i = 0; i < a.size(); ++i)
-        if (!same(a[i], b[i])) return false;
-    return true;
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include "model/optimizer.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit::model {
 
@@ -22,9 +22,8 @@ bool ends_with_or_dot(const std::string& name, const std::string& word, bool at_
 }
 
 /// transformers 5.17 trainer.py get_decay_parameter_names: bias, layernorm, rmsnorm, (^|.)norm($|.), _norm($|.).
-bool decays(std::string name) {
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool decays(std::string_view parameter) {
+    const std::string name = lower_case(parameter);
     for (const char* word : {"bias", "layernorm", "rmsnorm"})
         if (name.find(word) != std::string::npos) return false;
     return !ends_with_or_dot(name, "norm", true) && !ends_with_or_dot(name, "_norm", false);

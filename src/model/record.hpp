@@ -1,7 +1,11 @@
 // From a question to its program: runs the libraries' steps on tensors without contents.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "trace/formula.hpp"
@@ -39,6 +43,26 @@ struct FormulaAxes {
     AxisRange length;
     AxisRange rank;
 };
+
+/// A row's values of the axes that vary.
+struct AxisValues {
+    std::array<std::int64_t, 3> values{};
+    std::size_t count = 0;
+    std::span<const std::int64_t> all() const { return std::span(values).first(count); }
+};
+
+/// Those of a row with these sizes; without adapters the rank is no axis, whatever its range.
+inline AxisValues values_on(const FormulaAxes& axes, std::int64_t batch, std::int64_t length,
+                            std::optional<std::int64_t> rank) {
+    AxisValues out;
+    const auto put = [&out](const AxisRange& range, std::int64_t value) {
+        if (range.low < range.high) out.values[out.count++] = value;
+    };
+    put(axes.batch, batch);
+    put(axes.length, length);
+    if (rank) put(axes.rank, *rank);
+    return out;
+}
 
 /// The same run with its sizes as symbols: what the highest moment needs, exact for every row that takes the path of
 /// this plan. `stack` and `device` must outlive the formula.

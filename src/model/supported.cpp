@@ -69,8 +69,25 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
         if (target.module.name == "lm_head") refuse("an adapted head under cut cross entropy is not supported");
 }
 
-/// Families whose modules all have DeepSpeed's hooks around them here.
-void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
+/// Families whose layers were compared with methods that wrap them.
+void refuse_family_under(std::string_view method, const Run& run, std::vector<Problem>& problems) {
+    const std::string& type = run.spec.model_type;
+    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
+        problems.push_back({"model.model_type", fmt::format("{} is not supported with {}", type, method),
+                            "gemma, llama, mistral, qwen2 and qwen3 are"});
+}
+
+/// Adapters were compared inside of the layers.
+void refuse_outer_adapters_under(std::string_view method, const Run& run, std::vector<Problem>& problems) {
+    if (!run.plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *run.plan.peft))
+        if (target.module.layer < 0)
+            problems.push_back({"peft.target_modules",
+                                fmt::format("an adapter of {} is not supported with {}", target.module.name, method),
+                                "modules of the decoder layers"});
+}
+
+void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
     const ZeroPlan* zero = run.plan.distributed ? run.plan.distributed->as<ZeroPlan>() : nullptr;
     if (!zero) return;
     const std::string& type = run.spec.model_type;
@@ -78,37 +95,20 @@ void refuse_in_zero3(const Run& run, std::vector<Problem>& problems) {
         problems.push_back(
             {"model.model_type", fmt::format("{} is not supported with DeepSpeed 0.14", type), "qwen2 is"});
     if (zero->stage != 3) return;
-    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
-        problems.push_back({"model.model_type", fmt::format("{} is not supported with ZeRO-3", type),
-                            "gemma, llama, mistral, qwen2 and qwen3 are"});
+    refuse_family_under("ZeRO-3", run, problems);
     const std::string& rope = run.spec.rope_type;
     if (!rope.empty() && rope != "default" && rope != "llama3")
         problems.push_back(
             {"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope), "llama3, or no scaling"});
-    if (!run.plan.peft) return;
-    for (const LoraTarget& target : lora_targets(run.spec, *run.plan.peft))
-        if (target.module.layer < 0)
-            problems.push_back({"peft.target_modules",
-                                fmt::format("an adapter of {} is not supported with ZeRO-3", target.module.name),
-                                "modules of the decoder layers"});
+    refuse_outer_adapters_under("ZeRO-3", run, problems);
 }
 
-/// Families whose modules FSDP's groups were compared with, and adapters inside of the layers.
 void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
-    const TrainPlan& plan = run.plan;
-    const bool first = plan.distributed && plan.distributed->as<Fsdp1Plan>();
-    if (!first && !(plan.distributed && plan.distributed->as<Fsdp2Plan>())) return;
-    const std::string_view version = name_of(plan.distributed->method).title;
-    const std::string& type = run.spec.model_type;
-    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
-        problems.push_back({"model.model_type", fmt::format("{} is not supported with {}", type, version),
-                            "gemma, llama, mistral, qwen2 and qwen3 are"});
-    if (!plan.peft) return;
-    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
-        if (target.module.layer < 0)
-            problems.push_back({"peft.target_modules",
-                                fmt::format("an adapter of {} is not supported with {}", target.module.name, version),
-                                "modules of the decoder layers"});
+    const auto& processes = run.plan.distributed;
+    if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
+    const std::string_view version = name_of(processes->method).title;
+    refuse_family_under(version, run, problems);
+    refuse_outer_adapters_under(version, run, problems);
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ void refuse_unsupported(const Run& run) {
     refuse_in_liger(run, problems);
     refuse_in_cut_loss(run, problems);
     refuse_in_fsdp(run, problems);
-    refuse_in_zero3(run, problems);
+    refuse_in_zero(run, problems);
     if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
         !run.stack.phi3_knows_sdpa())
         problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",

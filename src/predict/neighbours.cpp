@@ -1,5 +1,4 @@
 // The next larger batch and length: how far a run that fits is from not fitting.
-#include <array>
 #include <functional>
 #include <optional>
 
@@ -26,14 +25,10 @@ class SharedRecording {
 
     Program operator()(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
         if (!path_) path_.emplace(model::record_template(model, plan, stack, device, axes_));
-        std::array<std::int64_t, 2> values{};
-        std::size_t count = 0;
-        if (axes_.batch.low < axes_.batch.high) values[count++] = plan.training.per_device_train_batch_size;
-        if (axes_.length.low < axes_.length.high) values[count++] = plan.batch.sequence_length;
-        const std::span<const std::int64_t> row{values.data(), count};
-        const bool inside =
-            axes_.batch.low < axes_.batch.high || plan.training.per_device_train_batch_size == axes_.batch.low;
-        return inside && path_->covers(row) ? path_->at(row) : model::record(model, plan, stack, device);
+        const std::int64_t batch = plan.training.per_device_train_batch_size;
+        const model::AxisValues row = model::values_on(axes_, batch, plan.batch.sequence_length, std::nullopt);
+        const bool inside = batch <= axes_.batch.high;
+        return inside && path_->covers(row.all()) ? path_->at(row.all()) : model::record(model, plan, stack, device);
     }
 
   private:

@@ -1,6 +1,4 @@
 // Job files: the card and the settings of the allocator, the keys `device`, `card` and `environment`.
-#include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -8,6 +6,7 @@
 #include "spec/job_read.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
 
@@ -62,9 +61,8 @@ Device device_with(const DeviceKeys& keys, const std::string& where) {
 }
 
 // transformers 5.0 to 5.17 utils/import_utils.py is_env_variable_true.
-bool is_true(std::string value) {
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool is_true(std::string_view text) {
+    const std::string value = lower_case(text);
     return value == "true" || value == "1" || value == "y" || value == "yes" || value == "on";
 }
 

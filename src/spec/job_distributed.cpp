@@ -2,11 +2,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "spec/job_deepspeed.hpp"
 #include "spec/job_read.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
 
@@ -71,9 +71,7 @@ void read_fixed(ObjectReader& config, std::string_view key, bool known, std::str
 }
 
 void read_backward_prefetch(ObjectReader& config, Fsdp1Plan& plan) {
-    std::string value = config.text("backward_prefetch", Null::absent).value_or("no_prefetch");
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string value = lower_case(config.text("backward_prefetch", Null::absent).value_or("no_prefetch"));
     plan.prefetches_backward = value == "backward_pre";
     if (value != "backward_pre" && value != "no_prefetch")
         refuse_fsdp(config, "backward_prefetch", fmt::format("'{}' is not supported", value),

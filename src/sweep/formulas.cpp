@@ -23,7 +23,7 @@ void TargetFormulas::record(std::size_t row) {
 }
 
 std::size_t TargetFormulas::path_of(std::size_t row) {
-    const AxisValues values = axes_.values(row);
+    const model::AxisValues values = axes_.values(row);
     const auto holds = [&](std::size_t formula) {
         formulas_[formula].begin(row_, values.all());
         return formulas_[formula].covers(row_);

@@ -18,17 +18,11 @@ RowAxes::RowAxes(const SweepQuestion& question)
     : question_(question),
       ranges_{range_of(question.space.batches), range_of(question.space.lengths), range_of(question.space.ranks)} {}
 
-AxisValues RowAxes::values(std::size_t row) const {
+model::AxisValues RowAxes::values(std::size_t row) const {
     const SweepSpace& space = question_.space;
     const Coordinates c = coordinates_of(space, row);
-    AxisValues out;
-    const auto put = [&out](const model::AxisRange& range, std::int64_t value) {
-        if (range.low < range.high) out.values[out.count++] = value;
-    };
-    put(ranges_.batch, space.batches[c.batch]);
-    put(ranges_.length, space.lengths[c.length]);
-    if (question_.base.peft) put(ranges_.rank, space.ranks[c.rank]);
-    return out;
+    return model::values_on(ranges_, space.batches[c.batch], space.lengths[c.length],
+                            question_.base.peft ? std::optional(space.ranks[c.rank]) : std::nullopt);
 }
 
 }  // namespace vramfit

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/split.hpp"
 #include "trainers/keys/fsdp.hpp"
 
 namespace vramfit::trainers {
@@ -65,12 +66,16 @@ std::string_view decoder_layer_of(std::string_view model_type) {
     return {};
 }
 
+std::string in_capitals(std::string word) {
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    return word;
+}
+
 // accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: without names the model's own _no_split_modules.
 void read_units(FsdpOptions& options, const Draft& draft) {
     Reader& reader = options.reader();
-    std::string policy = reader.text_or(options.key("auto_wrap_policy"), options.source().policy);
-    std::transform(policy.begin(), policy.end(), policy.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
+    const std::string policy = in_capitals(reader.text_or(options.key("auto_wrap_policy"), options.source().policy));
     if (policy != "TRANSFORMER_BASED_WRAP")
         return options.refuse("auto_wrap_policy",
                               fmt::format("units by {} are not predicted{}", policy,
@@ -107,10 +112,7 @@ DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
 
 /// "" if it is absent; in capitals.
 std::string word_of(FsdpOptions& options, std::string_view name) {
-    std::string word = options.reader().text(options.key(name)).value_or("");
-    std::transform(word.begin(), word.end(), word.begin(),
-                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    return word;
+    return in_capitals(options.reader().text(options.key(name)).value_or(""));
 }
 
 /// Options of FSDP1 of which one value is predicted.
@@ -176,14 +178,9 @@ bool python_truth(const Value& value) {
 void read_words(Reader& reader, const Value& asked, std::int64_t version, FsdpOptions& options) {
     std::vector<std::string> words;
     for (const Value& item : asked.items) words.push_back(item.text);
-    if (asked.kind == Value::Kind::text && asked.text != "True" && asked.text != "true") {
-        std::string_view rest = asked.text;
-        while (!rest.empty()) {
-            const std::string_view word = rest.substr(0, rest.find(' '));
+    if (asked.kind == Value::Kind::text && asked.text != "True" && asked.text != "true")
+        for (const std::string_view word : split(asked.text, ' '))
             if (!word.empty()) words.emplace_back(word);
-            rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-        }
-    }
     for (const std::string& word : words) {
         if (word == "full_shard" || word == "auto_wrap") continue;
         if (word == "shard_grad_op")

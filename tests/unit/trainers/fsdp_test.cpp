@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include "support/catch.hpp"
+#include "unit/trainers/outcome.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using vramfit::test::outcome;
 
 namespace {
 
@@ -31,18 +33,6 @@ TrainerQuestion run_of(const std::string& keys, const std::string& accelerate = 
 
 const Refusal* only_refusal(const Reading& reading) {
     return reading.refusals.size() == 1 ? &reading.refusals.front() : nullptr;
-}
-
-/// The plan and what is refused; problems of broken values by their text.
-std::string outcome(const TrainerQuestion& question) {
-    try {
-        const Reading reading = read_trainer_files(question);
-        std::string out = to_json_text(reading.job.plan);
-        for (const Refusal& each : reading.refusals) out += each.key + ": " + each.what + "\n";
-        return out;
-    } catch (const Error& error) {
-        return error.what();
-    }
 }
 
 const KnownTrainer& accelerate_keys() {

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include "support/catch.hpp"
+#include "unit/trainers/outcome.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using vramfit::test::outcome;
 
 namespace {
 
@@ -27,18 +29,6 @@ TrainerQuestion asked_of(std::vector<TrainerFile> files) {
 
 Reading zero_reading(const std::string& accelerate) {
     return read_trainer_files(asked_of({{"t.yaml", kSft}, {"a.yaml", accelerate}}));
-}
-
-/// The plan and what is refused; problems of broken values by their text.
-std::string zero_outcome(const TrainerQuestion& question) {
-    try {
-        const Reading reading = read_trainer_files(question);
-        std::string out = to_json_text(reading.job.plan);
-        for (const Refusal& each : reading.refusals) out += each.key + ": " + each.what + "\n";
-        return out;
-    } catch (const Error& error) {
-        return error.what();
-    }
 }
 
 }  // namespace
@@ -83,15 +73,14 @@ TEST_CASE("every DeepSpeed key of accelerate changes the plan, is refused, or do
         const std::size_t bar = key.samples.find('|');
         if (key.use == KeyUse::used) {
             REQUIRE(bar != std::string::npos);
-            CHECK(zero_outcome(with(key.samples.substr(0, bar))) != zero_outcome(with(key.samples.substr(bar + 1))));
+            CHECK(outcome(with(key.samples.substr(0, bar))) != outcome(with(key.samples.substr(bar + 1))));
         } else if (key.use == KeyUse::unsupported) {
             const Reading reading = read_trainer_files(with("some-value"));
             REQUIRE(!reading.refusals.empty());
             CHECK(reading.refusals.front().key == key.key);
             CHECK(reading.refusals.front().place == FilePlace{"a.yaml", {5, 3}});
         } else {
-            CHECK(zero_outcome(with("some-value")) ==
-                  zero_outcome(asked_of({{"t.yaml", kSft}, {"a.yaml", kAccelerateZero}})));
+            CHECK(outcome(with("some-value")) == outcome(asked_of({{"t.yaml", kSft}, {"a.yaml", kAccelerateZero}})));
         }
         ++tested;
     }
@@ -107,7 +96,7 @@ TEST_CASE("every key of DeepSpeed's file that matters changes the plan or is ref
         question.gpus = 4;
         return question;
     };
-    const std::string plain = zero_outcome(with("\"overlap_comm\": null", ""));
+    const std::string plain = outcome(with("\"overlap_comm\": null", ""));
     for (const char* zero :
          {"\"stage\": 2", "\"reduce_bucket_size\": 1000", "\"overlap_comm\": false", "\"contiguous_gradients\": false",
           "\"reduce_scatter\": false", "\"offload_optimizer\": {\"device\": \"cpu\"}",
@@ -115,13 +104,13 @@ TEST_CASE("every key of DeepSpeed's file that matters changes the plan or is ref
           "\"stage3_param_persistence_threshold\": \"auto\"", "\"stage3_max_live_parameters\": 10",
           "\"stage3_max_reuse_distance\": 10", "\"sub_group_size\": 10"}) {
         INFO(zero);
-        CHECK(zero_outcome(with(zero, "")) != plain);
+        CHECK(outcome(with(zero, "")) != plain);
     }
     for (const char* top : {", \"gradient_clipping\": 0.5", ", \"optimizer\": {\"type\": \"AdamW\"}",
                             ", \"gradient_accumulation_steps\": 2", ", \"train_micro_batch_size_per_gpu\": 3",
                             ", \"train_batch_size\": 3"}) {
         INFO(top);
-        CHECK(zero_outcome(with("\"overlap_comm\": null", top)) != plain);
+        CHECK(outcome(with("\"overlap_comm\": null", top)) != plain);
     }
     for (const char* name :
          {"round_robin_gradients", "zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_gradients",
