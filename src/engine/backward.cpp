@@ -17,6 +17,17 @@ namespace {
 
 constexpr std::uint64_t kFirst = std::numeric_limits<std::uint64_t>::max();
 
+/// Whether the node takes the gradients of a piece.
+bool is_piece(const Node& node) { return node.variable.defined() && node.variable->is_piece; }
+
+/// torch 2.11 distributed/tensor placement_types.py Shard._replicate_to_shard: a copy of this process's part. Tensor
+/// subclasses are not added to in place (input_buffer.cpp).
+void take_piece(const Node& node, Tensor& place, const Tensor& grad) {
+    const Dims& sizes = node.variable.sizes();
+    const Tensor piece = grad.sizes() == sizes ? grad : empty(grad.session(), sizes, grad.dtype(), Op::clone);
+    place = place.defined() ? add(place, piece) : piece;
+}
+
 /// One call of the engine, with its ready queue.
 class Task {
   public:
@@ -81,7 +92,9 @@ class Task {
         Grads& buffer = state(node).buffer;
         if (buffer.size() <= input) buffer.resize(input + 1);
         const OnStream consumer(session_.recorder, hand_over(*node, grad));
-        if (buffer[input].defined())
+        if (is_piece(*node))
+            take_piece(*node, buffer[input], grad);
+        else if (buffer[input].defined())
             accumulate(buffer[input], grad);
         else
             buffer[input] = std::move(grad);
@@ -139,6 +152,7 @@ void validate_outputs(Node& node, Grads& out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (!out[i].defined() || !node.next[i].valid()) continue;
         const Edge& edge = node.next[i];
+        if (is_piece(*edge.node)) continue;
         const OutputMeta& meta = edge.node->outputs[edge.input];
         if (!(out[i].sizes() == meta.sizes)) out[i] = sum_to(out[i], meta.sizes);
         if (out[i].dtype() != meta.dtype) out[i] = to(out[i], meta.dtype);

@@ -34,6 +34,7 @@ namespace vramfit::engine {
     X(neg, "aten::neg")                                                     \
     X(pow, "aten::pow")                                                     \
     X(rsqrt, "aten::rsqrt")                                                 \
+    X(sqrt, "aten::sqrt")                                                   \
     X(cos, "aten::cos")                                                     \
     X(sin, "aten::sin")                                                     \
     X(tanh, "aten::tanh")                                                   \
@@ -56,6 +57,7 @@ namespace vramfit::engine {
     X(maximum, "aten::maximum")                                             \
     X(cumsum, "aten::cumsum")                                               \
     X(cat, "aten::cat")                                                     \
+    X(all_gather, "_c10d_functional::all_gather_into_tensor")               \
     X(mm, "aten::mm")                                                       \
     X(bmm, "aten::bmm")                                                     \
     X(addmm, "aten::addmm")                                                 \

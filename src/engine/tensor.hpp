@@ -46,6 +46,7 @@ struct TensorImpl {
     DType dtype = DType::float32;
     bool requires_grad = false;  ///< of a leaf; a result's follows from grad_fn
     bool is_view = false;
+    bool is_piece = false;  ///< a leaf: its gradients are of a larger tensor, or of this piece of it (torch's DTensor)
     std::uint16_t output_nr = 0;
     Session* session = nullptr;
     Ref<Storage> storage;

@@ -17,6 +17,8 @@ DistributedMethod fsdp2_keeping() {
     return plan;
 }
 
+DistributedMethod tensor_parallel() { return TpPlan{}; }
+
 template <int Stage>
 DistributedMethod zero() {
     return zero_plan_of(Stage);
@@ -40,7 +42,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "zero3_offload", .title = "ZeRO-3, all on host", .uneven = true, .method = zero_offloaded<3>},
     {.id = "fsdp2", .title = "FSDP2", .uneven = true, .method = fsdp2},
     {.id = "fsdp2_keep", .title = "FSDP2, no resharding", .uneven = true, .method = fsdp2_keeping},
-    {.id = "tp", .title = "tensor parallelism", .refusal = "tensor parallelism is not supported yet"},
+    {.id = "tp", .title = "tensor parallelism", .method = tensor_parallel},
     {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
     {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
 };

@@ -26,6 +26,7 @@ Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
         DistributedPlan& processes = job.plan.distributed.emplace();
         processes.world_size = question.cards;
         processes.method = candidate.method();
+        job.plan.training.gradient_accumulation_steps *= question.cards / processes.replicas();
     }
     return job;
 }
@@ -84,11 +85,13 @@ std::int64_t largest_batch(const MethodRow& row) {
 /// recomputation as one. What attention does between tokens is left out: it is the same under every method.
 double operations_of(const Prediction& p) {
     const TrainingPlan& training = p.plan.training;
+    const auto& processes = p.plan.distributed;
+    const std::int64_t shared_by = processes ? processes->world_size / processes->replicas() : 1;  // each product
     const double passes = p.plan.checkpoints() ? 4 : 3;
     const double tokens = static_cast<double>(training.gradient_accumulation_steps) *
                           static_cast<double>(training.per_device_train_batch_size) *
                           static_cast<double>(p.plan.batch.sequence_length);
-    return 2 * passes * tokens * static_cast<double>(p.total_parameters);
+    return 2 * passes * tokens * static_cast<double>(p.total_parameters) / static_cast<double>(shared_by);
 }
 
 /// Without checkpointing if it fits so, else with it.
@@ -126,7 +129,7 @@ MethodRow row_of(const MethodsQuestion& question, const Candidate& candidate) {
     row.host_bytes = host_bytes_of(*row.prediction);
     row.operations = operations_of(*row.prediction);
     row.cost = row.operations +
-               question.operations_per_byte * static_cast<double>(row.traffic.between_cards + row.traffic.with_host);
+               question.operations_per_byte * static_cast<double>(row.traffic.between_cards() + row.traffic.with_host);
     return row;
 }
 

@@ -15,6 +15,14 @@ struct Amounts {
     std::int64_t all = 0;        ///< elements
     std::int64_t gradients = 0;  ///< bytes, of the dtype that weights are trained in
     std::int64_t width = 2;      ///< bytes of an element that is computed with
+    // Of tensor parallelism, which sends activations.
+    std::int64_t tokens = 0;  ///< of a batch
+    std::int64_t layers = 0;
+    std::int64_t hidden = 0;
+    std::int64_t vocabulary = 0;
+    std::int64_t stored_width = 2;  ///< bytes of an element of what norms give and the table holds
+    std::int64_t sums_again = 0;    ///< of a layer, while it is recomputed
+    bool tied = false;
 };
 
 /// Bytes that one of `world` processes sends while `bytes` go once around the ring.
@@ -22,7 +30,7 @@ std::int64_t once_around(const Amounts& of, std::int64_t bytes) { return bytes /
 
 // torch 2.11, torch/csrc/distributed/c10d/reducer.cpp: each bucket is all-reduced, after the last batch of a step
 // (accelerate's no_sync).
-Traffic traffic(const DdpPlan&, const Amounts& of) { return {2 * once_around(of, of.gradients), 0}; }
+Traffic traffic(const DdpPlan&, const Amounts& of) { return {.all_reduce = 2 * once_around(of, of.gradients)}; }
 
 // deepspeed 0.19.8, runtime/zero/stage_1_and_2.py: average_tensor all-reduces whole buckets
 // (use_multi_rank_bucket_allreduce), with stage 2 after each batch; step gathers what each process updated
@@ -32,10 +40,12 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
     const std::int64_t share = trained / of.world;
     Traffic out;
     if (plan.stage == 3) {
-        out.between_cards = of.batches * (2 * once_around(of, of.all * of.width) + once_around(of, trained));
+        out.all_gather = of.batches * 2 * once_around(of, of.all * of.width);
+        out.reduce_scatter = of.batches * once_around(of, trained);
     } else {
         const std::int64_t reductions = plan.stage == 2 ? of.batches : 1;
-        out.between_cards = reductions * 2 * once_around(of, trained) + once_around(of, trained);
+        out.all_reduce = reductions * 2 * once_around(of, trained);
+        out.all_gather = once_around(of, trained);
     }
     if (plan.offload_optimizer) out.with_host = of.batches * share + share;  // gradients there, weights back
     if (plan.offload_param) out.with_host += of.batches * 2 * (of.all * of.width / of.world);
@@ -44,15 +54,28 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
 
 // torch 2.11, distributed/fsdp/_runtime_utils.py: each unit is gathered for forward and once more for backward.
 Traffic traffic(const Fsdp1Plan&, const Amounts& of) {
-    return {of.batches * 2 * once_around(of, of.all * of.width) + once_around(of, of.trained * of.width), 0};
+    return {.all_gather = of.batches * 2 * once_around(of, of.all * of.width),
+            .reduce_scatter = once_around(of, of.trained * of.width)};
 }
 
 // torch 2.11, distributed/fsdp/_fully_shard: all_gather_into_tensor for forward, once more for backward where
 // forward's weights were resharded; reduce_scatter_tensor after the last batch (accelerate's no_sync).
 Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
     const std::int64_t gathers = plan.reshard_after_forward ? 2 : 1;
-    const std::int64_t weights = once_around(of, of.all * of.width);
-    return {of.batches * gathers * weights + once_around(of, of.trained * of.width), 0};
+    return {.all_gather = of.batches * gathers * once_around(of, of.all * of.width),
+            .reduce_scatter = once_around(of, of.trained * of.width)};
+}
+
+// transformers 5.17, distributed/tensor_parallel.py: in a layer's forward what o_proj and down_proj give is summed, in
+// its backward the input's gradient of each of the five others; recomputation sums once more (a layer that is
+// recomputed up to the last tensor that is asked for does not reach the second sum). The head's logits are gathered, and
+// its input's gradient summed; so is the output of a table that is cut.
+Traffic traffic(const TpPlan&, const Amounts& of) {
+    const std::int64_t computed = of.layers * (2 + of.sums_again);
+    const std::int64_t stored = of.layers * 5 + 1 + (of.tied ? 1 : 0);
+    const std::int64_t summed = of.tokens * of.hidden * (computed * of.width + stored * of.stored_width);
+    return {.all_reduce = of.batches * 2 * once_around(of, summed),
+            .all_gather = of.batches * once_around(of, of.tokens * of.vocabulary * of.width)};
 }
 
 /// The bytes of trained weights, and so of their gradients: adapters may be wider than the network's weights.
@@ -75,7 +98,16 @@ Traffic traffic_of(const Prediction& p) {
     of.all = p.total_parameters;
     of.gradients = trained_bytes(p);
     of.width = halves ? 2 : element_size(p.plan.load.dtype);
-    return std::visit([&](const auto& plan) { return traffic(plan, of); }, p.plan.distributed->method);
+    const TrainPlan& plan = p.plan;
+    of.tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+    of.layers = p.model.num_hidden_layers;
+    of.hidden = p.model.hidden_size;
+    of.vocabulary = p.model.vocab_size;
+    of.stored_width = element_size(plan.load.dtype);
+    of.tied = p.model.tie_word_embeddings;
+    if (plan.checkpoints())
+        of.sums_again = plan.training.use_reentrant.value_or(p.stack.checkpointing_is_reentrant()) ? 2 : 1;
+    return std::visit([&](const auto& method) { return traffic(method, of); }, plan.distributed->method);
 }
 
 // deepspeed 0.19.8: the float32 weights, their two moments (DeepSpeedCPUAdam) and the gradients that it steps with;

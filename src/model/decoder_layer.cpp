@@ -9,6 +9,7 @@
 #include "model/experts.hpp"
 #include "model/liger.hpp"
 #include "model/modules.hpp"
+#include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
 
@@ -19,7 +20,9 @@ namespace {
 /// [B, S, heads * D] to [B, heads, S, D]; a norm on each head's vector comes before the transpose (Qwen3Attention).
 Tensor heads_first(const Run& run, const Family& family, const Norm* norm, const Tensor& t) {
     Tensor heads = view(t, {t.size(0), t.size(1), -1, run.spec.head_dim});
-    if (norm && norm->width > 0) heads = family.norm(*norm, heads);
+    const auto normalize = [&](const Tensor& given) { return family.norm(*norm, given); };
+    if (norm && norm->width > 0)
+        heads = norm->sums_gradients ? with_full_backward_hook(heads, normalize) : normalize(heads);
     return transpose(heads, 1, 2);
 }
 

@@ -6,12 +6,14 @@
 #include "model/adapters.hpp"
 #include "model/called.hpp"
 #include "model/modules.hpp"
+#include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
 
 // transformers 5.17 models/gemma/modeling_gemma.py GemmaTextScaledWordEmbedding.forward: the scale is a buffer on the
 // device.
 Tensor base_forward(const Embedding& layer, const Tensor& ids) {
+    if (layer.pieces > 1) return cut_embedding(layer, ids);
     const Tensor out = engine::embedding(layer.weight, ids);
     if (!layer.scale.defined()) return out;
     const Tensor scale = engine::to(layer.scale, layer.weight.dtype());

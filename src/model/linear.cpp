@@ -7,6 +7,7 @@
 #include "model/int8.hpp"
 #include "model/modules.hpp"
 #include "model/quantized.hpp"
+#include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
 
@@ -28,6 +29,7 @@ Tensor base_forward(const Linear& layer, const Tensor& x) {
     if (layer.quantized) return linear_4bit(layer, x);
     if (layer.in_8bit) return linear_8bit(layer, x);
     if (layer.is_conv1d) return conv1d(layer, x);
+    if (layer.cut != Cut::none) return cut_linear(layer, x);
     return functional_linear(x, layer.weight, layer.bias);
 }
 

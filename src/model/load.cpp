@@ -3,6 +3,7 @@
 #include "engine/session.hpp"
 #include "model/family.hpp"
 #include "model/load_entries.hpp"
+#include "model/tensor_parallel.hpp"
 #include "model/zero/stage3.hpp"
 
 namespace vramfit::model {
@@ -49,7 +50,8 @@ bool is_partitioned(const TrainPlan& plan) {
 
 // bitsandbytes has to have a device map.
 bool waits_on_host(const TrainPlan& plan) {
-    return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization && !is_partitioned(plan);
+    return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization && !is_partitioned(plan) &&
+           !is_tensor_parallel(plan);
 }
 
 bool is_sharded(const TrainPlan& plan) {
@@ -70,11 +72,13 @@ Network load(const Run& run) {
 
 Network load_sorted(const Run& run) {
     Network network = make_network(run.spec);
+    if (is_tensor_parallel(run.plan)) cut_network(run, network);
     const std::vector<Entry> all = checkpoint_entries(run, network);
     Session& session = run.session;
     warm_up(run, all);
     load_converted(run, network, all);
     if (network.tied) network.head.weight = network.embed.weight;
+    network.embed.weight->is_piece = network.embed.pieces > 1;
     if (embedding_scales_itself(run))
         network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype
     for (int i = 0; i < rotary_buffers(run); ++i)

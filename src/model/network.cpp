@@ -18,7 +18,7 @@ Linear make_linear(const NamedModule& module) {
     return l;
 }
 
-Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, {}, {}, {}}; }
+Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, false, {}, {}, {}}; }
 
 Embedding make_embedding(const NamedModule& module) {
     Embedding e;
@@ -66,6 +66,7 @@ class Collector {
         if (with_packed_ && l.quantized) add(place, "weight", l.quantized->packed);
         if (with_packed_ && l.in_8bit) add(place, "weight", l.in_8bit->stored());
         add(place, "bias", l.bias);
+        for (std::size_t i = first; i < out_.size(); ++i) out_[i].pieces = l.pieces;
         if (!l.lora) return;
         add(place, "lora_A.default.weight", l.lora->a);
         add(place, "lora_B.default.weight", l.lora->b);
@@ -77,6 +78,7 @@ class Collector {
         const Place place{e.name, originals(e.name, e.original, true)};
         const std::size_t first = out_.size();
         add(place, "weight", e.weight, false, true);
+        for (std::size_t i = first; i < out_.size(); ++i) out_[i].pieces = e.pieces;
         if (!e.lora) return;
         add(place, "lora_embedding_A", e.lora->a);
         add(place, "lora_embedding_B", e.lora->b);

@@ -72,6 +72,10 @@ struct State8bit {
     Tensor& stored() { return !layout ? packed : layout->rows.defined() ? layout->rows : layout->turned; }
 };
 
+/// How a module's weight is cut over the processes of tensor parallelism, and what is done with its output
+/// (transformers 5.17 distributed/tensor_parallel.py ParallelInterface). Sizes of a module that is cut are local.
+enum class Cut : std::uint8_t { none, columns, columns_gathered, rows };
+
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
 struct Linear {
     std::string name;       ///< "model.layers.0.self_attn.q_proj"
@@ -80,6 +84,8 @@ struct Linear {
     Size out = 0;
     bool has_bias = false;
     bool is_conv1d = false;  ///< transformers' Conv1D: weight -- [in, out]
+    Cut cut = Cut::none;
+    std::int64_t pieces = 1;  ///< of the weight
     Tensor weight;           ///< [out, in]; undefined if quantized
     Tensor bias;
     std::optional<QuantState4bit> quantized;
@@ -94,6 +100,7 @@ inline bool is_packed(const Linear& layer) { return layer.quantized || layer.in_
 struct Embedding {
     std::string name;
     Size rows = 0;
+    std::int64_t pieces = 1;  ///< of the rows (tensor parallelism)
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
@@ -106,6 +113,7 @@ struct Norm {
     std::string name;
     Size width = 0;
     bool has_bias = false;  ///< nn.LayerNorm
+    bool sums_gradients = false;  ///< over the processes of tensor parallelism, in a full backward hook
     Tensor weight;
     Tensor bias;
     std::optional<OriginalModule> original;
@@ -202,6 +210,7 @@ struct NamedParameter {
     bool layer_norm = false;  ///< inside an nn.LayerNorm
     bool embedding = false;   ///< weight of an nn.Embedding
     bool adapted = false;     ///< of a layer with an adapter, inside of peft's BaseTunerLayer
+    std::int64_t pieces = 1;  ///< that it is one of
 
     std::string name() const;
 };

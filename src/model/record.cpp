@@ -18,8 +18,9 @@ namespace {
 
 void count_parameters(Network& network, Program& program) {
     for (const NamedParameter& p : named_parameters(network)) {
-        program.total_parameters += p.tensor->numel().value();
-        if (p.tensor->requires_grad()) program.trainable_parameters += p.tensor->numel().value();
+        const std::int64_t elements = p.pieces * p.tensor->numel().value();
+        program.total_parameters += elements;
+        if (p.tensor->requires_grad()) program.trainable_parameters += elements;
     }
     for (const Linear* l : linears(network))
         if (is_packed(*l)) program.total_parameters += (l->in * l->out).value();

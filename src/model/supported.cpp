@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/liger.hpp"
+#include "model/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -111,6 +112,16 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     refuse_outer_adapters_under(version, run, problems);
 }
 
+void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {
+    if (!is_tensor_parallel(run.plan)) return;
+    refuse_family_under("tensor parallelism", run, problems);
+    const Network network = make_network(run.spec);
+    const auto has_bias = [](const DecoderLayer& layer) { return layer.o.has_bias || layer.down.has_bias; };
+    if (network.head.has_bias || std::any_of(network.layers.begin(), network.layers.end(), has_bias))
+        problems.push_back({"model", "biases of layers whose results are summed are not supported with tensor parallelism",
+                            "attention_bias and mlp_bias false"});
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
@@ -126,6 +137,7 @@ void refuse_unsupported(const Run& run) {
     refuse_in_cut_loss(run, problems);
     refuse_in_fsdp(run, problems);
     refuse_in_zero(run, problems);
+    refuse_in_tensor_parallelism(run, problems);
     if (run.spec.model_type == "phi3" && plan.load.attention == AttentionImplementation::sdpa &&
         !run.stack.phi3_knows_sdpa())
         problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",

@@ -17,6 +17,7 @@
 #include "model/repeated.hpp"
 #include "model/sft_loss.hpp"
 #include "model/step_in_backward.hpp"
+#include "model/tensor_parallel.hpp"
 #include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
@@ -44,6 +45,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
         const Tensor of_ranks = gather_scalar(total, run.plan.distributed->world_size);
         total = sum_all(of_ranks);
+        if (is_tensor_parallel(run.plan)) total = pointwise_result(total, total.dtype(), Op::floor_divide);
     }
     if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);
     return total;
@@ -129,7 +131,7 @@ void run_epoch(Trainer& trainer) {
             continue;
         }
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
-        session.recorder.begin({PhaseKind::clip, step});
+        if (!is_tensor_parallel(trainer.run.plan)) session.recorder.begin({PhaseKind::clip, step});
         grad_norm = clip_gradients(trainer);
         optimizer_step(trainer, step);
     }
@@ -179,7 +181,10 @@ void run_trainer(const Run& run, Network& network) {
     }
     Trainer trainer{run, network, {}, {}, {}, {}, {}, {}, {}};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
+    // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
+    if (is_tensor_parallel(run.plan)) outside.optim = "adamw_torch";
     if (!by_deepspeed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
+    trainer.optimizer.one_by_one = is_tensor_parallel(run.plan);
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();

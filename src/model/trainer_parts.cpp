@@ -6,6 +6,7 @@
 #include "engine/backward.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/clip.hpp"
+#include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
 
@@ -64,6 +65,7 @@ void look_at_loss(const Tensor& loss) {
 
 Tensor clip_gradients(Trainer& trainer) {
     if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
+    if (is_tensor_parallel(trainer.run.plan)) return clip_cut_gradients(trainer.run, trainer.network);
     if (trainer.fsdp1) return trainer.fsdp1->clip_gradients();
     return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network), trainer.fsdp2 != nullptr);
 }

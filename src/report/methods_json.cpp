@@ -25,7 +25,12 @@ JsonValue method_row(const MethodRow& row) {
     out.put("highest", JsonValue::of(std::string_view(p.highest)));
     out.put("left", JsonValue::of(p.device.usable.count - p.peak.reserved));
     out.put("largest_batch", row.largest ? JsonValue::of(*row.largest) : JsonValue());
-    out.put("between_cards", JsonValue::of(row.traffic.between_cards));
+    out.put("between_cards", JsonValue::of(row.traffic.between_cards()));
+    JsonValue collectives = JsonValue::object();
+    collectives.put("all_reduce", JsonValue::of(row.traffic.all_reduce));
+    collectives.put("all_gather", JsonValue::of(row.traffic.all_gather));
+    collectives.put("reduce_scatter", JsonValue::of(row.traffic.reduce_scatter));
+    out.put("by_collective", std::move(collectives));
     out.put("with_host", JsonValue::of(row.traffic.with_host));
     out.put("host_bytes", JsonValue::of(row.host_bytes));
     out.put("operations", JsonValue::of(row.operations));

@@ -41,7 +41,7 @@ std::vector<std::string> cells_of(const MethodRow& row, std::size_t place, bool 
                                       size_text(p.device.usable.count - p.peak.reserved)};
     if (with_largest) cells.push_back(row.largest.value_or(0) == 0 ? "none" : std::to_string(*row.largest));
     cells.push_back(fmt::format("{:.2f}", row.cost / least));
-    cells.push_back(amount(row.traffic.between_cards));
+    cells.push_back(amount(row.traffic.between_cards()));
     cells.push_back(amount(row.traffic.with_host));
     cells.push_back(amount(row.host_bytes));
     return cells;

@@ -122,6 +122,20 @@ DistributedMethod read_fsdp2(std::optional<ObjectReader> given) {
     return plan;
 }
 
+// transformers 5.17.0, modeling_utils.py from_pretrained, distributed/configuration_utils.py DistributedConfig.
+DistributedMethod read_tp(std::optional<ObjectReader> given) {
+    if (!given) return TpPlan{};
+    ObjectReader& config = *given;
+    const JsonValue* plan = config.value("tp_plan");
+    const bool is_auto = !plan || plan->kind == JsonValue::Kind::null ||
+                         (plan->kind == JsonValue::Kind::text && plan->text == "auto");
+    if (!is_auto)
+        config.problems().unsupported(config.path("tp_plan"), "a plan other than the model's own is not supported",
+                                      "\"auto\"");
+    config.refuse_unknown();
+    return TpPlan{};
+}
+
 /// Options of other kinds may be there, as long as they are empty.
 void refuse_options(ObjectReader& distributed, std::string_view key, std::string_view kind) {
     const JsonValue* options = distributed.value(key);
@@ -143,6 +157,7 @@ constexpr Method kMethods[] = {
     {"deepspeed", "deepspeed", read_zero_plan},
     {"fsdp1", "fsdp_config", read_fsdp1},
     {"fsdp2", "fsdp_config", read_fsdp2},
+    {"tp", "tp", read_tp},
 };
 constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp"};
 
@@ -153,13 +168,9 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
     if (method == std::end(kMethods)) {
         std::vector<std::string_view> kinds;
         for (const Method& known : kMethods) kinds.push_back(known.kind);
-        const std::string supported = fmt::format("supported: {}", fmt::join(kinds, ", "));
-        if (kind == "tp")
-            distributed.problems().unsupported(distributed.path("kind"), fmt::format("{} is not supported yet", kind),
-                                               supported);
-        else
-            distributed.problems().invalid(
-                distributed.path("kind"), kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind), supported);
+        distributed.problems().invalid(distributed.path("kind"),
+                                       kind.empty() ? "missing" : fmt::format("unknown kind '{}'", kind),
+                                       fmt::format("supported: {}", fmt::join(kinds, ", ")));
         for (const std::string_view options : kAllOptions) (void)distributed.value(options);
         return;
     }

@@ -196,6 +196,10 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     out.put("fsdp_config", std::move(config));
 }
 
+void put_method(const TpPlan&, JsonValue& out) {
+    out.put("tp", JsonValue::object().put("tp_plan", JsonValue::of("auto")));
+}
+
 JsonValue distributed(const DistributedPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("kind", JsonValue::of(name_of(plan.method).kind));

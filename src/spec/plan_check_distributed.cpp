@@ -57,6 +57,37 @@ void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problem
                          "training.gradient_checkpointing");
 }
 
+/// What tensor parallelism was not compared with, or what the libraries refuse.
+void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    const TrainingPlan& t = plan.training;
+    const auto refuse = [&](const char* where, std::string what, const char* hint) {
+        problems.unsupported(where, std::move(what), hint);
+    };
+    if (!stack.tensor_parallelism_is_known())
+        refuse("distributed", "tensor parallelism is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
+               "choose the stack hf-2026-11");
+    // modeling_utils.py from_pretrained, distributed/utils.py initialize_tensor_parallelism.
+    if (plan.distributed->load_on_device)
+        problems.invalid("distributed.load_on_device",
+                         "transformers stops: \"`tp_plan` and `device_map` are mutually exclusive\"", "leave it out");
+    if (plan.load.quantization)
+        refuse("load.quantization_config", "quantized weights are not supported with tensor parallelism",
+               "train without, or with DistributedDataParallel");
+    if (plan.peft)
+        refuse("peft", "adapters are not supported with tensor parallelism", "full fine-tuning, or another method");
+    if (t.fp16) refuse("training.fp16", "not supported with tensor parallelism", "use bf16");
+    if (t.use_liger_kernel) refuse("training.use_liger_kernel", "not supported with tensor parallelism", "leave it out");
+    if (t.cut_cross_entropy || t.optimizer_in_backward)
+        refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward",
+               "not supported with tensor parallelism", "leave it out");
+    if (plan.load.resize_token_embeddings || plan.load.cast_after_adapter)
+        refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
+               "not supported with tensor parallelism", "leave it out");
+    if (t.optim != "adamw_torch" && t.optim != "adamw_torch_fused")
+        refuse("training.optim", fmt::format("{} is not supported with tensor parallelism", t.optim),
+               "adamw_torch or adamw_torch_fused, which are the same there");
+}
+
 /// Methods that SFTTrainer's step was compared with.
 bool sft_is_known(const DistributedPlan& processes) {
     const ZeroPlan* zero = processes.as<ZeroPlan>();
@@ -86,6 +117,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
     }
     if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>())
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
+    if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
     if (plan.loop.kind != LoopKind::trainer && !sft)
         problems.unsupported("distributed",

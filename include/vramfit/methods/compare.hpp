@@ -30,8 +30,12 @@ struct MethodsQuestion {
 /// What one process sends in one optimizer step, in bytes. Collectives count as rings: an all-reduce of n bytes among w
 /// sends 2 n (w - 1) / w, an all-gather or a reduce-scatter half of it. Collectives of single values are left out.
 struct Traffic {
-    std::int64_t between_cards = 0;
+    std::int64_t all_reduce = 0;
+    std::int64_t all_gather = 0;
+    std::int64_t reduce_scatter = 0;
     std::int64_t with_host = 0;  ///< in both directions
+
+    std::int64_t between_cards() const { return all_reduce + all_gather + reduce_scatter; }
 
     friend bool operator==(const Traffic&, const Traffic&) = default;
 };

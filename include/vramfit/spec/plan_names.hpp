@@ -43,7 +43,9 @@ struct MethodName {
     std::string_view title;
 };
 inline constexpr MethodName kMethodNames[] = {
-    {"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"}, {"fsdp1", "FSDP1"}, {"fsdp2", "FSDP2"}};
+    {"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"},  {"fsdp1", "FSDP1"},
+    {"fsdp2", "FSDP2"},                 {"tp", "tensor parallelism"},
+};
 static_assert(std::size(kMethodNames) == std::variant_size_v<DistributedMethod>);
 
 constexpr const MethodName& name_of(const DistributedMethod& method) { return kMethodNames[method.index()]; }

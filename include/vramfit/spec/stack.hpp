@@ -115,6 +115,7 @@ struct Stack {
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
+    bool tensor_parallelism_is_known() const;        ///< transformers' tp_plan was compared
     bool fsdp_is_known() const;                      ///< torch's FSDP and accelerate's units were compared
     bool trainer_averages_over_devices() const;      ///< the loss times their number
     bool trainer_has_epoch_function() const;         ///< whose variables go before training ends

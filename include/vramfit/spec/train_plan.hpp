@@ -188,8 +188,13 @@ struct Fsdp2Plan {
     friend bool operator==(const Fsdp2Plan&, const Fsdp2Plan&) = default;
 };
 
+/// `from_pretrained(tp_plan="auto")`: linear layers are cut over all processes, which see the same batches.
+struct TpPlan {
+    friend bool operator==(const TpPlan&, const TpPlan&) = default;
+};
+
 /// How several processes share the work: `distributed.kind`, one struct for each.
-using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan>;
+using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan, TpPlan>;
 
 /// Several processes with one card each; the run is that of one of them.
 struct DistributedPlan {
@@ -198,6 +203,9 @@ struct DistributedPlan {
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
     bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;
+
+    /// How many different batches are trained on at the same time.
+    std::int64_t replicas() const { return as<TpPlan>() ? 1 : world_size; }
 
     /// The options of a method, or null if it is another one.
     template <class Plan>

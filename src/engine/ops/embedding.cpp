@@ -10,19 +10,21 @@
 
 namespace vramfit::engine {
 
-namespace {
-
 // embedding_dense_backward_cuda: dense zeros; more than 3072 ids are sorted first.
-void embedding_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor ids = node.unpack(0);
-    const Tensor grad = contiguous(in[0]);
+Tensor embedding_gradient(const Tensor& grad, const Tensor& ids, const Dims& weight_sizes) {
     const Size n = ids.numel();
-    Session& session = *node.session;
+    Session& session = grad.session();
     const Size sorts = indicator_less(3072, n);
     if (sorts.is_symbolic() || session.decide("embedding sorts", sorts))
-        out[0] = sorted_embedding_backward(session, grad, n, node.dims[0], sorts);
-    else
-        out[0] = zeros(session, node.dims[0], grad.dtype());
+        return sorted_embedding_backward(session, grad, n, weight_sizes, sorts);
+    return zeros(session, weight_sizes, grad.dtype());
+}
+
+namespace {
+
+void embedding_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0);
+    out[0] = embedding_gradient(contiguous(in[0]), ids, node.dims[0]);
 }
 const NodeType kEmbeddingBackward{"EmbeddingBackward0", embedding_backward};
 

@@ -27,6 +27,9 @@ bool Stack::fsdp_is_known() const {
     return torch >= Version{2, 11, 0} && accelerate >= Version{1, 15, 0} && transformers >= Version{5, 17, 0};
 }
 
+// distributed/tensor of 2.11, as distributed/tensor_parallel.py of transformers 5.17 uses it.
+bool Stack::tensor_parallelism_is_known() const { return fsdp_is_known(); }
+
 // Settings of the caching allocator, by the release that first had them (c10/cuda/CUDAAllocatorConfig.h; from 2.9 on
 // also c10/core/AllocatorConfig.h).
 bool Stack::allocator_knows_non_split_rounding() const { return torch >= Version{2, 6, 0}; }

@@ -103,7 +103,7 @@ TEST_CASE("a dearer byte puts methods that send less before those that compute l
     const MethodsAnswer answer = compare_methods(question);
     const MethodRow& fsdp = row_called(answer, "fsdp2");
     CHECK(computed == fsdp.operations);
-    CHECK(fsdp.cost == computed + 10 * static_cast<double>(fsdp.traffic.between_cards));
+    CHECK(fsdp.cost == computed + 10 * static_cast<double>(fsdp.traffic.between_cards()));
 }
 
 TEST_CASE("checkpointing is taken where a run does not fit without it") {
@@ -134,17 +134,18 @@ TEST_CASE("what a process sends is what its collectives carry") {
     const std::int64_t parameters = run_of(DdpPlan{}).total_parameters;
     const std::int64_t around = 2 * parameters / 4 * 3;  // 16 bit, once around a ring of four
     CHECK(traffic_of(predict(asked_on("24GiB").job)) == Traffic{});
-    CHECK(traffic_of(run_of(DdpPlan{})) == Traffic{2 * around, 0});
-    CHECK(traffic_of(run_of(DdpPlan{}, 3)) == Traffic{2 * around, 0});
-    CHECK(traffic_of(run_of(Fsdp2Plan{})) == Traffic{3 * around, 0});
-    CHECK(traffic_of(run_of(Fsdp2Plan{}, 3)) == Traffic{7 * around, 0});
-    CHECK(traffic_of(run_of(Fsdp2Plan{.reshard_after_forward = false})) == Traffic{2 * around, 0});
-    CHECK(traffic_of(run_of(zero_plan_of(1), 3)) == Traffic{3 * around, 0});
-    CHECK(traffic_of(run_of(zero_plan_of(2), 3)) == Traffic{7 * around, 0});
+    CHECK(traffic_of(run_of(DdpPlan{})) == Traffic{.all_reduce = 2 * around});
+    CHECK(traffic_of(run_of(DdpPlan{}, 3)) == Traffic{.all_reduce = 2 * around});
+    CHECK(traffic_of(run_of(Fsdp2Plan{})) == Traffic{.all_gather = 2 * around, .reduce_scatter = around});
+    CHECK(traffic_of(run_of(Fsdp2Plan{}, 3)) == Traffic{.all_gather = 6 * around, .reduce_scatter = around});
+    CHECK(traffic_of(run_of(Fsdp2Plan{.reshard_after_forward = false})) == Traffic{.all_gather = around, .reduce_scatter = around});
+    CHECK(traffic_of(run_of(zero_plan_of(1), 3)) == Traffic{.all_reduce = 2 * around, .all_gather = around});
+    CHECK(traffic_of(run_of(zero_plan_of(2), 3)) == Traffic{.all_reduce = 6 * around, .all_gather = around});
     ZeroPlan offloaded = zero_plan_of(2);
     offloaded.offload_optimizer = true;
     const Prediction run = run_of(offloaded);
-    CHECK(traffic_of(run) == Traffic{3 * around, 2 * (2 * parameters / 4)});
+    CHECK(traffic_of(run) ==
+          Traffic{.all_reduce = 2 * around, .all_gather = around, .with_host = 2 * (2 * parameters / 4)});
     CHECK(host_bytes_of(run) == 16 * parameters);
     CHECK(host_bytes_of(run_of(zero_plan_of(2))) == 0);
 }

@@ -13,6 +13,9 @@ namespace {
 
 std::atomic<unsigned char> told_byte{1};
 std::atomic<int> told_count{-1};
+std::atomic<bool> contents{false};
+
+constexpr std::size_t kSmall = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -23,6 +26,8 @@ void answer(void* to, std::size_t bytes) {
     if (bytes == sizeof count && count >= 0) std::memcpy(to, &count, sizeof count);
 }
 
+bool carries(std::size_t bytes) { return contents && bytes <= kSmall; }
+
 }  // namespace nodevice
 
 /// The answer to reads of one byte: what all() and any() of a tensor give.
@@ -31,3 +36,5 @@ ENTRY void vramfit_tell_byte(int value) { nodevice::told_byte = static_cast<unsi
 ENTRY void vramfit_tell_count(int value) { nodevice::told_count = value; }
 ENTRY unsigned long long vramfit_managed() { return nodevice::space().managed(); }
 ENTRY unsigned long long vramfit_managed_peak(int restart) { return nodevice::space().managed_peak(restart != 0); }
+/// Whether small copies and collectives carry contents from now on.
+ENTRY void vramfit_tell_contents(int on) { nodevice::contents = on != 0; }

@@ -8,4 +8,7 @@ namespace nodevice {
 /// Fills `to` with what a read of `bytes` bytes finds.
 void answer(void* to, std::size_t bytes);
 
+/// Whether a copy of so many bytes carries contents: small ones, while the tracer asks for it.
+bool carries(std::size_t bytes);
+
 }  // namespace nodevice

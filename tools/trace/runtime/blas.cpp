@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clocks.hpp"
 #include "export.hpp"
 
 namespace {
@@ -18,6 +19,12 @@ cublasStatus_t make(Handle* out) {
 }  // namespace
 
 ENTRY cublasStatus_t cublasCreate_v2(cublasHandle_t* out) { return make(out); }
+
+// PyTorch names the stream before every product.
+ENTRY cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t stream) {
+    nodevice::clocks().work(stream);
+    return CUBLAS_STATUS_SUCCESS;
+}
 
 ENTRY cublasStatus_t cublasGetMathMode(cublasHandle_t, cublasMath_t* out) {
     *out = CUBLAS_DEFAULT_MATH;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "card.hpp"
+#include "clocks.hpp"
 #include "export.hpp"
 
 namespace {
@@ -36,6 +37,22 @@ ENTRY cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sh
     *shared_memory = last.shared_memory;
     *static_cast<void**>(stream) = last.stream;
     pushed.pop_back();
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t stream) {
+    nodevice::clocks().work(stream);
+    return cudaSuccess;
+}
+
+// What <<<...>>> calls since CUDA 13.
+ENTRY cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, size_t, cudaStream_t stream) {
+    nodevice::clocks().work(stream);
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* launch, const void*, void**) {
+    nodevice::clocks().work(launch->stream);
     return cudaSuccess;
 }
 

@@ -1,8 +1,9 @@
-// Streams, events and contexts: handles without anything behind them; no stream is ever capturing a graph.
+// Streams, events and contexts: handles with nothing but a clock behind them; no stream is ever capturing a graph.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
 
+#include "clocks.hpp"
 #include "export.hpp"
 
 namespace {
@@ -12,6 +13,8 @@ cudaError_t make(Handle* out) {
     *out = reinterpret_cast<Handle>(std::calloc(1, 64));
     return *out ? cudaSuccess : cudaErrorMemoryAllocation;
 }
+
+cudaError_t ready(bool yes) { return yes ? cudaSuccess : cudaErrorNotReady; }
 
 cudaError_t not_capturing(cudaStreamCaptureStatus* status, unsigned long long* id = nullptr) {
     *status = cudaStreamCaptureStatusNone;
@@ -50,7 +53,40 @@ ENTRY cudaError_t cudaEventCreate(cudaEvent_t* out) { return make(out); }
 ENTRY cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned) { return make(out); }
 
 ENTRY cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    nodevice::clocks().forget(event);
     std::free(event);
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    nodevice::clocks().record(event, stream);
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+    return cudaEventRecord(event, stream);
+}
+
+ENTRY cudaError_t cudaEventQuery(cudaEvent_t event) { return ready(nodevice::clocks().is_done(event)); }
+ENTRY cudaError_t cudaStreamQuery(cudaStream_t stream) { return ready(nodevice::clocks().is_idle(stream)); }
+
+ENTRY cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    nodevice::clocks().synchronize_event(event);
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    nodevice::clocks().synchronize_stream(stream);
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaDeviceSynchronize() {
+    nodevice::clocks().synchronize();
+    return cudaSuccess;
+}
+
+ENTRY cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    nodevice::clocks().wait(stream, event);
     return cudaSuccess;
 }
 

@@ -26,7 +26,7 @@ IMPORTERS = ("torch/lib/libtorch*.so", "torch/lib/libc10_cuda.so", "torch/lib/li
              "bitsandbytes/libbitsandbytes_cuda1*.so")
 #: Triton compiles its driver interface when it is first used; its source says what it needs.
 TRITON_DRIVER = "triton/backends/nvidia/driver.c"
-ENTRY_POINT = re.compile(r"^(__cuda|cuda[A-Z]|cublas|cu[A-Z])")
+ENTRY_POINT = re.compile(r"^(__cuda|cuda[A-Z]|cublas|cu[A-Z]|nccl[A-Z])")
 
 
 def run(*command: object) -> str:
@@ -41,7 +41,7 @@ def symbols(file: Path, *options: str) -> set[str]:
 
 
 def imported(site: Path) -> set[str]:
-    """Every entry point of CUDA that the environment's libraries ask for."""
+    """Every entry point of CUDA and NCCL that the environment's libraries ask for."""
     names: set[str] = set()
     for pattern in IMPORTERS:
         for library in site.glob(pattern):

@@ -16,8 +16,11 @@ from .tracing import TraceError, Tracer, result
 
 
 def needs_process(job: Job) -> bool:
-    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then."""
-    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or job["load"]["attn_implementation"] == "flash_attention_2"
+    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then.
+
+    So do process groups, whose threads outlive the run.
+    """
+    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or bool(job["distributed"]) or job["load"]["attn_implementation"] == "flash_attention_2"
 
 
 @dataclass

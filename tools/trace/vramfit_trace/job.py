@@ -58,10 +58,27 @@ DEFAULTS: Job = {
         "batch": "every_step",
         "input_require_grads": False,
     },
+    "distributed": None,
     "device": {"name": None, "vram_bytes": None, "total_bytes": None, "free_bytes": None},
     "card": "a100",
     "environment": {},
 }
+
+#: Of a job with several processes. `kind` is one of the keys of KINDS.
+DISTRIBUTED: Job = {
+    "kind": None,
+    "world_size": 2,
+    "rank": 0,
+    "events": "slow",
+    "load_first": False,
+    "load_on_device": False,
+    "ddp": {},
+    "fsdp_config": {},
+    "deepspeed": {},
+    "tp": {},
+}
+#: The section of each kind's own options.
+KINDS = {"ddp": "ddp", "fsdp1": "fsdp_config", "fsdp2": "fsdp_config", "deepspeed": "deepspeed", "tp": "tp"}
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
@@ -100,6 +117,9 @@ def complete(job: Job) -> Job:
         section = full.get(key)
         if key not in full:
             raise JobError(f"unknown key {key!r}")
+        if key == "distributed":
+            full[key] = None if value is None else distributed(value)
+            continue
         if not isinstance(section, dict):
             full[key] = value
             continue
@@ -109,6 +129,24 @@ def complete(job: Job) -> Job:
             raise JobError(f"unknown keys in {key!r}: {', '.join(sorted(unknown))}")
         section.update(value)
     check(full)
+    return full
+
+
+def distributed(given: Job) -> Job:
+    """The section of several processes with its defaults."""
+    full = {**copy.deepcopy(DISTRIBUTED), **given}
+    unknown = set(given) - set(DISTRIBUTED)
+    if unknown:
+        raise JobError(f"unknown keys in 'distributed': {', '.join(sorted(unknown))}")
+    if full["kind"] not in KINDS:
+        raise JobError(f"distributed.kind must be one of {', '.join(KINDS)}")
+    if full["events"] not in ("slow", "fast"):
+        raise JobError("distributed.events must be slow or fast")
+    if not 0 <= full["rank"] < full["world_size"]:
+        raise JobError("distributed.rank must be below world_size")
+    for options in set(KINDS.values()) - {KINDS[full["kind"]]}:
+        if full[options]:
+            raise JobError(f"distributed.{options} does not belong to the kind {full['kind']}")
     return full
 
 
@@ -122,6 +160,8 @@ def check(job: Job) -> None:
         section, key = place.split(".")
         if job[section][key] not in allowed:
             raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
+    if job["distributed"] and job["loop"]["kind"] != "trainer":
+        raise JobError("several processes are traced with loop.kind trainer")
     foreign = set(job["environment"]) - set(VARIABLES)
     if foreign:
         raise JobError(f"environment knows only {', '.join(VARIABLES)}")

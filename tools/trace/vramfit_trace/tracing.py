@@ -30,6 +30,16 @@ def result(status: int, out: Path, said: str) -> dict[str, Any]:
     return json.loads(out.read_text())
 
 
+def variables_of_processes(job: Job) -> dict[str, str]:
+    """What a launcher tells one of several processes, each on a machine of its own."""
+    processes = job["distributed"]
+    if not processes:
+        return {}
+    return {"RANK": str(processes["rank"]), "WORLD_SIZE": str(processes["world_size"]), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "VRAMFIT_TRACE_DEVICE": processes["events"],
+            "TORCH_NCCL_ENABLE_MONITORING": "0", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0", "DS_ACCELERATOR": "cuda"}
+
+
 @dataclass(frozen=True)
 class Tracer:
     """How jobs are traced: `python` has the libraries; on a `real` device nothing is pretended."""
@@ -43,6 +53,8 @@ class Tracer:
         """The worker's environment: the job's variables, the card, the runtime in front of CUDA's libraries."""
         path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
         out = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "PYTHONHASHSEED": "0", **job["environment"]}
+        if self.real and job["distributed"]:
+            raise JobError("several processes are traced without a device only")
         if self.real:
             return out
         library = runtime_for(self.python, self.cache)
@@ -50,7 +62,7 @@ class Tracer:
         out["VRAMFIT_TRACE_CARD"] = card_named(job["card"]).text()
         out["TRITON_LIBCUDA_PATH"] = str(library.parent)
         out["TRITON_CACHE_DIR"] = str(library.parent / "triton")
-        return out
+        return {**out, **variables_of_processes(job)}
 
     def trace(self, job: Job, events: bool = False, log: Path | None = None, options: Sequence[str] = ()) -> dict[str, Any]:
         """The trace of a job; `log` takes what the libraries print, `options` are more of the worker's."""

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -43,7 +45,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     """Windows and what belongs to them, of a run that ends or runs out of memory."""
     import torch
 
-    from . import attention, experts, model, plain, trainer
+    from . import attention, batch, experts, model, plain, processes, trainer
     from .recorder import Recorder
 
     device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
@@ -55,18 +57,29 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
         # The allocator takes the whole bytes of fraction times total.
         torch.cuda.set_per_process_memory_fraction((options.limit + 0.5) / card.total_memory)
     recorder.window("start")
+    if job["distributed"]:
+        processes.start(job, device)
     held: list[Any] = [] if device.real else [attention.cudnn_without_device()]
     free = torch.cuda.mem_get_info(0)[0]
     counted, failed = None, False
+    known: list[Any] = []
+
+    def know_arguments() -> None:
+        """DeepSpeed and FSDP have to be known before the model is loaded."""
+        if job["distributed"] and not job["distributed"]["load_first"]:
+            folder = tempfile.TemporaryDirectory()
+            held.append(folder)
+            known.append(batch.training_arguments(job, folder.name))
+
     with attention.forced_kernel(job):
         try:
-            network = model.build(job, recorder)
+            network = model.build(job, recorder, know_arguments)
             attention.repeat_heads(job)
             counted = model.counts(network)
             if job["loop"]["kind"] == "plain":
                 held.append(plain.run(job, network, recorder))
             else:
-                held.append(trainer.run(job, network, recorder, device))
+                held.append(trainer.run(job, network, recorder, device, *known))
             if trl_makes_adapters(job):
                 counted = model.counts(held[-1].model)
         except torch.cuda.OutOfMemoryError:
@@ -113,6 +126,10 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2
     options.out.write_text(json.dumps(document))
+    if document["job"]["distributed"]:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)  # threads of the process group wait for the other ranks
     return 0
 
 

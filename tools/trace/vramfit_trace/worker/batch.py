@@ -1,6 +1,7 @@
 """The rows of a batch in host memory, and the arguments of training."""
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -32,13 +33,25 @@ def data_set(job: Job) -> list[dict[str, torch.Tensor]]:
     training = job["training"]
     rows = training["per_device_train_batch_size"]
     batch = micro_batch(job)
-    count = rows * training["gradient_accumulation_steps"] * job["loop"]["steps"]
+    processes = job["distributed"]["world_size"] if job["distributed"] else 1
+    count = rows * training["gradient_accumulation_steps"] * job["loop"]["steps"] * processes
     return [{key: value[number % rows] for key, value in batch.items()} for number in range(count)]
+
+
+def of_processes(job: Job) -> dict[str, Any]:
+    """The arguments by which Trainer knows how processes share the work."""
+    processes = job["distributed"]
+    kind = processes["kind"] if processes else ""
+    if kind.startswith("fsdp"):
+        return {"fsdp": True, "fsdp_config": {**processes["fsdp_config"], "version": int(kind[-1])}}
+    if kind == "deepspeed":
+        return {"deepspeed": copy.deepcopy(processes["deepspeed"])}
+    return dict(processes["ddp"]) if kind == "ddp" else {}
 
 
 def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
     """The job's `training`, for the class that the loop takes, with everything off that has no part in a step."""
-    arguments = {"logging_strategy": "no", **job["training"]}
+    arguments = {"logging_strategy": "no", **job["training"], **of_processes(job)}
     if not arguments["use_liger_kernel"]:
         del arguments["use_liger_kernel"]  # older versions do not know it
     cls: Any = transformers.TrainingArguments

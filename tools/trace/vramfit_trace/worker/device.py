@@ -43,6 +43,17 @@ class Device:
         finally:
             self.tell_count(None)
 
+    @contextlib.contextmanager
+    def contents(self) -> Iterator[None]:
+        """Small copies and collectives carry contents, as if every rank sent what this one sends."""
+        if self.library:
+            self.library.vramfit_tell_contents(1)
+        try:
+            yield
+        finally:
+            if self.library:
+                self.library.vramfit_tell_contents(0)
+
     def managed(self) -> int:
         """Bytes of managed memory now."""
         return int(self.library.vramfit_managed()) if self.library else 0

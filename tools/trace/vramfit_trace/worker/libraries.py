@@ -8,7 +8,7 @@ from typing import Any
 
 from ..job import Job, JobError
 
-NAMES = ("torch", "transformers", "peft", "bitsandbytes", "accelerate", "trl", "liger-kernel", "triton")
+NAMES = ("torch", "transformers", "peft", "bitsandbytes", "accelerate", "trl", "liger-kernel", "triton", "deepspeed")
 
 
 def version(package: str) -> tuple[int, ...]:

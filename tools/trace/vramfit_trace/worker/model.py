@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +26,25 @@ def quantization(arguments: dict[str, Any]) -> transformers.BitsAndBytesConfig:
     return transformers.BitsAndBytesConfig(**arguments)
 
 
-def load(job: Job, recorder: Recorder) -> torch.nn.Module:
-    """from_pretrained on an empty checkpoint, and what a script does right after it."""
+def load(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.Module:
+    """from_pretrained on an empty checkpoint, and what a script does right before and after it."""
     wanted = job["load"]
     arguments: dict[str, Any] = {dtype_key(): getattr(torch, wanted["dtype"]), "attn_implementation": wanted["attn_implementation"]}
-    if wanted["device_map"]:
-        arguments["device_map"] = wanted["device_map"]
+    processes = job["distributed"]
+    on_device = processes["load_on_device"] or bool(wanted["quantization_config"]) if processes else bool(wanted["device_map"])
+    if on_device:
+        arguments["device_map"] = {"": 0}
+    if processes and processes["kind"] == "tp":
+        arguments["tp_plan"] = processes["tp"].get("tp_plan", "auto")
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))
+        before()
         recorder.window("load")
         if wanted["quantization_config"]:
             arguments["quantization_config"] = quantization(wanted["quantization_config"])
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, **arguments)
         arguments.clear()
-        if not wanted["device_map"]:
+        if not on_device and not processes:
             model = model.to(DEVICE)
     if wanted["resize_token_embeddings"]:
         resize(model, wanted["resize_token_embeddings"])
@@ -98,9 +104,9 @@ def cast_to_bf16(model: torch.nn.Module) -> None:
                 module.to(torch.bfloat16)
 
 
-def build(job: Job, recorder: Recorder) -> torch.nn.Module:
-    """The model as the training loop gets it."""
-    model = prepare(load(job, recorder), job, recorder)
+def build(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.Module:
+    """The model as the training loop gets it. `before` is called once the checkpoint is there."""
+    model = prepare(load(job, recorder, before), job, recorder)
     recorder.reading("after_load")
     if job["peft"] is not None and not trl_makes_adapters(job):
         model = add_adapters(model, job, recorder)
@@ -115,7 +121,8 @@ def counts(model: torch.nn.Module) -> dict[str, Any]:
         kinds = [("parameters", "parameter_bytes")] + [("trainable", "trainable_bytes")] * parameter.requires_grad
         dtype = str(parameter.dtype).removeprefix("torch.")
         for elements, stored in kinds:
-            out[elements] += parameter.numel()
-            out[stored][dtype] = out[stored].get(dtype, 0) + parameter.numel() * parameter.element_size()
+            count = getattr(parameter, "ds_numel", parameter.numel())  # ZeRO-3 empties what it has cut
+            out[elements] += count
+            out[stored][dtype] = out[stored].get(dtype, 0) + count * parameter.element_size()
     out["buffer_bytes"] = sum(buffer.numel() * buffer.element_size() for buffer in model.buffers())
     return out

@@ -21,6 +21,7 @@ class Reading:
     requested: dict[str, int]
     allocated: dict[str, int]
     reserved: dict[str, int]
+    active: dict[str, int]  # allocated, or asked to be freed and still waiting for another stream
     managed: int
     calls: int  # allocations and frees since the process began: the place in the allocator's history
     retries: int
@@ -67,8 +68,8 @@ class Recorder:
             bytes_ = statistics[f"{name}_bytes"]["all"]
             return {"peak": bytes_["peak"], "end": bytes_["current"]}
 
-        calls = statistics["allocation"]["all"]
-        return Reading(level("requested"), level("allocated"), level("reserved"), self.device.managed_peak(),
+        calls = statistics["active"]["all"]  # with several streams a block is free later than it is asked to be
+        return Reading(level("requested"), level("allocated"), level("reserved"), level("active"), self.device.managed_peak(),
                        calls["allocated"] + calls["freed"], statistics["num_alloc_retries"],
                        total - free - statistics["reserved_bytes"]["all"]["current"])
 
@@ -112,6 +113,8 @@ class Recorder:
             if end.requested != {"peak": level.peak, "end": level.end}:
                 raise RuntimeError(f"history and statistics disagree in {name}: {level} {end}")
             row = {"name": name, **asdict(level), "allocated": end.allocated, "reserved": end.reserved}
+            if end.active != end.allocated:
+                row["active"] = end.active
             if end.managed:
                 row["managed"] = end.managed
             if end.retries > retries:

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from ..job import Job
-from . import sft
+from . import processes, sft, zero
 from .batch import data_set, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
@@ -43,8 +43,8 @@ class Progress(transformers.TrainerCallback):
         self.stages.recorder.reading("allocated_end")
 
 
-def mark_accelerator(accelerator: Any, stages: Stages, device: Device) -> None:
-    """Backward and clipping are calls of the accelerator."""
+def mark_accelerator(accelerator: Any, stages: Stages, device: Device, clips: bool) -> None:
+    """Backward and, but for DeepSpeed, clipping are calls of the accelerator."""
     backward, clip = accelerator.backward, accelerator.clip_grad_norm_
 
     def marked_backward(loss: torch.Tensor, **kwargs: Any) -> None:
@@ -53,7 +53,8 @@ def mark_accelerator(accelerator: Any, stages: Stages, device: Device) -> None:
         device.tell_count(None)
 
     def marked_clip(*args: Any, **kwargs: Any) -> Any:
-        stages.enter("clip")
+        if clips:
+            stages.enter("clip")
         return clip(*args, **kwargs)
 
     accelerator.backward, accelerator.clip_grad_norm_ = marked_backward, marked_clip
@@ -91,18 +92,26 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Progress, r
                                 data_collator=lambda batch: torch.utils.data.default_collate(batch))
 
 
-def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device) -> Any:
-    """Builds the trainer and trains. Returns the trainer, which is still held at the end."""
+def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, known: Any = None) -> Any:
+    """Builds the trainer and trains. Returns the trainer, which is still held at the end.
+
+    `known`: the arguments, where they were made before the model.
+    """
     steps = job["loop"]["steps"]
     progress = Progress(steps)
+    by_deepspeed = bool(job["distributed"]) and job["distributed"]["kind"] == "deepspeed"
     with tempfile.TemporaryDirectory() as folder:
-        arguments = training_arguments(job, folder)
+        arguments = known or training_arguments(job, folder)
         if job["loop"]["input_require_grads"]:
             model.enable_input_require_grads()
         recorder.window("trainer")
         trainer = make(job, model, arguments, progress, recorder, device)
         progress.stages = Stages(job, trainer.model, recorder)
-        mark_accelerator(trainer.accelerator, progress.stages, device)
+        if job["distributed"]:
+            processes.answer_by_pass(job, progress.stages, device)
+        if by_deepspeed:
+            zero.mark_engine(progress.stages)
+        mark_accelerator(trainer.accelerator, progress.stages, device, not by_deepspeed)
         mark_loop(progress.stages, steps)
         trainer.train()
     return trainer

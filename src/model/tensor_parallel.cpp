@@ -1,0 +1,171 @@
+// transformers 5.17 distributed/tensor_parallel.py over torch 2.11 distributed/tensor.
+#include "model/tensor_parallel.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/session.hpp"
+#include "model/modules.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+void pass_on(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
+
+/// _redistribute.py Redistribute.backward: a gradient that all processes have stays as it is.
+constexpr NodeType kSummed{"RedistributeBackward", pass_on};
+
+/// _api.py _FromTorchTensor.backward: partial gradients are summed (_functional_collectives.py all_reduce, which clones
+/// what it is given).
+void from_local_backward(Node&, Grads& in, Grads& out) { out[0] = clone_contiguous(in[0]); }
+constexpr NodeType kFromLocal{"_FromTorchTensorBackward", from_local_backward};
+
+/// Redistribute.backward of a gathered output: a copy of this process's columns.
+void gathered_backward(Node& node, Grads& in, Grads& out) {
+    out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::clone);
+}
+constexpr NodeType kGathered{"RedistributeBackward", gathered_backward};
+
+Ref<Node> node_of(const Tensor& input, const NodeType& type) {
+    if (!needs_grad(input)) return {};
+    Ref<Node> node = make_node(input.session(), type);
+    add_edge(*node, input);
+    return node;
+}
+
+/// ColwiseParallel.transform_inputs_pre_forward: DTensor.from_local(x, mesh, [Replicate()]).
+Tensor replicated(const Tensor& x) {
+    const Ref<Node> node = node_of(x, kFromLocal);
+    if (!node) return x;
+    Tensor out = alias(x, x.sizes(), x.strides());
+    set_history(out, node);
+    return out;
+}
+
+/// RowwiseParallel.transform_output_post_forward: partial results are summed, in a copy.
+Tensor summed(const Tensor& partial) {
+    const Ref<Node> node = node_of(partial, kSummed);
+    Tensor out;
+    {
+        const GradMode off(partial.session(), false);
+        out = clone_contiguous(partial);
+    }
+    if (node) set_history(out, node);
+    return out;
+}
+
+/// placement_types.py Shard._to_replicate_tensor: gathered along the first dimension, then put together along the last.
+Tensor gathered(const Tensor& columns, std::int64_t pieces) {
+    Session& session = columns.session();
+    const Ref<Node> node = node_of(columns, kGathered);
+    if (node) node->dims[0] = columns.sizes();
+    Dims stacked = columns.sizes();
+    stacked[0] = stacked[0] * pieces;
+    const Tensor all = empty(session, stacked, columns.dtype(), Op::all_gather);
+    Dims whole = columns.sizes();
+    whole[-1] = whole[-1] * pieces;
+    Tensor out = empty(session, whole, columns.dtype(), Op::cat);
+    if (node) set_history(out, node);
+    return out;
+}
+
+}  // namespace
+
+// Without a graph linear layers work on plain tensors, and what they give is summed in place.
+Tensor cut_linear(const Linear& layer, const Tensor& x) {
+    const bool columns = layer.cut == Cut::columns || layer.cut == Cut::columns_gathered;
+    const Tensor given = columns ? replicated(x) : x;
+    const Tensor out = functional_linear(given, layer.weight, layer.bias);
+    if (layer.cut == Cut::columns_gathered) return gathered(out, layer.pieces);
+    return columns || !grad_enabled(x.session()) ? out : summed(out);
+}
+
+namespace {
+
+// _ops/_embedding_ops.py embedding_dense_backward: on whole gradients and indices, so of the whole table.
+void cut_embedding_backward(Node& node, Grads& in, Grads& out) {
+    out[0] = embedding_gradient(contiguous(in[0]), node.unpack(0), node.dims[0]);
+}
+constexpr NodeType kCutEmbedding{"EmbeddingBackward0", cut_embedding_backward};
+
+/// _MaskPartial._partition_value: ids of other processes become 0. Returns the mask of those.
+Tensor mask_ids(const Tensor& ids, Tensor& masked) {
+    Tensor mask;
+    {
+        const Tensor below = compare(Op::lt, ids);
+        const Tensor above = compare(Op::ge, ids);
+        mask = compare(Op::bitwise_or, below, above);
+    }
+    masked = clone(ids);
+    masked = pointwise_result(masked, masked.dtype(), Op::sub);
+    return mask;
+}
+
+}  // namespace
+
+Tensor cut_embedding(const Embedding& layer, const Tensor& ids) {
+    Session& session = ids.session();
+    const Ref<Node> node = node_of(layer.weight, kCutEmbedding);
+    if (node) {
+        node->save(ids);
+        node->dims[0] = layer.weight.sizes();
+        node->dims[0][0] = node->dims[0][0] * layer.pieces;
+    }
+    Tensor out, mask;
+    {
+        Tensor masked;
+        mask = mask_ids(ids, masked);
+        Dims sizes = ids.sizes();
+        sizes.push(layer.weight.size(1));
+        out = empty(session, sizes, layer.weight.dtype(), Op::index_select);
+        if (node) set_history(out, node);
+    }
+    if (layer.scale.defined()) out = mul(out, to(layer.scale, layer.weight.dtype()));
+    mask.reset();
+    return summed(out);
+}
+
+namespace {
+
+/// utils/hooks.py BackwardHook.grad_outputs.
+struct HookState : NodeState {
+    explicit HookState(std::shared_ptr<Tensor> of) : gradient(std::move(of)) {}
+    std::shared_ptr<Tensor> gradient;
+};
+
+void hooked_output_backward(Node& node, Grads& in, Grads& out) {
+    *static_cast<HookState&>(*node.state).gradient = in[0];
+    out[0] = in[0];
+}
+constexpr NodeType kHookedOutput{"BackwardHookFunctionBackward", hooked_output_backward};
+
+void hooked_input_backward(Node& node, Grads& in, Grads& out) {
+    static_cast<HookState&>(*node.state).gradient->reset();
+    out[0] = in[0];
+}
+constexpr NodeType kHookedInput{"BackwardHookFunctionBackward", hooked_input_backward};
+
+Tensor hooked(const Tensor& t, const NodeType& type, const std::shared_ptr<Tensor>& gradient) {
+    const Ref<Node> node = node_of(t, type);
+    if (!node) return t;
+    node->state = std::make_unique<HookState>(gradient);
+    Tensor out = alias(t, t.sizes(), t.strides());
+    set_history(out, node);
+    return out;
+}
+
+}  // namespace
+
+// torch 2.11 nn/modules/module.py _call_impl, utils/hooks.py BackwardHook: the gradient of the output is there until
+// that of the input is.
+Tensor with_full_backward_hook(const Tensor& input, const std::function<Tensor(const Tensor&)>& forward) {
+    const auto gradient = std::make_shared<Tensor>();
+    return hooked(forward(hooked(input, kHookedInput, gradient)), kHookedOutput, gradient);
+}
+
+}  // namespace vramfit::model

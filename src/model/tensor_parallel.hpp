@@ -1,0 +1,29 @@
+// Tensor parallelism of transformers: weights are cut over the processes, activations summed or gathered between them.
+#pragma once
+
+#include <functional>
+
+#include "model/causal_lm.hpp"
+
+namespace vramfit::model {
+
+/// Whether `from_pretrained` cuts the network.
+bool is_tensor_parallel(const TrainPlan& plan);
+
+/// apply_tensor_parallelism, before anything is loaded: the sizes of modules become those of one process. Throws Error
+/// (invalid) with the library's reason where they cannot be.
+void cut_network(const Run& run, Network& network);
+
+/// The forward of a layer whose weight is cut: x -- what the module before it gives, whole or in pieces.
+Tensor cut_linear(const Linear& layer, const Tensor& x);
+
+/// The rows of the table that other processes have are zeros until they are summed.
+Tensor cut_embedding(const Embedding& layer, const Tensor& ids);
+
+/// A module inside of torch.nn.Module.register_full_backward_hook, whose gradients are summed there.
+Tensor with_full_backward_hook(const Tensor& input, const std::function<Tensor(const Tensor&)>& forward);
+
+/// Trainer._mixed_mesh_grad_norm: cut gradients and whole ones have a norm each.
+Tensor clip_cut_gradients(const Run& run, Network& network);
+
+}  // namespace vramfit::model

@@ -1,0 +1,117 @@
+"""One of several processes, alone: the process group is PyTorch's own, and the other ranks are always there and agree."""
+from __future__ import annotations
+
+import datetime
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed
+
+from ..job import Job
+from .device import Device
+from .stages import Stages
+
+#: An ncclUniqueId, which rank 0 would have sent.
+UNIQUE_ID = b"\1" * 128
+#: They compare or exchange small values of the host through the device: a module and the function's name.
+EXCHANGES = (
+    ("torch.distributed", "all_gather_object"),
+    ("torch.distributed", "broadcast_object_list"),
+    ("torch.distributed", "gather_object"),
+    ("torch.distributed.distributed_c10d", "all_gather_object"),
+    ("torch.distributed.distributed_c10d", "broadcast_object_list"),
+    ("torch.distributed.distributed_c10d", "gather_object"),
+    ("torch.distributed.utils", "_verify_param_shape_across_processes"),
+    ("torch.nn.parallel.distributed", "_verify_param_shape_across_processes"),
+)
+#: What the process group holds on to.
+held: list[Any] = []
+
+
+class Store(torch.distributed.Store):
+    """A rendezvous whose other members have written all that anybody asks for."""
+
+    def __init__(self, members: int) -> None:
+        super().__init__()
+        self.members = members
+        self.values: dict[str, bytes] = {}
+
+    def set(self, key: str, value: str | bytes) -> None:
+        self.values[key] = value.encode() if isinstance(value, str) else bytes(value)
+
+    def get(self, key: str) -> bytes:
+        return self.values.get(key, UNIQUE_ID)
+
+    def add(self, key: str, amount: int) -> int:
+        self.values[key] = str(self.members).encode()
+        return self.members
+
+    def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
+        self.set(key, desired)
+        return self.values[key]
+
+    def check(self, keys: list[str]) -> bool:
+        return all(key in self.values for key in keys)
+
+    def wait(self, *_: Any) -> None:
+        """Nothing is missing."""
+
+    def delete_key(self, key: str) -> bool:
+        return self.values.pop(key, None) is not None
+
+    def num_keys(self) -> int:
+        return len(self.values)
+
+    def set_timeout(self, timeout: Any) -> None:
+        """Nobody is late."""
+
+
+def carry_contents(owner: Any, name: str, device: Device) -> None:
+    """While this function runs, small copies and collectives carry contents."""
+    inner: Callable[..., Any] = getattr(owner, name)
+
+    @functools.wraps(inner)
+    def outer(*args: Any, **kwargs: Any) -> Any:
+        with device.contents():
+            return inner(*args, **kwargs)
+
+    setattr(owner, name, outer)
+
+
+def start(job: Job, device: Device) -> None:
+    """init_process_group, as torchrun and accelerate lead to it."""
+    import importlib
+
+    import torch.testing._internal.distributed.fake_pg  # noqa: F401  (the backend of tensors in host memory)
+
+    processes = job["distributed"]
+    torch.cuda.set_device(0)
+    held.append(Store(processes["world_size"]))
+    torch.distributed.init_process_group("cpu:fake,cuda:nccl", store=held[0], rank=processes["rank"],
+                                         world_size=processes["world_size"], timeout=datetime.timedelta(hours=24))
+    for module, name in EXCHANGES:
+        carry_contents(importlib.import_module(module), name, device)
+    carry_contents(torch.distributed.Reducer, "_rebuild_buckets", device)
+    device.tell_byte(0)
+    if processes["kind"] == "deepspeed":
+        from . import zero
+
+        zero.stand_in(device)
+
+
+def answer_by_pass(job: Job, stages: Stages, device: Device) -> None:
+    """Bytes that are read in the forward are about masks; those that are read later ask whether anything overflowed."""
+    of_masks = 0 if "padded" in job["batch"]["attention_mask"] else 1
+    inputs, backward = stages.inputs, stages.backward
+
+    def answered_inputs() -> None:
+        device.tell_byte(of_masks)
+        inputs()
+
+    def answered_backward() -> None:
+        device.tell_byte(0)
+        backward()
+
+    stages.inputs, stages.backward = answered_inputs, answered_backward  # type: ignore[method-assign]

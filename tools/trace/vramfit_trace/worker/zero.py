@@ -1,0 +1,61 @@
+"""DeepSpeed without its compiled optimizers, and the marks around its step."""
+from __future__ import annotations
+
+from typing import Any
+
+from .device import Device
+from .processes import carry_contents
+from .stages import Stages
+
+#: DeepSpeed compiles them when they are first used; their kernels work in place.
+COMPILED = ("CPUAdamBuilder", "FusedAdamBuilder")
+
+
+class Kernels:
+    """Any function of a compiled module: nothing to do, nothing to allocate."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: 0
+
+
+class SameOnAll:
+    """deepspeed.comm of a process that compares what rank 0 sends with what it holds."""
+
+    def __getattr__(self, name: str) -> Any:
+        import deepspeed.comm
+
+        return (lambda *_: 0) if name == "get_rank" else getattr(deepspeed.comm, name)
+
+
+def stand_in(device: Device) -> None:
+    """Before the engine is made. The Python classes around the kernels are DeepSpeed's own."""
+    import deepspeed.runtime.zero.utils as comparisons
+    from deepspeed.accelerator import get_accelerator
+
+    comparisons.dist = SameOnAll()
+    for name in ("get_lst_from_rank0", "assert_lst_len_same_as_other_ranks"):
+        carry_contents(comparisons, name, device)
+    for name in COMPILED:
+        builder = get_accelerator().get_op_builder(name)
+        builder.load = lambda self, verbose=True: Kernels()
+        builder.is_compatible = lambda self, verbose=False: True
+
+
+def mark_engine(stages: Stages) -> None:
+    """DeepSpeed clips and steps at the end of its backward; the optimizer that Trainer calls does nothing."""
+    from accelerate.utils import DeepSpeedOptimizerWrapper
+    from deepspeed.runtime.engine import DeepSpeedEngine
+
+    step, nothing = DeepSpeedEngine.step, DeepSpeedOptimizerWrapper.step
+
+    def marked_step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.is_gradient_accumulation_boundary():
+            stages.enter("optimizer")
+        return step(self, *args, **kwargs)
+
+    def marked_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        out = nothing(self, *args, **kwargs)
+        stages.enter("zero_grad")
+        return out
+
+    DeepSpeedEngine.step, DeepSpeedOptimizerWrapper.step = marked_step, marked_nothing
