@@ -68,8 +68,8 @@ Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
 
 // transformers 5.17, distributed/tensor_parallel.py: in a layer's forward what o_proj and down_proj give is summed, in
 // its backward the input's gradient of each of the five others; recomputation sums once more (a layer that is
-// recomputed up to the last tensor that is asked for does not reach the second sum). The head's logits are gathered, and
-// its input's gradient summed; so is the output of a table that is cut.
+// recomputed up to the last tensor that is asked for does not reach the second sum). The head's logits are gathered,
+// and its input's gradient summed; so is the output of a table that is cut.
 Traffic traffic(const TpPlan&, const Amounts& of) {
     const std::int64_t computed = of.layers * (2 + of.sums_again);
     const std::int64_t stored = of.layers * 5 + 1 + (of.tied ? 1 : 0);

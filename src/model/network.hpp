@@ -86,7 +86,7 @@ struct Linear {
     bool is_conv1d = false;  ///< transformers' Conv1D: weight -- [in, out]
     Cut cut = Cut::none;
     std::int64_t pieces = 1;  ///< of the weight
-    Tensor weight;           ///< [out, in]; undefined if quantized
+    Tensor weight;            ///< [out, in]; undefined if quantized
     Tensor bias;
     std::optional<QuantState4bit> quantized;
     std::optional<State8bit> in_8bit;
@@ -112,7 +112,7 @@ struct Embedding {
 struct Norm {
     std::string name;
     Size width = 0;
-    bool has_bias = false;  ///< nn.LayerNorm
+    bool has_bias = false;        ///< nn.LayerNorm
     bool sums_gradients = false;  ///< over the processes of tensor parallelism, in a full backward hook
     Tensor weight;
     Tensor bias;

@@ -118,7 +118,8 @@ void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems
     const Network network = make_network(run.spec);
     const auto has_bias = [](const DecoderLayer& layer) { return layer.o.has_bias || layer.down.has_bias; };
     if (network.head.has_bias || std::any_of(network.layers.begin(), network.layers.end(), has_bias))
-        problems.push_back({"model", "biases of layers whose results are summed are not supported with tensor parallelism",
+        problems.push_back({"model",
+                            "biases of layers whose results are summed are not supported with tensor parallelism",
                             "attention_bias and mlp_bias false"});
 }
 

@@ -43,8 +43,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     }
     // average_tokens_across_devices: accelerator.gather(num_items_in_batch).sum().
     if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
-        const Tensor of_ranks = gather_scalar(total, run.plan.distributed->world_size);
-        total = sum_all(of_ranks);
+        total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
         if (is_tensor_parallel(run.plan)) total = pointwise_result(total, total.dtype(), Op::floor_divide);
     }
     if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);

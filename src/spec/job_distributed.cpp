@@ -127,8 +127,8 @@ DistributedMethod read_tp(std::optional<ObjectReader> given) {
     if (!given) return TpPlan{};
     ObjectReader& config = *given;
     const JsonValue* plan = config.value("tp_plan");
-    const bool is_auto = !plan || plan->kind == JsonValue::Kind::null ||
-                         (plan->kind == JsonValue::Kind::text && plan->text == "auto");
+    const bool is_auto =
+        !plan || plan->kind == JsonValue::Kind::null || (plan->kind == JsonValue::Kind::text && plan->text == "auto");
     if (!is_auto)
         config.problems().unsupported(config.path("tp_plan"), "a plan other than the model's own is not supported",
                                       "\"auto\"");

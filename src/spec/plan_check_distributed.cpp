@@ -76,7 +76,8 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
     if (plan.peft)
         refuse("peft", "adapters are not supported with tensor parallelism", "full fine-tuning, or another method");
     if (t.fp16) refuse("training.fp16", "not supported with tensor parallelism", "use bf16");
-    if (t.use_liger_kernel) refuse("training.use_liger_kernel", "not supported with tensor parallelism", "leave it out");
+    if (t.use_liger_kernel)
+        refuse("training.use_liger_kernel", "not supported with tensor parallelism", "leave it out");
     if (t.cut_cross_entropy || t.optimizer_in_backward)
         refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward",
                "not supported with tensor parallelism", "leave it out");

@@ -77,30 +77,31 @@ void choose_zero_stage(Job& job, std::string_view value, const std::string& wher
 }
 
 /// The methods that flags choose exclude each other.
-void refuse_beside(const DistributedPlan& processes, const std::string& where) {
+void refuse_beside(const DistributedPlan& processes, std::string_view method, const std::string& where) {
     const DdpPlan* const ddp = processes.as<DdpPlan>();
     if (!ddp)
         throw Error(ErrorKind::invalid, where, fmt::format("the processes use {}", name_of(processes.method).title),
                     "choose one of the two");
     if (!(*ddp == DdpPlan{}))
-        throw Error(ErrorKind::invalid, where, "it has none of DistributedDataParallel's arguments",
-                    "leave one of them out");
+        throw Error(ErrorKind::invalid, where,
+                    fmt::format("{} has none of DistributedDataParallel's arguments", method), "leave one of them out");
 }
 
 /// `--gpus N` may say it as well.
 void choose_tensor_parallelism(Job& job, std::string_view value, const std::string& where) {
     const std::int64_t count = integer_from(value, where);
     if (count < 2)
-        throw Error(ErrorKind::invalid, where, "a layer is cut over two processes or more", "2 or more, or leave it out");
+        throw Error(ErrorKind::invalid, where, "a layer is cut over two processes or more",
+                    "2 or more, or leave it out");
     if (!job.plan.distributed) choose_processes(job, value, where);
     DistributedPlan& processes = *job.plan.distributed;
     if (processes.world_size != count)
         throw Error(ErrorKind::invalid, where,
-                    fmt::format("{} processes, and layers cut over {} of them: transformers asks for all", 
+                    fmt::format("{} processes, and layers cut over {} of them: transformers asks for all",
                                 processes.world_size, count),
                     fmt::format("--gpus {0} --tp {0}, or --tp alone", count));
     if (processes.as<TpPlan>()) return;
-    refuse_beside(processes, where);
+    refuse_beside(processes, "tensor parallelism", where);
     processes.method = TpPlan{};
 }
 
@@ -108,7 +109,7 @@ void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     if (value != "1" && value != "2")
         throw Error(ErrorKind::invalid, where, fmt::format("there is no version '{}'", value), "1 or 2");
-    if (!processes.as<Fsdp1Plan>() && !processes.as<Fsdp2Plan>()) refuse_beside(processes, where);
+    if (!processes.as<Fsdp1Plan>() && !processes.as<Fsdp2Plan>()) refuse_beside(processes, "FSDP", where);
     if (value == "1" && !processes.as<Fsdp1Plan>()) processes.method = Fsdp1Plan{};
     if (value == "2" && !processes.as<Fsdp2Plan>()) processes.method = Fsdp2Plan{};
 }
@@ -135,7 +136,8 @@ constexpr PlanFlag kPlaceFlags[] = {
      "Processes with a card each, under torch's DistributedDataParallel or --fsdp; the answer is about one of them [1]",
      choose_processes, 0},
     {"tp", "tp_size tensor_parallel_size", "N", nullptr, kPlace,
-     "Processes that share every layer: transformers' tensor parallelism, tp_plan \"auto\"; all see the same batches [off]",
+     "Processes that share every layer: transformers' tensor parallelism, tp_plan \"auto\"; all see the same batches "
+     "[off]",
      choose_tensor_parallelism, 2},
     {"fsdp", "fsdp_version", "1|2", nullptr, kPlace,
      "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus "

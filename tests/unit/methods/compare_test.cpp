@@ -77,8 +77,12 @@ TEST_CASE("the largest batch of a method fits, and one row more does not") {
 TEST_CASE("every method has the same rows in an optimizer step") {
     MethodsQuestion question = asked_on("24GiB");
     question.job.plan.training.gradient_accumulation_steps = 3;
-    for (const MethodRow& row : compare_methods(question).rows)
-        if (row.prediction) CHECK(row.cards * row.job.plan.training.gradient_accumulation_steps == 12);
+    for (const MethodRow& row : compare_methods(question).rows) {
+        if (!row.prediction) continue;
+        const auto& processes = row.job.plan.distributed;
+        const std::int64_t replicas = processes ? processes->replicas() : 1;
+        CHECK(replicas * row.job.plan.training.gradient_accumulation_steps == 12);
+    }
 }
 
 TEST_CASE("what fits goes first, what is refused last, and costs rise among equals") {
@@ -92,7 +96,27 @@ TEST_CASE("what fits goes first, what is refused last, and costs rise among equa
                            (above.traffic.with_host > 0) == (below.traffic.with_host > 0);
         if (alike) CHECK(above.cost <= below.cost);
     }
+}
+
+TEST_CASE("what a method cannot share is refused and goes last") {
+    MethodsQuestion question = asked_on("24GiB");
+    question.job.model.num_key_value_heads = 2;
+    const MethodsAnswer answer = compare_methods(question);
     CHECK(answer.rows.back().id == "tp");
+    CHECK(answer.rows.back().refusal.find("cannot be cut into 4 pieces") != std::string::npos);
+}
+
+TEST_CASE("tensor parallelism sends activations, and shares the work") {
+    const Prediction run = run_of(TpPlan{}, 2);
+    const std::int64_t tokens = run.plan.batch.sequence_length;
+    const std::int64_t hidden = tokens * run.model.hidden_size * 2;
+    const std::int64_t sums = 2 * hidden * 3 / 4;  // a ring of four
+    const std::int64_t logits = tokens * run.model.vocab_size * 2 * 3 / 4;
+    const Traffic once = traffic_of(run_of(TpPlan{}));
+    CHECK(once == Traffic{.all_reduce = (run.model.num_hidden_layers * 7 + 1) * sums, .all_gather = logits});
+    CHECK(traffic_of(run).between_cards() == 2 * once.between_cards());
+    const MethodsAnswer answer = compare_methods(asked_on("24GiB"));
+    CHECK(row_called(answer, "tp").operations == row_called(answer, "ddp").operations);
 }
 
 TEST_CASE("a dearer byte puts methods that send less before those that compute less") {
@@ -138,7 +162,8 @@ TEST_CASE("what a process sends is what its collectives carry") {
     CHECK(traffic_of(run_of(DdpPlan{}, 3)) == Traffic{.all_reduce = 2 * around});
     CHECK(traffic_of(run_of(Fsdp2Plan{})) == Traffic{.all_gather = 2 * around, .reduce_scatter = around});
     CHECK(traffic_of(run_of(Fsdp2Plan{}, 3)) == Traffic{.all_gather = 6 * around, .reduce_scatter = around});
-    CHECK(traffic_of(run_of(Fsdp2Plan{.reshard_after_forward = false})) == Traffic{.all_gather = around, .reduce_scatter = around});
+    CHECK(traffic_of(run_of(Fsdp2Plan{.reshard_after_forward = false})) ==
+          Traffic{.all_gather = around, .reduce_scatter = around});
     CHECK(traffic_of(run_of(zero_plan_of(1), 3)) == Traffic{.all_reduce = 2 * around, .all_gather = around});
     CHECK(traffic_of(run_of(zero_plan_of(2), 3)) == Traffic{.all_reduce = 6 * around, .all_gather = around});
     ZeroPlan offloaded = zero_plan_of(2);

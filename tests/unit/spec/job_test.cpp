@@ -170,10 +170,10 @@ TEST_CASE("typing mistakes and wrong values in every section") {
 
 TEST_CASE("known but not predicted") {
     for (const char* member :
-         {R"("distributed": {"kind": "tp"})", R"("loop": {"kind": "dpo"}, "training": {"beta": 0.1})",
-          R"("training": {"deepspeed": "ds.json"})", R"("training": {"torch_compile": true})",
-          R"("training": {"eval_strategy": "steps"})", R"("training": {"neftune_noise_alpha": 5})",
-          R"("load": {"device_map": "auto"})",
+         {R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}})",
+          R"("loop": {"kind": "dpo"}, "training": {"beta": 0.1})", R"("training": {"deepspeed": "ds.json"})",
+          R"("training": {"torch_compile": true})", R"("training": {"eval_strategy": "steps"})",
+          R"("training": {"neftune_noise_alpha": 5})", R"("load": {"device_map": "auto"})",
           R"("load": {"quantization_config": {"quant_method": "gptq", "bits": 4}})", R"("peft": {"peft_type": "IA3"})",
           R"("peft": {"init_lora_weights": "pissa"})", R"("peft": {"layer_replication": [[0, 4]]})",
           R"("peft": {"task_type": "SEQ_CLS"})", R"("loop": {"kind": "sft"}, "training": {"packing": true})"}) {
@@ -202,7 +202,7 @@ TEST_CASE("DeepSpeed under training is one process that loads first") {
 
 TEST_CASE("all problems of a job come at once, and one that is not understood decides") {
     const auto error = refused_job(
-        R"("distributed": {"kind": "tp"}, "peft": {"r": 0, "alpha": 2}, "batch": {"sequence_length": "long"}, "card": "x")");
+        R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}}, "peft": {"r": 0, "alpha": 2}, "batch": {"sequence_length": "long"}, "card": "x")");
     REQUIRE(error);
     CHECK(error->kind() == ErrorKind::invalid);
     CHECK(error->problems().size() == 5);

@@ -1,0 +1,134 @@
+// Tensor parallelism: what layers that are cut allocate, what they refuse, and that their sums are those of whole ones.
+#include "model/tensor_parallel.hpp"
+
+#include <algorithm>
+
+#include "engine/session.hpp"
+#include "model/modules.hpp"
+#include "model/record.hpp"
+#include "support/catch.hpp"
+#include "support/llama.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::test {
+
+using namespace model;
+using engine::Tensor;
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// A layer of eight inputs and outputs in float32, cut into two pieces.
+struct CutBench {
+    Stack stack = stack_from("").stack;
+    Device device = unlimited_device();
+    engine::Session session{stack, device};
+    Linear layer;
+
+    explicit CutBench(Cut cut) {
+        layer.cut = cut;
+        layer.pieces = 2;
+        const bool rows = cut == Cut::rows;
+        layer.weight = engine::empty(session, {rows ? 8 : 4, rows ? 4 : 8}, DType::float32, engine::Op::parameter);
+        layer.weight.set_requires_grad(true);
+    }
+    Tensor input(std::int64_t width) {
+        const Tensor x = engine::empty(session, {2, 3, width}, DType::float32, engine::Op::empty);
+        x.set_requires_grad(true);
+        return x;
+    }
+    /// Sizes that `code` allocates, but for workspaces.
+    template <class Code>
+    Sizes taken(Code code) {
+        const Program& program = session.recorder.program();
+        const std::size_t before = program.allocations.size();
+        code();
+        Sizes out;
+        for (std::size_t i = before; i < program.allocations.size(); ++i)
+            if (program.allocations[i].bytes < 4096) out.push_back(program.allocations[i].bytes);
+        return out;
+    }
+};
+
+Job cut_llama(std::int64_t processes) {
+    Job job = small_llama(2);
+    DistributedPlan& plan = job.plan.distributed.emplace();
+    plan.world_size = processes;
+    plan.method = TpPlan{};
+    return job;
+}
+
+Program recorded(const Job& job) { return record(job.model, job.plan, job.stack, job.device); }
+
+/// What recording stops with.
+std::string stop_of(const Job& job) {
+    try {
+        (void)recorded(job);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("columns: what the layer gives stays, the input's gradient is summed in a copy") {
+    CutBench bench(Cut::columns);
+    const Tensor x = bench.input(8);
+    Tensor y;
+    CHECK(bench.taken([&] { y = forward(bench.layer, x); }) == Sizes{96});
+    CHECK(y.size(-1) == 4);
+}
+
+TEST_CASE("rows: what the layer gives is summed in a copy, and in place without a graph") {
+    CutBench bench(Cut::rows);
+    const Tensor x = bench.input(4);
+    CHECK(bench.taken([&] { (void)forward(bench.layer, x); }) == Sizes{192, 192});
+    const engine::GradMode off(bench.session, false);
+    CHECK(bench.taken([&] { (void)forward(bench.layer, x); }) == Sizes{192});
+}
+
+TEST_CASE("gathered columns: a stack of all pieces, then one tensor of them") {
+    CutBench bench(Cut::columns_gathered);
+    const Tensor x = bench.input(8);
+    Tensor y;
+    CHECK(bench.taken([&] { y = forward(bench.layer, x); }) == Sizes{96, 192, 192});
+    CHECK(y.size(-1) == 8);
+}
+
+TEST_CASE("a full backward hook holds the output's gradient until the input's is there") {
+    CutBench bench(Cut::columns);
+    const Tensor x = bench.input(8);
+    const Tensor y = with_full_backward_hook(x, [](const Tensor& given) { return given; });
+    CHECK(y->storage.get() == x->storage.get());
+    CHECK(y.requires_grad());
+}
+
+TEST_CASE("pieces count as what they are pieces of") {
+    const Program whole = recorded(small_llama(2));
+    const Program cut = recorded(cut_llama(2));
+    CHECK(cut.total_parameters == whole.total_parameters);
+    CHECK(cut.trainable_parameters == whole.trainable_parameters);
+}
+
+TEST_CASE("a network that does not divide is refused with the library's reason") {
+    Job job = cut_llama(3);
+    CHECK(stop_of(job).find("must be divisible by the tensor parallel size (3)") != std::string::npos);
+    job = cut_llama(2);
+    job.model.num_key_value_heads = 1;
+    CHECK(stop_of(job).find("cannot be cut into 2 pieces") != std::string::npos);
+    job = cut_llama(2);
+    job.model.intermediate_size += 1;
+    CHECK(stop_of(job).find("equal pieces") != std::string::npos);
+}
+
+TEST_CASE("families whose plan was not compared are refused") {
+    Job job = cut_llama(2);
+    job.model.model_type = "phi3";
+    CHECK(stop_of(job).find("not supported with tensor parallelism") != std::string::npos);
+}
+
+}  // namespace vramfit::test
