@@ -106,4 +106,8 @@ std::vector<SegmentView> CachingAllocator::snapshot() const {
     return segments;
 }
 
+std::int64_t CachingAllocator::address_of(BlockId block) const {
+    return block == kNoBlock ? -1 : impl_->state.blocks[block].address;
+}
+
 }  // namespace vramfit

@@ -2,8 +2,10 @@
 #include "vramfit/alloc/replay.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "recurrence.hpp"
 #include "vramfit/alloc/rounding.hpp"
 
 namespace vramfit {
@@ -27,14 +29,24 @@ Instant end_of(const Program& program, std::size_t index) {
 class Replay {
   public:
     Replay(const Program& program, const ReplayOptions& options)
-        : program_(program), settings_(options.settings), allocator_(options), statistics_(&allocator_.statistics()) {
+        : program_(program),
+          settings_(options.settings),
+          allocator_(options),
+          statistics_(&allocator_.statistics()),
+          recurrence_(program, options) {
         blocks_.assign(program.allocations.size(), kNoBlock);
         timeline_.windows.reserve(program.windows.size());
         timeline_.marks.reserve(program.marks.size());
     }
 
     Timeline run() {
-        for (std::size_t i = 0; i < program_.windows.size() && !timeline_.out_of_memory; ++i) run_window(i);
+        while (timeline_.windows.size() < program_.windows.size() && !timeline_.out_of_memory) {
+            const std::size_t next = timeline_.windows.size();
+            if (const auto repetition = recurrence_.at(next, allocator_, blocks_, next_mark()))
+                repeat(*repetition);
+            else
+                run_window(next);
+        }
         timeline_.end = now();
         timeline_.retries = statistics_->alloc_retries;
         return std::move(timeline_);
@@ -66,6 +78,29 @@ class Replay {
         window.peak = peaks();
         window.retries = statistics_->alloc_retries - retries;
         raise(timeline_.peak, window.peak);
+    }
+
+    Instant next_mark() const {
+        return next_mark_ < program_.marks.size() ? program_.marks[next_mark_].before_event
+                                                  : std::numeric_limits<Instant>::max();
+    }
+
+    // The windows of a period again; what it left is left by its last repetition.
+    void repeat(const allocator::Repetition& repetition) {
+        const allocator::Span& period = repetition.period;
+        for (std::size_t time = 1; time <= repetition.times; ++time) {
+            for (std::size_t i = period.window; i < period.windows_end; ++i) {
+                WindowLevels window = timeline_.windows[i];
+                window.phase = program_.windows[timeline_.windows.size()].phase;
+                for (Instant* at : {&window.begins, &window.ends, &window.requested_peak_at, &window.allocated_peak_at,
+                                    &window.reserved_peak_at})
+                    *at += time * period.events();
+                timeline_.windows.push_back(window);
+            }
+        }
+        const auto apart = static_cast<std::uint32_t>(repetition.times) * period.allocations();
+        for (std::uint32_t id = period.allocation; id < period.allocations_end; ++id)
+            blocks_[id + apart] = std::exchange(blocks_[id], kNoBlock);
     }
 
     // Returns the instant it came to: `stop`, or that of the request that failed.
@@ -136,6 +171,7 @@ class Replay {
     const AllocatorSettings settings_;
     CachingAllocator allocator_;
     const AllocatorStatistics* statistics_;
+    allocator::Recurrence recurrence_;
     std::vector<BlockId> blocks_;
     std::int64_t managed_ = 0;
     std::int64_t managed_peak_ = 0;

@@ -49,14 +49,14 @@ class Session {
           stack(on_stack),
           device(on_device),
           cublas_workspace_bytes(engine::cublas_workspace_bytes(on_stack, on_device)),
-          cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_device)) {}
+          cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_stack, on_device)) {}
     /// Records formulas over these symbols.
     Session(const Stack& on_stack, const Device& on_device, const symbolic::Symbols& symbols, Keep keep)
         : recorder(symbols, keep),
           stack(on_stack),
           device(on_device),
           cublas_workspace_bytes(engine::cublas_workspace_bytes(on_stack, on_device)),
-          cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_device)) {}
+          cublaslt_workspace_bytes(engine::cublaslt_workspace_bytes(on_stack, on_device)) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 

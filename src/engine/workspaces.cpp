@@ -1,6 +1,7 @@
 // Sizes of the libraries' workspaces.
 #include "engine/workspaces.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -27,6 +28,15 @@ std::int64_t number(std::string_view& text, const char* variable, std::string_vi
     return value;
 }
 
+std::int64_t chosen_cublaslt_bytes(std::string_view whole) {
+    constexpr const char* kVariable = "CUBLASLT_WORKSPACE_SIZE";
+    constexpr const char* kHint = "a number of KiB";
+    std::string_view rest = whole;
+    const std::int64_t kib = number(rest, kVariable, whole, kHint);
+    if (!rest.empty()) refuse(kVariable, whole, kHint);
+    return checked_mul(kib, kKiB);
+}
+
 }  // namespace
 
 std::int64_t cublas_workspace_bytes(const Stack& stack, const Device& device) {
@@ -49,13 +59,10 @@ std::int64_t cublas_workspace_bytes(const Stack& stack, const Device& device) {
     return bytes;
 }
 
-std::int64_t cublaslt_workspace_bytes(const Device& device) {
-    if (!device.cublaslt_workspace_size) return kMiB;
-    std::string_view rest = *device.cublaslt_workspace_size;
-    const std::int64_t kib =
-        number(rest, "CUBLASLT_WORKSPACE_SIZE", *device.cublaslt_workspace_size, "a number of KiB");
-    if (!rest.empty()) refuse("CUBLASLT_WORKSPACE_SIZE", *device.cublaslt_workspace_size, "a number of KiB");
-    return checked_mul(kib, kKiB);
+std::int64_t cublaslt_workspace_bytes(const Stack& stack, const Device& device) {
+    const std::int64_t bytes =
+        device.cublaslt_workspace_size ? chosen_cublaslt_bytes(*device.cublaslt_workspace_size) : std::int64_t{kMiB};
+    return stack.cublaslt_workspace_is_limited() ? std::min(bytes, cublas_workspace_bytes(stack, device)) : bytes;
 }
 
 }  // namespace vramfit::engine

@@ -12,7 +12,8 @@ namespace vramfit::engine {
 /// what CUBLAS_WORKSPACE_CONFIG=:SIZE:COUNT[:SIZE:COUNT] (SIZE in KiB) says. Throws Error (invalid) for another text.
 std::int64_t cublas_workspace_bytes(const Stack& stack, const Device& device);
 
-/// ATen/cuda/CUDABlas.cpp _getWorkspaceSize: 1 MiB, or CUBLASLT_WORKSPACE_SIZE in KiB.
-std::int64_t cublaslt_workspace_bytes(const Device& device);
+/// ATen/cuda/CUDABlas.cpp _getWorkspaceSize: 1 MiB, or CUBLASLT_WORKSPACE_SIZE in KiB; from 2.11 on no more than what
+/// cuBLAS has. Throws Error (invalid) for another text.
+std::int64_t cublaslt_workspace_bytes(const Stack& stack, const Device& device);
 
 }  // namespace vramfit::engine

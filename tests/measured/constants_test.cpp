@@ -54,7 +54,7 @@ std::string workspaces() {
             device.capability = c;
             out += fmt::format(" {} |", mib(engine::cublas_workspace_bytes(stack, device)));
         }
-        out += fmt::format(" {}, {} |\n", mib(engine::cublaslt_workspace_bytes(unlimited_device())),
+        out += fmt::format(" {}, {} |\n", mib(engine::cublaslt_workspace_bytes(stack, unlimited_device())),
                            stack.cublaslt_workspace_stays() ? "kept" : "given back after each call");
     }
     return out + "\n";

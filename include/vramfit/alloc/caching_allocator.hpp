@@ -49,6 +49,8 @@ struct BlockView {
     std::int64_t size = 0;
     std::int64_t requested = 0;  ///< of live and pending blocks
     BlockState state = BlockState::inactive;
+
+    friend bool operator==(const BlockView&, const BlockView&) = default;
 };
 
 struct SegmentView {
@@ -59,6 +61,8 @@ struct SegmentView {
     bool small = false;
     bool expandable = false;
     std::vector<BlockView> blocks;  ///< tile the segment
+
+    friend bool operator==(const SegmentView&, const SegmentView&) = default;
 };
 
 /// One device's allocator. Mirrors DeviceCachingAllocator of c10/cuda/CUDACachingAllocator.cpp (2.6.0).
@@ -90,6 +94,8 @@ class CachingAllocator {
     const AllocatorStatistics& statistics() const;
     /// By address.
     std::vector<SegmentView> snapshot() const;
+    /// Where a live block begins; -1 for kNoBlock.
+    std::int64_t address_of(BlockId block) const;
 
   private:
     struct Impl;

@@ -27,6 +27,7 @@ struct Stack {
     bool mean_saves_its_input() const;                            ///< mean(dim) keeps its input for backward
     bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
     bool cublaslt_workspace_stays() const;                        ///< cublasLt's scratch is kept for each thread
+    bool cublaslt_workspace_is_limited() const;                   ///< to as much as cuBLAS has
     bool grad_scale_is_multiplied() const;                        ///< GradScaler.step of a fused optimizer
     bool foreach_norms_share_storage() const;                     ///< _foreach_norm returns views of one tensor
     bool foreach_groups_backwards() const;                        ///< tensors grouped by dtype, the last dtype first

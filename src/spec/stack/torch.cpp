@@ -18,6 +18,10 @@ bool Stack::cublas_workspace_is_32_mib(const Capability& on) const {
 // 156495).
 bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0}; }
 
+// ATen/cuda/CUDABlas.cpp of 2.11 shares cuBLAS' limit (pull request 168175): traced with 9000 and 32768 KiB, and with
+// CUBLAS_WORKSPACE_CONFIG=:16:8, which makes the usual 1 MiB smaller. 2.10 takes what is asked for.
+bool Stack::cublaslt_workspace_is_limited() const { return torch >= Version{2, 11, 0}; }
+
 // nn/parallel/distributed.py and csrc/distributed/c10d of 2.10 and 2.11, with Trainer of 5.0 and 5.17; earlier releases
 // have not been compared.
 bool Stack::ddp_is_known() const { return torch >= Version{2, 10, 0} && transformers >= Version{5, 0, 0}; }
