@@ -9,6 +9,8 @@ namespace {
 
 DistributedMethod ddp() { return DdpPlan{}; }
 
+DistributedMethod fsdp1() { return Fsdp1Plan{}; }
+
 DistributedMethod fsdp2() { return Fsdp2Plan{}; }
 
 DistributedMethod fsdp2_keeping() {
@@ -42,9 +44,11 @@ constexpr Candidate kCandidates[] = {
     {.id = "zero3_offload", .title = "ZeRO-3, all on host", .uneven = true, .method = zero_offloaded<3>},
     {.id = "fsdp2", .title = "FSDP2", .uneven = true, .method = fsdp2},
     {.id = "fsdp2_keep", .title = "FSDP2, no resharding", .uneven = true, .method = fsdp2_keeping},
+    {.id = "fsdp1", .title = "FSDP1", .uneven = true, .method = fsdp1},
     {.id = "tp", .title = "tensor parallelism", .method = tensor_parallel},
     {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
     {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
+    {.id = "qlora_fsdp1", .title = "QLoRA, FSDP1", .quantized = true, .uneven = true, .method = fsdp1},
 };
 
 }  // namespace

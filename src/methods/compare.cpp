@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::int64_t kMostRows = 1 << 16;
 
+/// FSDP1 cuts packed weights only in the dtype of the norms beside them, and so without peft's preparation, which makes
+/// those float32 (accelerate's and peft's guides to QLoRA with FSDP).
+void make_uniform(TrainPlan& plan) {
+    plan.load.quantization->storage = plan.load.dtype;
+    plan.prepare_kbit.reset();
+}
+
 /// The question's run under that method, with as many rows in an optimizer step.
 Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
     Job job = candidate.quantized ? *question.quantized : question.job;
@@ -27,6 +34,7 @@ Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
         processes.world_size = question.cards;
         processes.method = candidate.method();
         job.plan.training.gradient_accumulation_steps *= question.cards / processes.replicas();
+        if (candidate.quantized && processes.as<Fsdp1Plan>()) make_uniform(job.plan);
     }
     return job;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "vramfit/spec/modules.hpp"
+
 namespace vramfit {
 
 namespace {
@@ -14,6 +16,7 @@ struct Amounts {
     std::int64_t trained = 0;    ///< elements
     std::int64_t all = 0;        ///< elements
     std::int64_t gradients = 0;  ///< bytes, of the dtype that weights are trained in
+    std::int64_t weights = 0;    ///< bytes of all, as they are gathered: packed ones are half a byte each
     std::int64_t width = 2;      ///< bytes of an element that is computed with
     // Of tensor parallelism, which sends activations.
     std::int64_t tokens = 0;  ///< of a batch
@@ -54,7 +57,7 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
 
 // torch 2.11, distributed/fsdp/_runtime_utils.py: each unit is gathered for forward and once more for backward.
 Traffic traffic(const Fsdp1Plan&, const Amounts& of) {
-    return {.all_gather = of.batches * 2 * once_around(of, of.all * of.width),
+    return {.all_gather = of.batches * 2 * once_around(of, of.weights),
             .reduce_scatter = once_around(of, of.trained * of.width)};
 }
 
@@ -86,6 +89,17 @@ std::int64_t trained_bytes(const Prediction& p) {
     return step == p.peaks.end() ? 0 : step->shares[static_cast<std::size_t>(Category::adapters)];
 }
 
+/// Elements that are packed into 4 bits: linear layers but for the head (transformers' default).
+std::int64_t packed_elements(const Prediction& p) {
+    const auto& quantization = p.plan.load.quantization;
+    if (!quantization || quantization->method == QuantMethod::int8 || quantization->skip_modules_given) return 0;
+    std::int64_t packed = 0;
+    for (const NamedModule& module : modules_of(p.model))
+        if (module.layer >= 0 && (module.kind == ModuleKind::linear || module.kind == ModuleKind::conv1d))
+            packed += module.in * module.out;
+    return packed;
+}
+
 }  // namespace
 
 Traffic traffic_of(const Prediction& p) {
@@ -98,6 +112,8 @@ Traffic traffic_of(const Prediction& p) {
     of.all = p.total_parameters;
     of.gradients = trained_bytes(p);
     of.width = halves ? 2 : element_size(p.plan.load.dtype);
+    const std::int64_t packed = packed_elements(p);
+    of.weights = (of.all - packed) * of.width + packed / 2;
     const TrainPlan& plan = p.plan;
     of.tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
     of.layers = p.model.num_hidden_layers;

@@ -43,7 +43,9 @@ Tensor moved(Session& session, const Dims& sizes, DType dtype) { return empty(se
 DType adapter_dtype(const Stack& stack, const Linear& layer) {
     if (layer.in_8bit) return DType::float32;  // the weight's integers say nothing
     if (!layer.quantized) return layer.weight.dtype();
-    return stack.adapters_take_compute_dtype() ? layer.quantized->compute_dtype : DType::float32;
+    if (stack.adapters_take_compute_dtype()) return layer.quantized->compute_dtype;
+    const DType storage = layer.quantized->packed.dtype();
+    return is_floating(storage) ? storage : DType::float32;
 }
 
 void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan) {

@@ -34,6 +34,15 @@ struct RotaryModules {
     bool late = false;         ///< the layers' frequencies are made in the first forward pass
 };
 
+/// What the model's plan for tensor parallelism splits (transformers 5.17 configuration_*.py base_model_tp_plan and
+/// modeling_*.py _tp_plan): the loader looks at it in any run of several processes.
+enum class SplitPlan : std::uint8_t {
+    none,
+    head,
+    projections,  ///< the layers' linear modules, norms of heads, and the head
+    experts,      ///< and the experts' weights
+};
+
 /// One family of decoders.
 struct Family {
     std::string_view model_type;
@@ -72,6 +81,7 @@ struct Family {
     bool always_masks = false;  ///< additive masks whatever the kernel can do, and each sliding layer makes its own
     /// The window of additive masks.
     std::optional<Size> (*additive_window)(const Run& run) = [](const Run&) { return std::optional<Size>(); };
+    SplitPlan split_plan = SplitPlan::projections;
     /// Between the head's result and the loss; may be null.
     Tensor (*shape_logits)(const Run& run, Tensor logits) = nullptr;
 };

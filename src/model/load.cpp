@@ -12,14 +12,21 @@ using namespace engine;
 
 namespace {
 
+/// get_total_byte_count: where torch.distributed is initialised, each process leaves out what the others would have
+/// under tensor parallelism, whether or not there is any.
+std::int64_t half_bytes_of(const Run& run, const Entry& e) {
+    const std::int64_t n = numel_of(e.sizes).value();
+    const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
+    const std::int64_t half_bytes = in_4bit ? n : 2 * (e.packed ? n : size_of(n, run.plan.load.dtype).count);
+    const auto& processes = run.plan.distributed;
+    if (!e.in_split_plan || !processes || processes->load_first) return half_bytes;
+    return 2 * (half_bytes / (2 * processes->world_size));
+}
+
 /// caching_allocator_warmup: one block for everything, in units of float16; less on a card that is hardly larger.
 void warm_up(const Run& run, const std::vector<Entry>& all) {
     std::int64_t half_bytes = 0;
-    for (const Entry& e : all) {
-        const std::int64_t n = numel_of(e.sizes).value();
-        const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
-        half_bytes += in_4bit ? n : 2 * (e.packed ? n : size_of(n, run.plan.load.dtype).count);
-    }
+    for (const Entry& e : all) half_bytes += half_bytes_of(run, e);
     std::int64_t total = half_bytes / 2;
     const Device& device = run.session.device;
     const std::int64_t most = device.total.count - 1288490189;  // 1.2 GiB

@@ -57,15 +57,21 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     // modeling_utils.py _get_dtype_plan: _keep_in_fp32_modules count for float16 only.
     const bool raised = dtype == DType::float16 && family_of(run.spec.model_type).norms_in_float32;
     const DType of_norms = raised ? DType::float32 : dtype;
+    const SplitPlan plan = family_of(run.spec.model_type).split_plan;
+    const bool splits_layers = plan == SplitPlan::projections || plan == SplitPlan::experts;
     std::vector<Entry> out;
     const auto add_linear = [&](Linear& l) {
         const engine::Dims sizes = l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in};
         const bool packs = choice.converts(l);
-        out.push_back({l.published + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}});
-        if (l.has_bias) out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}});
+        const bool beside = l.name.find(".shared_expert") != std::string::npos;  // qwen2_moe: in no plan
+        const bool splits = &l == &n.head ? plan != SplitPlan::none : splits_layers && !beside;
+        out.push_back({l.published + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}, splits});
+        if (l.has_bias) out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}, splits});
     };
     const auto add_norm = [&](Norm& norm) {
-        out.push_back({norm.name + ".weight", {norm.width}, &norm.weight, nullptr, false, of_norms, {}});
+        const bool of_heads = norm.width == run.spec.head_dim && norm.name.ends_with("_norm");
+        const bool splits = splits_layers && of_heads && run.stack.split_plans_have_norms_of_heads();
+        out.push_back({norm.name + ".weight", {norm.width}, &norm.weight, nullptr, false, of_norms, {}, splits});
         if (norm.has_bias) out.push_back({norm.name + ".bias", {norm.width}, &norm.bias, nullptr, false, of_norms, {}});
     };
     const auto add_bare = [&](BareModule& m) {
@@ -74,7 +80,8 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
             engine::Dims sizes;
             for (const std::int64_t size : p.sizes) sizes.push(size);
             const std::string name = p.merged_from.empty() ? m.published + "." + p.name : m.published;
-            out.push_back({name, sizes, &m.tensors[i], nullptr, false, dtype, p.merged_from});
+            out.push_back({name, sizes, &m.tensors[i], nullptr, false, dtype, p.merged_from,
+                           plan == SplitPlan::experts && p.sizes.size() == 3});
         }
     };
     for (Embedding* table : {&n.embed, &n.positions})

@@ -42,7 +42,7 @@ struct OriginalModule {
 
 /// What bitsandbytes keeps of a 4-bit weight beside the packed bytes (functional.py QuantState).
 struct QuantState4bit {
-    Tensor packed;                  ///< [n/2, 1] uint8
+    Tensor packed;                  ///< [n/2, 1] uint8, or fewer elements of another dtype
     Tensor absmax;                  ///< float32 [n/64], or uint8 with double quantization
     Tensor code;                    ///< [16] float32
     Tensor offset;                  ///< 0-dim float32, double quantization only

@@ -180,7 +180,8 @@ QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan,
     const Tensor source = contiguous(weight);
     const Size n = weight.numel();
     Tensor absmax = empty(session, {ceil_div(n, kBlock)}, DType::float32, Op::quantize_4bit);
-    state.packed = kept(empty(session, {(n + 1) / 2, 1}, DType::uint8, Op::quantize_4bit), Category::weights);
+    const Size in_one = 2 * element_size(plan.storage);
+    state.packed = kept(empty(session, {(n + 1) / in_one, 1}, plan.storage, Op::quantize_4bit), Category::weights);
     state.code = code_of_4bit(session);
     if (plan.double_quant)
         quantize_absmax(state, absmax, dynamic_code);

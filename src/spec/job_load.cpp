@@ -70,14 +70,7 @@ QuantizationPlan read_quantization(ObjectReader config) {
     plan.method = eight ? QuantMethod::int8 : type.value_or(QuantMethod::fp4);
     ObjectReader::set(plan.double_quant, config.boolean("bnb_4bit_use_double_quant"));
     plan.compute_dtype = config.choice<DType>("bnb_4bit_compute_dtype", kLoadDTypes, Null::absent);
-    static constexpr Named<DType> storages[] = {{"uint8", DType::uint8},       {"int8", DType::int8},
-                                                {"bfloat16", DType::bfloat16}, {"float16", DType::float16},
-                                                {"float32", DType::float32},   {"float64", DType::float64}};
-    const auto storage = config.choice<DType>("bnb_4bit_quant_storage", storages, Null::absent);
-    if (storage && *storage != DType::uint8)
-        problems.unsupported(config.path("bnb_4bit_quant_storage"),
-                             "packed weights in another dtype than uint8 are not supported",
-                             "write uint8, or leave it out");
+    ObjectReader::set(plan.storage, config.choice<DType>("bnb_4bit_quant_storage", kQuantStorages, Null::absent));
     if (auto modules = config.texts("llm_int8_skip_modules", Null::absent)) {
         plan.skip_modules = std::move(*modules);
         plan.skip_modules_given = true;

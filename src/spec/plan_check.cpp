@@ -157,6 +157,9 @@ bool learns_positions(const ModelSpec& model) {
 // Whether some trainable weight is kept in float16.
 bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
     if (plan.load.cast_after_adapter) return *plan.load.cast_after_adapter == DType::float16;
+    const auto& quantization = plan.load.quantization;
+    if (plan.peft && quantization && quantization->storage == DType::float16)
+        return !stack.adapters_of_float16_are_float32();
     // prepare_model_for_kbit_training turns every 16-bit weight that is not quantized into float32.
     const bool kept = plan.load.dtype == DType::float16 && !plan.prepare_kbit;
     if (!kept) return false;
@@ -167,6 +170,17 @@ bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& 
     // peft 0.12 casts 16-bit adapters to float32 (autocast_adapter_dtype); before, they took the weight's dtype,
     // which a quantized weight does not hand on.
     return !stack.adapters_of_float16_are_float32() && !plan.load.quantization;
+}
+
+/// Module.to(dtype) would cast packed weights that look like numbers (torch nn/modules/module.py Module.to).
+void check_storage(const LoadPlan& load, Problems& problems) {
+    if (!load.quantization || load.quantization->method == QuantMethod::int8) return;
+    const DType storage = load.quantization->storage;
+    if (load.cast_after_adapter && is_floating(storage) && storage != *load.cast_after_adapter)
+        problems.invalid("load.cast_after_adapter",
+                         fmt::format("casts packed weights from {} to {}, which destroys them", name_of(storage),
+                                     name_of(*load.cast_after_adapter)),
+                         "leave it out, or keep packed weights in uint8");
 }
 
 void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -360,6 +374,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
     check_precision(model_, plan, stack_, problems);
+    check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);
     check_distributed(plan, stack_, problems);
     check_zero(plan, stack_, problems);

@@ -20,6 +20,41 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
+/// torch 2.11 distributed/fsdp/_flat_param.py FlatParamHandle._validate_tensors_to_flatten: a unit's tensors have one
+/// floating dtype. bitsandbytes' packed weights stand among the layer's norms.
+void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems) {
+    constexpr const char* kStorage = "load.quantization_config.bnb_4bit_quant_storage";
+    if (quantization.method == QuantMethod::int8)
+        return problems.invalid("load.quantization_config.load_in_8bit",
+                                "torch stops: FSDP1 cannot flatten integer weights (Cannot flatten integer dtype tensors)",
+                                "load_in_4bit with bnb_4bit_quant_storage, or DistributedDataParallel");
+    if (!is_floating(quantization.storage))
+        return problems.invalid(kStorage,
+                                fmt::format("torch stops: FSDP1 cannot flatten packed weights in {} (Cannot flatten "
+                                            "integer dtype tensors)",
+                                            name_of(quantization.storage)),
+                                fmt::format("{}, the dtype of the other weights", name_of(plan.load.dtype)));
+    const DType others = plan.prepare_kbit ? DType::float32 : plan.load.dtype;
+    if (quantization.storage != others)
+        return problems.invalid(
+            plan.prepare_kbit ? "prepare_kbit" : kStorage,
+            fmt::format("torch stops: packed weights are {}, the norms in their units {}{} (Must flatten tensors with "
+                        "uniform dtype)",
+                        name_of(quantization.storage), name_of(others),
+                        plan.prepare_kbit ? " once peft has prepared the network" : ""),
+            plan.prepare_kbit ? "null: without prepare_model_for_kbit_training"
+                              : fmt::format("{}, the dtype of the other weights", name_of(others)));
+    if (quantization.storage != DType::bfloat16)
+        problems.unsupported(kStorage,
+                             fmt::format("FSDP's mixed precision would cast packed weights from {} to bfloat16, which "
+                                         "destroys them",
+                                         name_of(quantization.storage)),
+                             "bfloat16, with load.dtype bfloat16");
+    if (quantization.skip_modules_given)
+        problems.unsupported("load.quantization_config.llm_int8_skip_modules",
+                             "other choices of quantized layers are not supported with FSDP", "leave it out");
+}
+
 /// What FSDP was not compared with, or what the libraries refuse.
 void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_checkpointing, Problems& problems) {
     const TrainingPlan& t = plan.training;
@@ -32,9 +67,6 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
     if (plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
-    if (plan.load.quantization)
-        problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP",
-                             "train without, or with DistributedDataParallel");
     check_fsdp_adapters(plan, problems);
     if (t.fp16) problems.unsupported("training.fp16", "not supported with FSDP", "use bf16");
     if (t.cut_cross_entropy || t.optimizer_in_backward)
@@ -51,6 +83,7 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
 
 /// What is FSDP1's own.
 void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
+    if (plan.load.quantization) check_quantized_units(plan, *plan.load.quantization, problems);
     if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "torch stops: what is recomputed of an adapter has another dtype than what was saved",
@@ -116,8 +149,12 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_fsdp1(plan, *fsdp, problems);
     }
-    if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>())
+    if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>()) {
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
+        if (plan.load.quantization)
+            problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP2",
+                                 "FSDP1 with bnb_4bit_quant_storage, or DistributedDataParallel");
+    }
     if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
     if (plan.loop.kind != LoopKind::trainer && !sft)

@@ -6,6 +6,11 @@
 
 namespace vramfit {
 
+/// bnb_4bit_quant_storage: transformers utils/quantization_config.py BitsAndBytesConfig.__init__.
+inline constexpr Named<DType> kQuantStorages[] = {{"uint8", DType::uint8},       {"int8", DType::int8},
+                                                  {"bfloat16", DType::bfloat16}, {"float16", DType::float16},
+                                                  {"float32", DType::float32},   {"float64", DType::float64}};
+
 inline constexpr Named<DType> kLoadDTypes[] = {
     {"bfloat16", DType::bfloat16}, {"float16", DType::float16}, {"float32", DType::float32}};
 inline constexpr Named<AttentionImplementation> kAttentionNames[] = {

@@ -68,6 +68,7 @@ struct Stack {
     bool loader_runs_ahead_of_quantizer() const;      ///< threads load what is to be quantized
     bool resizing_keeps_embedding_module() const;     ///< and frees its old rows before the head gets new ones
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
+    bool split_plans_have_norms_of_heads() const;     ///< plans for tensor parallelism
     bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
     bool attention_in_classes() const;                ///< a class for each kernel, which makes its rotary tables
     bool llama_shares_rotary_tables() const;          ///< one rotary module of the decoder for all layers

@@ -23,6 +23,7 @@ struct QuantizationPlan {
     QuantMethod method = QuantMethod::nf4;
     bool double_quant = false;              ///< bnb_4bit_use_double_quant
     std::optional<DType> compute_dtype;     ///< bnb_4bit_compute_dtype; absent: float32
+    DType storage = DType::uint8;           ///< bnb_4bit_quant_storage, of the packed weights
     std::vector<std::string> skip_modules;  ///< llm_int8_skip_modules
     bool skip_modules_given = false;
     double int8_threshold = 6.0;  ///< llm_int8_threshold

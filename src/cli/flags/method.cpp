@@ -128,6 +128,11 @@ constexpr PlanFlag kMethodFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          quantization(job, where).compute_dtype = dtype_value_from(value, where);
      }},
+    {"bnb_4bit_quant_storage", "", "DTYPE", nullptr, kQuantization,
+     "Dtype that packed weights are kept in; FSDP cuts them only as the dtype of the other weights [uint8]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         quantization(job, where).storage = value_from(value, where, kQuantStorages);
+     }},
     {"prepare-kbit", "prepare_model_for_kbit_training", "BOOL", "true", kQuantization,
      "Call peft's prepare_model_for_kbit_training [true with qlora, else false]", set_prepare},
 };

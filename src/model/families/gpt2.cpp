@@ -69,6 +69,7 @@ const Family gpt2_entry = {
     // transformers 5.17 trainer.py _loss_shifts_labels: GPT2LMHeadModel's name says nothing of its loss.
     .counts_all_labels = true,
     .mask_is_positional = true,
+    .split_plan = SplitPlan::none,
 };
 
 }  // namespace vramfit::families

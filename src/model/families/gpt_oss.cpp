@@ -143,6 +143,7 @@ const Family gpt_oss_entry = {
     .norms_in_float32 = true,
     .masks_without_positions = true,
     .half_tables = true,
+    .split_plan = SplitPlan::head,
 };
 
 }  // namespace vramfit::families

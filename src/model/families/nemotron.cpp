@@ -35,6 +35,7 @@ const Family nemotron_entry = {
     .layer = pre_norm_layer,
     .rotate = apply_rotary_and_join,
     .mlp = plain_mlp,
+    .split_plan = SplitPlan::none,
 };
 
 }  // namespace vramfit::families

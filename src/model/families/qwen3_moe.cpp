@@ -12,6 +12,7 @@ const Family qwen3_moe_entry = {
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,
+    .split_plan = SplitPlan::experts,
 };
 
 }  // namespace vramfit::families

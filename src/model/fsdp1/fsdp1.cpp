@@ -11,6 +11,7 @@
 #include "model/called.hpp"
 #include "model/collectives.hpp"
 #include "model/fsdp2_parameters.hpp"
+#include "model/load.hpp"
 #include "model/load_entries.hpp"
 #include "model/mixed_precision.hpp"
 
@@ -63,12 +64,16 @@ Fsdp1::~Fsdp1() {
 std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& parameters,
                                        const std::vector<ParameterPlaces>& to_move, bool is_root) {
     Session& session = run_.session;
-    for (const ParameterPlaces& places : to_move) set_data(*places[0], to_device(*places[0]));
+    const bool moves = waits_on_host(run_.plan);
+    for (const ParameterPlaces& places : to_move)
+        if (moves) set_data(*places[0], to_device(*places[0]));
     std::vector<Tensor> states;
-    if (is_root) {
+    if (is_root && moves) {
         if (embedding_scales_itself(run_)) network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
         for (int i = 0; i < rotary_buffers(run_); ++i)
             network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
+    }
+    if (is_root) {
         if (network_.embed.scale.defined()) states.push_back(network_.embed.scale);
         states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
     }
@@ -103,7 +108,7 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
     };
     const auto linear = [&](Linear& module) {
         const int depth = module.lora ? 3 : 2;
-        add(depth, module.weight);
+        add(depth, module.quantized ? module.quantized->packed : module.weight);
         add(depth, module.bias);
         if (!module.lora) return;
         adapter(&module, Part::lora_a, module.lora->a);

@@ -57,6 +57,9 @@ bool Stack::resizing_keeps_embedding_module() const { return transformers >= Ver
 // that ends with torch.cuda.empty_cache() (accelerate 0.29 to 1.15 utils/modeling.py).
 bool Stack::loader_empties_cache() const { return transformers < Version{4, 50, 0}; }
 
+// configuration_qwen3.py base_model_tp_plan as read in 5.17; 5.0 has the projections alone.
+bool Stack::split_plans_have_norms_of_heads() const { return transformers >= Version{5, 17, 0}; }
+
 // quantizers_utils.py should_convert_module, 5.0; before, integrations/bitsandbytes.py _replace_with_bnb_linear.
 bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{5, 0, 0}; }
 

@@ -16,6 +16,8 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"bnb_config_kwargs.bnb_4bit_use_double_quant", KeyUse::used, "load.quantization_config.bnb_4bit_use_double_quant",
      "true|false"},
     {"bnb_config_kwargs.bnb_4bit_quant_type", KeyUse::used, "load.quantization_config.bnb_4bit_quant_type", "nf4|fp4"},
+    {"bnb_config_kwargs.bnb_4bit_quant_storage", KeyUse::used, "load.quantization_config.bnb_4bit_quant_storage",
+     "bfloat16|uint8"},
     {"lora_r", KeyUse::used, "peft.r", "8|16"},
     {"lora_alpha", KeyUse::used, "peft.lora_alpha", "8|16"},
     {"lora_dropout", KeyUse::used, "peft.lora_dropout", "0.05|0"},

@@ -8,6 +8,7 @@
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 #include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::trainers {
 
@@ -152,6 +153,11 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
         constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
         if (const auto type = choice<QuantMethod>(reader, "bnb_config_kwargs.bnb_4bit_quant_type", kTypes))
             plan.load.quantization->method = *type;
+        // loaders/model.py _set_quantization_config, without DeepSpeed and FSDP.
+        const bool wide = draft.job.model.model_type == "qwen2_moe";
+        plan.load.quantization->storage = wide ? DType::float32 : DType::bfloat16;
+        if (const auto storage = choice<DType>(reader, "bnb_config_kwargs.bnb_4bit_quant_storage", kQuantStorages))
+            plan.load.quantization->storage = *storage;
     } else if (eight) {
         quantize_8bit(draft);
     } else if (four) {

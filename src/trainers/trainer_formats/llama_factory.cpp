@@ -65,6 +65,7 @@ void read_factory_quantization(Reader& reader, Draft& draft, DType dtype) {
     constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
     if (const auto type = choice<QuantMethod>(reader, "quantization_type", kTypes))
         draft.job.plan.load.quantization->method = *type;
+    draft.job.plan.load.quantization->storage = dtype;
 }
 
 void read_factory_attention(Reader& reader, Draft& draft) {

@@ -100,6 +100,8 @@ void read_trl_model(Reader& reader, Draft& draft) {
         constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
         if (const auto type = choice<QuantMethod>(reader, "bnb_4bit_quant_type", kTypes))
             plan.load.quantization->method = *type;
+        if (const auto storage = choice<DType>(reader, "bnb_4bit_quant_storage", kQuantStorages))
+            plan.load.quantization->storage = *storage;
     } else if (reader.boolean("load_in_8bit").value_or(false)) {
         quantize_8bit(draft);
     }
