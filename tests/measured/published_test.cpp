@@ -51,6 +51,8 @@ constexpr Bar kBars[] = {
      [](const Reading& r) { return r.quantity == "allocated_peak" && r.byte_exact; }, 80, 0, 0.5},
     {"highest allocated after load, forward, backward and optimizer", "median 0.3 %, worst 1.5 %", is_peak_of_a_phase,
      0, 0.3, 1.5},
+    {"allocated peak of one of two processes", "median 0.5 %, worst 2 %",
+     [](const Reading& r) { return r.quantity == "allocated_peak" && r.source.ends_with("two cards"); }, 0, 0.5, 2},
     {"active peak", "median 0.5 %, worst 2 %", [](const Reading& r) { return r.quantity == "active_peak"; }, 0, 0.5, 2},
     {"reserved peak", "median 2 %, worst 6 %", [](const Reading& r) { return r.quantity == "reserved_peak"; }, 0, 2, 6},
     {"process total", "median 2 %", [](const Reading& r) { return r.quantity == "process_peak"; }, 0, 2, 1000},

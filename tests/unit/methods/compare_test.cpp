@@ -9,6 +9,7 @@
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/deepspeed.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/modules.hpp"
 
 using namespace vramfit;
 
@@ -117,6 +118,28 @@ TEST_CASE("tensor parallelism sends activations, and shares the work") {
     CHECK(traffic_of(run).between_cards() == 2 * once.between_cards());
     const MethodsAnswer answer = compare_methods(asked_on("24GiB"));
     CHECK(row_called(answer, "tp").operations == row_called(answer, "ddp").operations);
+}
+
+TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {
+    MethodsQuestion question = asked_on("24GiB");
+    question.job.plan.peft.emplace();
+    question.quantized = question.job;
+    question.quantized->plan.load.quantization.emplace();
+    question.quantized->plan.prepare_kbit.emplace();
+    const MethodsAnswer answer = compare_methods(question);
+    const MethodRow& row = row_called(answer, "qlora_fsdp1");
+    CAPTURE(row.refusal);
+    REQUIRE(row.prediction);
+    CHECK(row.job.plan.load.quantization->storage == DType::bfloat16);
+    CHECK_FALSE(row.job.plan.prepare_kbit);
+    const MethodRow& whole = row_called(answer, "fsdp1");
+    REQUIRE(whole.prediction);
+    CHECK(row.traffic.between_cards < whole.traffic.between_cards);
+    // Both gather twice; what is packed has a quarter of the bytes.
+    std::int64_t packed = 0;
+    for (const NamedModule& module : modules_of(row.prediction->model))
+        if (module.layer >= 0 && module.kind == ModuleKind::linear) packed += module.in * module.out;
+    CHECK(whole.traffic.between_cards - row.traffic.between_cards == 2 * (2 * packed - packed / 2) / 4 * 3);
 }
 
 TEST_CASE("a dearer byte puts methods that send less before those that compute less") {

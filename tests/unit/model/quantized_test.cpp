@@ -56,6 +56,21 @@ TEST_CASE("quantization packs a weight to half a byte for each element") {
     CHECK(l.quantized->dtype == DType::float16);
 }
 
+TEST_CASE("packed weights of another dtype are as large, in fewer elements") {
+    for (const auto& [storage, elements] : {std::pair(DType::bfloat16, 32768), std::pair(DType::float32, 16384)}) {
+        Recording r;
+        QuantizationPlan plan;
+        plan.storage = storage;
+        const Tensor weight = empty(r.session, {512, 256}, DType::float16);
+        r.events();
+        Tensor code;
+        const auto state = model::quantize_4bit(weight, plan, code);
+        CHECK(r.events() == Events{8192, 65536, 64, 64, 4, -4, -64});
+        CHECK(state.packed.sizes() == Dims{elements, 1});
+        CHECK(state.packed.dtype() == storage);
+    }
+}
+
 TEST_CASE("double quantization packs the absmax to bytes") {
     Recording r;
     {

@@ -88,6 +88,41 @@ TEST_CASE("plans that cannot be") {
                "training.max_length", "cut to 64"));
 }
 
+TEST_CASE("FSDP1 cuts packed weights only in the dtype of their neighbours") {
+    const auto qlora = [](const std::function<void(TrainPlan&)>& change) {
+        return [change](TrainPlan& plan) {
+            plan.training.bf16 = true;
+            plan.peft.emplace();
+            plan.load.quantization.emplace().storage = DType::bfloat16;
+            plan.distributed.emplace().method = Fsdp1Plan{};
+            change(plan);
+        };
+    };
+    constexpr const char* kStorage = "load.quantization_config.bnb_4bit_quant_storage";
+    CHECK_FALSE(checked(qlora([](TrainPlan&) {})));
+    const auto stored_as = [&](DType storage) {
+        return checked(qlora([storage](TrainPlan& plan) { plan.load.quantization->storage = storage; }));
+    };
+    CHECK(says(stored_as(DType::uint8), kStorage, "Cannot flatten integer dtype tensors"));
+    CHECK(says(stored_as(DType::float32), kStorage, "Must flatten tensors with uniform dtype"));
+    CHECK(says(checked(qlora([](TrainPlan& plan) { plan.load.quantization->method = QuantMethod::int8; })),
+               "load.quantization_config.load_in_8bit", "Cannot flatten integer dtype tensors"));
+    CHECK(says(checked(qlora([](TrainPlan& plan) { plan.prepare_kbit.emplace(); })), "prepare_kbit",
+               "Must flatten tensors with uniform dtype"));
+    CHECK(says(checked(qlora([](TrainPlan& plan) {
+                   plan.load.dtype = DType::float32;
+                   plan.load.quantization->storage = DType::float32;
+               })),
+               kStorage, "destroys them"));
+    CHECK(says(checked(qlora([](TrainPlan& plan) { plan.distributed->method = Fsdp2Plan{}; })),
+               "load.quantization_config", "FSDP2"));
+    CHECK(says(checked(qlora([](TrainPlan& plan) {
+                   plan.distributed.reset();
+                   plan.load.cast_after_adapter = DType::float32;
+               })),
+               "load.cast_after_adapter", "destroys them"));
+}
+
 TEST_CASE("float16 weights are not trained with loss scaling") {
     const auto lora = [](TrainPlan& plan) {
         plan.training.fp16 = true;
