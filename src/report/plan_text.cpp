@@ -42,6 +42,7 @@ std::string weights(const TrainPlan& plan) {
         const bool eight = q.method == QuantMethod::int8;
         out += fmt::format(" quantized to {}", name_of(q.method));
         if (!eight && q.double_quant) out += " with double quantization";
+        if (!eight && q.storage != DType::uint8) out += fmt::format(", packed as {}", name_of(q.storage));
         if (!eight) out += fmt::format(", computing in {}", name_of(q.compute_dtype.value_or(DType::float32)));
     }
     if (plan.prepare_kbit) out += ", prepared for k-bit training";

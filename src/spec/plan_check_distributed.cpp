@@ -25,9 +25,10 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
 void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems) {
     constexpr const char* kStorage = "load.quantization_config.bnb_4bit_quant_storage";
     if (quantization.method == QuantMethod::int8)
-        return problems.invalid("load.quantization_config.load_in_8bit",
-                                "torch stops: FSDP1 cannot flatten integer weights (Cannot flatten integer dtype tensors)",
-                                "load_in_4bit with bnb_4bit_quant_storage, or DistributedDataParallel");
+        return problems.invalid(
+            "load.quantization_config.load_in_8bit",
+            "torch stops: FSDP1 cannot flatten integer weights (Cannot flatten integer dtype tensors)",
+            "load_in_4bit with bnb_4bit_quant_storage, or DistributedDataParallel");
     if (!is_floating(quantization.storage))
         return problems.invalid(kStorage,
                                 fmt::format("torch stops: FSDP1 cannot flatten packed weights in {} (Cannot flatten "
@@ -42,7 +43,7 @@ void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quanti
                         "uniform dtype)",
                         name_of(quantization.storage), name_of(others),
                         plan.prepare_kbit ? " once peft has prepared the network" : ""),
-            plan.prepare_kbit ? "null: without prepare_model_for_kbit_training"
+            plan.prepare_kbit ? "--prepare-kbit false (prepare_kbit null): norms stay as they are"
                               : fmt::format("{}, the dtype of the other weights", name_of(others)));
     if (quantization.storage != DType::bfloat16)
         problems.unsupported(kStorage,
