@@ -134,12 +134,12 @@ TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {
     CHECK_FALSE(row.job.plan.prepare_kbit);
     const MethodRow& whole = row_called(answer, "fsdp1");
     REQUIRE(whole.prediction);
-    CHECK(row.traffic.between_cards < whole.traffic.between_cards);
+    CHECK(row.traffic.between_cards() < whole.traffic.between_cards());
     // Both gather twice; what is packed has a quarter of the bytes.
     std::int64_t packed = 0;
     for (const NamedModule& module : modules_of(row.prediction->model))
         if (module.layer >= 0 && module.kind == ModuleKind::linear) packed += module.in * module.out;
-    CHECK(whole.traffic.between_cards - row.traffic.between_cards == 2 * (2 * packed - packed / 2) / 4 * 3);
+    CHECK(whole.traffic.all_gather - row.traffic.all_gather == 2 * (2 * packed - packed / 2) / 4 * 3);
 }
 
 TEST_CASE("a dearer byte puts methods that send less before those that compute less") {
