@@ -177,7 +177,7 @@ std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const D
             out[i] = i + 1 == target.size() ? Size(1) : larger(target[i + 1], 1) * out[i + 1];
         return out;
     }
-    if (formally_equal(strides, contiguous_strides(sizes)) && same(numel_of(target), numel))
+    if (same(numel_of(target), numel) && formally_equal(strides, contiguous_strides(sizes)))
         return contiguous_strides(target);
     if (numel.is_symbolic())
         if (const auto found = view_strides_by<ByFormula>(sizes, strides, target)) return found;
@@ -186,15 +186,14 @@ std::optional<Dims> view_strides(const Dims& sizes, const Dims& strides, const D
 
 Dims infer_size(const Dims& target, Size numel) {
     Dims out = target;
-    Size known = 1;
     int open = -1;
-    for (int i = 0; i < target.size(); ++i) {
-        if (target[i] == -1)
-            open = i;
-        else
-            known *= target[i];
-    }
-    if (open >= 0) out[open] = known == 0 ? 0 : numel / known;
+    for (int i = 0; i < target.size(); ++i)
+        if (target[i] == -1) open = i;
+    if (open < 0) return out;
+    Size known = 1;
+    for (int i = 0; i < target.size(); ++i)
+        if (i != open) known *= target[i];
+    out[open] = known == 0 ? 0 : numel / known;
     return out;
 }
 

@@ -9,10 +9,29 @@ namespace vramfit::engine {
 
 using symbolic::Range;
 
+namespace {
+
+constexpr std::uint32_t kNoSlot = 0xffffffffu;
+
+}  // namespace
+
+// Most monomials are in shapes and conditions only: those of sizes are few.
+std::size_t LevelFront::slot_of(symbolic::MonomialId monomial) {
+    if (monomial >= slots_.size()) slots_.resize(symbols_.monomials().size(), kNoSlot);
+    std::uint32_t& slot = slots_[monomial];
+    if (slot == kNoSlot) {
+        slot = static_cast<std::uint32_t>(monomials_.size());
+        monomials_.push_back(monomial);
+        ranges_.push_back(symbols_.monomial_ranges()[monomial]);
+        level_.push_back(0);
+    }
+    return slot;
+}
+
 // A sum of the least that each term of a difference can be. Without jumps, which are hard to foresee here.
-void LevelFront::add_least(Cover& cover, std::size_t monomial, std::int64_t more, int sign) const {
+void LevelFront::add_least(Cover& cover, std::size_t slot, std::int64_t more, int sign) const {
     if (more == 0) return;
-    const Range& range = symbols_.monomial_ranges()[monomial];
+    const Range& range = ranges_[slot];
     const std::int64_t bound = more > 0 ? range.low : range.high;
     if (bound <= -Range::kNone || bound >= Range::kNone)
         cover.unbounded += static_cast<std::size_t>(sign);
@@ -20,22 +39,21 @@ void LevelFront::add_least(Cover& cover, std::size_t monomial, std::int64_t more
         cover.least += __extension__ __int128{more} * bound * sign;
 }
 
-void LevelFront::change(symbolic::MonomialId monomial, std::int64_t count) {
-    std::int64_t& level = level_[monomial];
+void LevelFront::change(std::size_t slot, std::int64_t count) {
+    std::int64_t& level = level_[slot];
     if (cover_.place != Cover::kNone) {
         const std::vector<std::int64_t>& above = front_[cover_.place].coefficients;
-        const std::int64_t more = (monomial < above.size() ? above[monomial] : 0) - level;
-        add_least(cover_, monomial, more, -1);
-        add_least(cover_, monomial, more - count, 1);
+        const std::int64_t more = (slot < above.size() ? above[slot] : 0) - level;
+        add_least(cover_, slot, more, -1);
+        add_least(cover_, slot, more - count, 1);
     }
     level += count;
 }
 
 void LevelFront::change(Size bytes, std::int64_t sign) {
-    if (level_.size() < symbols_.monomials().size()) level_.resize(symbols_.monomials().size());
     if (!bytes.is_symbolic()) {
         const std::int64_t count = sign * bytes.bits();
-        change(symbolic::MonomialId{0}, count);
+        change(slot_of(0), count);
         corners_.here += count;
         corners_.low += static_cast<double>(count);
         corners_.high += static_cast<double>(count);
@@ -46,7 +64,7 @@ void LevelFront::change(Size bytes, std::int64_t sign) {
     for (const symbolic::Term& t : e.polynomial) {
         const std::int64_t count = sign * t.coefficient;
         const symbolic::Symbols::Corners& corners = symbols_.monomial_corners()[t.monomial];
-        change(t.monomial, count);
+        change(slot_of(t.monomial), count);
         corners_.low += static_cast<double>(count) * corners.low;
         corners_.high += static_cast<double>(count) * corners.high;
     }
@@ -69,11 +87,12 @@ void LevelFront::shrink(Size bytes) {
 bool LevelFront::exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b,
                          std::int64_t by) const {
     Cover difference;
-    const std::size_t shared = std::min(a.size(), b.size());
-    for (std::size_t m = 0; m < shared; ++m) add_least(difference, m, a[m] - b[m], 1);
-    for (std::size_t m = shared; m < a.size(); ++m) add_least(difference, m, a[m], 1);
-    for (std::size_t m = shared; m < b.size(); ++m) add_least(difference, m, -b[m], 1);
-    return difference.unbounded == 0 && difference.least >= by;
+    for (std::size_t slot = 0; slot < std::max(a.size(), b.size()); ++slot) {
+        const std::int64_t more = (slot < a.size() ? a[slot] : 0) - (slot < b.size() ? b[slot] : 0);
+        add_least(difference, slot, more, 1);
+        if (difference.unbounded > 0) return false;
+    }
+    return difference.least >= by;
 }
 
 void LevelFront::cover_by(std::size_t place) {
@@ -142,9 +161,10 @@ std::vector<FormulaInstant> LevelFront::take() {
     std::vector<FormulaInstant> out;
     for (const Candidate& c : front_) {
         FormulaInstant instant{{}, c.at};
-        for (std::size_t m = 0; m < c.coefficients.size(); ++m)
-            if (c.coefficients[m] != 0)
-                instant.bytes.push_back({static_cast<symbolic::MonomialId>(m), c.coefficients[m]});
+        for (std::size_t slot = 0; slot < c.coefficients.size(); ++slot)
+            if (c.coefficients[slot] != 0) instant.bytes.push_back({monomials_[slot], c.coefficients[slot]});
+        std::sort(instant.bytes.begin(), instant.bytes.end(),
+                  [](const symbolic::Term& a, const symbolic::Term& b) { return a.monomial < b.monomial; });
         out.push_back(std::move(instant));
     }
     return out;

@@ -27,7 +27,7 @@ class LevelFront {
         double high = 0;
     };
     struct Candidate {
-        std::vector<std::int64_t> coefficients;  ///< by monomial
+        std::vector<std::int64_t> coefficients;  ///< by slot
         Corners corners;
         Phase at;
         std::size_t number = 0;
@@ -42,11 +42,12 @@ class LevelFront {
     };
 
     void change(Size bytes, std::int64_t sign);
-    void change(symbolic::MonomialId monomial, std::int64_t count);
+    void change(std::size_t slot, std::int64_t count);
+    std::size_t slot_of(symbolic::MonomialId monomial);
     void look();
     void cover_by(std::size_t place);
-    /// Adds what `more` of a monomial is at least.
-    void add_least(Cover& cover, std::size_t monomial, std::int64_t more, int sign) const;
+    /// Adds what `more` of a slot's monomial is at least.
+    void add_least(Cover& cover, std::size_t slot, std::int64_t more, int sign) const;
     void drop_between();
     /// Whether a is at least b and `by` more for all values of the axes.
     bool exceeds(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, std::int64_t by) const;
@@ -54,7 +55,10 @@ class LevelFront {
     static bool may_exceed(const Corners& a, const Corners& b);
 
     const symbolic::Symbols& symbols_;
-    std::vector<std::int64_t> level_;  ///< coefficients by monomial
+    std::vector<std::uint32_t> slots_;             ///< by monomial; kNoSlot: in no size so far
+    std::vector<symbolic::MonomialId> monomials_;  ///< by slot
+    std::vector<symbolic::Range> ranges_;          ///< by slot
+    std::vector<std::int64_t> level_ = {};         ///< coefficients by slot
     Corners corners_;
     Phase phase_;
     bool rising_ = false;

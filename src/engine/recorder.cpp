@@ -14,7 +14,7 @@ Recorder::Recorder(Keep keep) : keep_(keep) {
 }
 
 Recorder::Recorder(const symbolic::Symbols& symbols, Keep keep) : Recorder(keep) {
-    if (keep == Keep::formula || keep == Keep::formula_and_program) front_.emplace(symbols);
+    if (keep == Keep::formula_and_program) front_.emplace(symbols);
 }
 
 std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
@@ -28,7 +28,7 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
 
 std::uint32_t Recorder::alloc(Size bytes, Op op) {
     if (front_) front_->grow(bytes, phase_);
-    if (keep_ == Keep::formula || same(bytes, 0)) return kNoId;
+    if (same(bytes, 0)) return kNoId;
     if (op != Op::empty) launch(stream);
     if (keeps_program()) return add(bytes, op, EventKind::alloc);
     const std::int64_t count = bytes.bits();
@@ -133,6 +133,7 @@ std::uint32_t Recorder::split(std::uint32_t id, Size rest, Size part) {
     sizes_[id] = rest;
     sizes_.push_back(part);
     splits_.push_back({id, twin});
+    part_of_.emplace(id, twin);
     return twin;
 }
 

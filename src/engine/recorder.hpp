@@ -27,9 +27,34 @@ struct Question {
     }
 };
 
-/// What is kept of a run: its whole program, its highest moment, the latter as a formula of its symbolic sizes, the
-/// program with the formula of each size, or the last two together.
-enum class Keep : std::uint8_t { program, summary, formula, symbolic_program, formula_and_program };
+/// What is kept of a run: its whole program, its highest moment, the program with the formula of each size, or that
+/// and the highest moment as a formula of symbolic sizes.
+enum class Keep : std::uint8_t { program, summary, symbolic_program, formula_and_program };
+
+/// A place in what is written.
+struct WrittenTo {
+    std::size_t events = 0;
+    std::size_t allocations = 0;
+    std::size_t windows = 0;
+    std::size_t marks = 0;
+    std::size_t splits = 0;
+};
+
+/// A stretch of the program that is written again, in another step or micro batch.
+struct Stretch {
+    WrittenTo begin, end;
+    std::uint32_t before = 0xffffffffu;  ///< an allocation from before it that it frees; kNoId: it frees none
+    std::size_t frees_before = 0;        ///< the event in whose place such a one is freed where there is one
+    std::vector<std::uint32_t> stay;     ///< allocations of it that are made once
+};
+
+/// Where a stretch is written again.
+struct Again {
+    std::int32_t step = 0;
+    std::int32_t micro = -1;
+    bool ends_forward = false;  ///< the mark of the last forward pass stands where its backward pass begins
+    std::uint32_t before = 0;   ///< freed in place of the stretch's own
+};
 
 class Recorder {
   public:
@@ -62,6 +87,16 @@ class Recorder {
     void begin(const Phase& phase);
     void mark(std::string name);
 
+    WrittenTo written_to() const;
+    /// Whether a stretch only allocates and frees, all that it frees is its own or `before`, and it has no marks but
+    /// that of the end of the forward pass.
+    bool is_closed(const Stretch& stretch) const;
+    /// Those of its allocations that it does not free, in order.
+    std::vector<std::uint32_t> left_by(const Stretch& stretch) const;
+    /// Writes a closed stretch again with other allocations: their numbers by those of the stretch, from its first one
+    /// on.
+    std::vector<std::uint32_t> write_again(const Stretch& stretch, const Again& again);
+
     /// The run is over: what dies from now on belongs to no window.
     void stop() { stopped_ = true; }
 
@@ -78,6 +113,7 @@ class Recorder {
     /// The decoder layer that is being run, or -1.
     std::int16_t layer = -1;
 
+    bool keeps_program() const { return keep_ != Keep::summary; }
     Program& program() { return program_; }
     Program take();
     const Summary& summary() const { return summary_; }
@@ -91,8 +127,9 @@ class Recorder {
     void end(std::uint32_t id);
     void tell(std::uint8_t on);
     void place_splits();
+    void copy_allocations(const Stretch& stretch, std::vector<std::uint32_t>& numbers);
+    void follow(const Event& event);
     bool keeps_sizes() const { return keep_ == Keep::symbolic_program || keep_ == Keep::formula_and_program; }
-    bool keeps_program() const { return keep_ == Keep::program || keeps_sizes(); }
 
     Keep keep_;
     Program program_;
@@ -104,6 +141,7 @@ class Recorder {
         std::uint32_t part;
     };
     std::vector<Split> splits_;
+    std::unordered_map<std::uint32_t, std::uint32_t> part_of_;  ///< by id of a divided allocation
     Summary summary_;
     std::int64_t requested_ = 0;
     Phase phase_;

@@ -75,6 +75,7 @@ class Session {
     Thread thread = Thread::main;
     bool recomputing = false;
     bool on_host = false;  ///< new tensors are in host memory
+    bool repeats = true;   ///< what repeats is written again instead of being run
     /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
     std::function<void(const Tensor& leaf)> after_accumulate;
     /// At the end of a backward pass (Engine::queue_callback).

@@ -89,6 +89,13 @@ Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
     return session.recorder.take();
 }
 
+Program record_every_batch(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
+    Session session(stack, device);
+    session.repeats = false;
+    run_all({session, spec, plan, stack, sizes_of(plan)});
+    return session.recorder.take();
+}
+
 Summary summarize(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
     Session session(stack, device, Keep::summary);
     run_all({session, spec, plan, stack, sizes_of(plan)});
@@ -126,7 +133,7 @@ auto run_symbolically(const ModelSpec& spec, const TrainPlan& plan, const Stack&
 Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                   const FormulaAxes& axes) {
     return run_symbolically(
-        spec, plan, stack, device, axes, Keep::formula,
+        spec, plan, stack, device, axes, Keep::formula_and_program,
         [](const symbolic::Symbols& symbols, Recorder& kept) { return Formula(symbols, kept.take_front()); });
 }
 
@@ -153,7 +160,7 @@ ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, co
 PathGrowth growth_of_path(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                           const FormulaAxes& axes) {
     return run_symbolically(
-        spec, plan, stack, device, axes, Keep::formula,
+        spec, plan, stack, device, axes, Keep::formula_and_program,
         [](const symbolic::Symbols& symbols, Recorder& kept) { return PathGrowth(symbols, kept.take_front()); });
 }
 

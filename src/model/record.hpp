@@ -24,6 +24,9 @@ namespace vramfit::model {
 /// kernels, its capacity does not matter here. Throws Error (invalid or unsupported).
 Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);
 
+/// The same program without short cuts: micro batches that are known to repeat are run, too (repeated.hpp).
+Program record_every_batch(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);
+
 /// The same run, of which only the highest moments are kept: several times faster.
 Summary summarize(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);
 

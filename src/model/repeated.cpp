@@ -1,9 +1,7 @@
-// Copies of the events, allocations and windows of one micro batch.
+// What a micro batch leaves behind, and how it is made once more.
 #include "model/repeated.hpp"
 
 #include <algorithm>
-
-#include <fmt/format.h>
 
 namespace vramfit::model {
 
@@ -11,82 +9,110 @@ using namespace engine;
 
 namespace {
 
-std::uint32_t id_of(const Tensor& loss) {
-    return loss.defined() && loss->storage->bytes != 0 ? loss->storage->id : Recorder::kNoId;
+std::uint32_t id_of(const Tensor& t) {
+    return t.defined() && !same(t->storage->bytes, 0) ? t->storage->id : Recorder::kNoId;
 }
 
-std::array<const Tensor*, 3> tensors_of(const Batch& batch) {
-    return {&batch.input_ids, &batch.attention_mask, &batch.labels};
+std::array<const Tensor*, 4> labelled(const Batch& batch, const Tensor& items) {
+    return {&batch.input_ids, &batch.attention_mask, &batch.labels, &items};
 }
 
 }  // namespace
 
+std::vector<RepeatedMicroBatch::Parameter> RepeatedMicroBatch::parameters() const {
+    std::vector<Parameter> out;
+    for (const ParameterGroup& group : optimizer_->groups)
+        for (const NamedParameter& p : group.parameters) {
+            const TensorImpl* impl = p.tensor->get();
+            out.push_back({impl, impl->storage.get(), static_cast<bool>(impl->grad)});
+        }
+    return out;
+}
+
 void RepeatedMicroBatch::begin(const Tensor& loss) {
-    const Program& program = session_->recorder.program();
-    loss_before_ = id_of(loss);
-    events_.begin = program.events.size();
-    allocations_.begin = program.allocations.size();
-    windows_.begin = program.windows.size();
+    stretch_ = {};
+    stretch_.begin = session_->recorder.written_to();
+    stretch_.before = id_of(loss);
+    parameters_ = parameters();
 }
 
-void RepeatedMicroBatch::end(const Tensor& loss, const Batch& batch) {
-    const Program& program = session_->recorder.program();
+void RepeatedMicroBatch::has_loss() { stretch_.frees_before = session_->recorder.written_to().events; }
+
+/// Notes the gradients that were not there when it began; false if they are not what gradients of leaves are.
+bool RepeatedMicroBatch::take_gradients() {
+    gradients_.clear();
+    storages_.clear();
+    std::vector<const Storage*> seen;
+    for (const Parameter& p : parameters_) {
+        auto* leaf = const_cast<TensorImpl*>(p.tensor);
+        if (p.has_gradient || !leaf->grad) continue;
+        const TensorImpl& grad = *leaf->grad;
+        if (grad.grad_fn || grad.grad || grad.requires_grad || grad.is_view) return false;
+        const auto at = std::find(seen.begin(), seen.end(), grad.storage.get());
+        gradients_.push_back({leaf, grad.sizes, grad.strides, grad.dtype, static_cast<std::size_t>(at - seen.begin())});
+        if (at != seen.end()) continue;
+        seen.push_back(grad.storage.get());
+        storages_.push_back(*grad.storage);
+    }
+    return true;
+}
+
+/// Whether nothing outlives it but gradients, its loss and workspaces.
+bool RepeatedMicroBatch::is_all_that_is_left() const {
+    std::vector<std::uint32_t> known = {loss_};
+    for (const Storage& s : storages_) {
+        if (!same(s.bytes, 0)) known.push_back(s.id);
+        if (!same(s.kept_bytes, 0)) known.push_back(s.kept_id);
+    }
+    known.insert(known.end(), stretch_.stay.begin(), stretch_.stay.end());
+    std::sort(known.begin(), known.end());
+    return session_->recorder.left_by(stretch_) == known;
+}
+
+void RepeatedMicroBatch::end(const Tensor& loss, const Batch& batch, const Tensor& items) {
+    Recorder& recorder = session_->recorder;
+    known_ = false;
+    if (!recorder.keeps_program() || session_->after_accumulate || session_->after_backward || session_->module_hooks)
+        return;
+    stretch_.end = recorder.written_to();
     loss_ = id_of(loss);
-    events_.end = program.events.size();
-    allocations_.end = program.allocations.size();
-    windows_.end = program.windows.size();
-    // Only a whole program of plain sizes can be copied.
-    const bool is_plain = session_->recorder.sizes().empty() && events_.end > events_.begin;
-    const bool owns_loss = loss.defined() && loss->storage->refs == 1;
-    known_ = is_plain && owns_loss && leaves_only(loss_before_, loss_);
-    for (std::size_t i = 0; i < batch_.size(); ++i)
-        if (const Tensor& t = *tensors_of(batch)[i]; t.defined()) batch_[i] = session_->recorder.label_of(id_of(t));
+    fresh_ = recorder.fresh;
+    layer_ = recorder.layer;
+    for (const Tensor* t : {&session_->workspaces.cublas[0], &session_->workspaces.cublas[1],
+                            &session_->workspaces.cublaslt[0], &session_->workspaces.cublaslt[1]})
+        if (t->defined() && (*t)->storage->id >= stretch_.begin.allocations) stretch_.stay.push_back((*t)->storage->id);
+    const bool owns_loss = loss_ != Recorder::kNoId && loss->storage->refs == 1 && same(loss->storage->kept_bytes, 0);
+    known_ = owns_loss && recorder.is_closed(stretch_) && take_gradients() && is_all_that_is_left();
+    for (std::size_t i = 0; i < labels_.size(); ++i) labels_[i] = recorder.label_of(id_of(*labelled(batch, items)[i]));
 }
 
-/// Whether all that it allocated but its loss is freed again, and all that it freed was its own or the loss before.
-bool RepeatedMicroBatch::leaves_only(std::uint32_t loss_before, std::uint32_t loss) const {
-    const Program& program = session_->recorder.program();
-    if (loss_before == Recorder::kNoId || loss == Recorder::kNoId) return false;
-    if (windows_.end == windows_.begin) return false;
-    std::size_t freed = 0;
-    bool freed_loss = false;
-    for (std::size_t i = events_.begin; i < events_.end; ++i) {
-        const Event& event = program.events[i];
-        if (event.kind != EventKind::alloc && event.kind != EventKind::free) return false;
-        if (event.kind != EventKind::free) continue;
-        if (event.id >= allocations_.begin)
-            ++freed;
-        else if (event.id == loss_before)
-            freed_loss = true;
-        else
-            return false;
+bool RepeatedMicroBatch::holds() const { return known_ && session_->repeats && parameters() == parameters_; }
+
+void RepeatedMicroBatch::make_gradients(const std::vector<std::uint32_t>& numbers) {
+    const auto number_of = [&](std::uint32_t id) { return numbers[id - stretch_.begin.allocations]; };
+    std::vector<Ref<Storage>> made;
+    for (const Storage& known : storages_) {
+        Storage* storage = session_->storages.make();
+        *storage = known;
+        storage->refs = 0;
+        if (!same(known.bytes, 0)) storage->id = number_of(known.id);
+        if (!same(known.kept_bytes, 0)) storage->kept_id = number_of(known.kept_id);
+        made.emplace_back(storage);
     }
-    return freed_loss && loss >= allocations_.begin && freed + 1 == allocations_.end - allocations_.begin;
+    for (const Gradient& g : gradients_)
+        g.leaf->grad = Ref<TensorImpl>(
+            session_->tensors.make(*session_, Ref<Storage>(made[g.storage]), g.sizes, g.strides, g.dtype));
 }
 
-void RepeatedMicroBatch::write(const Place& place, Tensor& loss, const Batch& batch, bool ends_forward) {
-    Program& program = session_->recorder.program();
-    const auto shift = static_cast<std::uint32_t>(program.allocations.size() - allocations_.begin);
-    const std::size_t events = program.events.size() - events_.begin;
-    const std::uint32_t before = id_of(loss);
-    for (std::size_t i = windows_.begin; i < windows_.end; ++i) {
-        Window window = program.windows[i];
-        window.phase.step = place.step;
-        window.phase.micro = place.micro;
-        window.first_event += events;
-        if (ends_forward && window.phase.kind == PhaseKind::backward_loss)
-            program.marks.push_back({fmt::format("step{}.after_forward", place.step + 1), window.first_event});
-        program.windows.push_back(window);
-    }
-    for (std::size_t i = allocations_.begin; i < allocations_.end; ++i)
-        program.allocations.push_back(Allocation(program.allocations[i]));
-    for (std::size_t i = events_.begin; i < events_.end; ++i) {
-        const Event event = program.events[i];
-        program.events.push_back({event.kind, event.id == loss_before_ ? before : event.id + shift});
-    }
-    loss->storage->id = loss_ + shift;
-    for (std::size_t i = 0; i < batch_.size(); ++i)
-        if (const Tensor& t = *tensors_of(batch)[i]; t.defined()) session_->recorder.label(id_of(t), batch_[i]);
+void RepeatedMicroBatch::write(const Place& place, const Tensor& loss, const Batch& batch, const Tensor& items,
+                               bool ends_forward) {
+    Recorder& recorder = session_->recorder;
+    const auto numbers = recorder.write_again(stretch_, {place.step, place.micro, ends_forward, id_of(loss)});
+    loss->storage->id = numbers[loss_ - stretch_.begin.allocations];
+    make_gradients(numbers);
+    recorder.fresh = fresh_;
+    recorder.layer = layer_;
+    for (std::size_t i = 0; i < labels_.size(); ++i) recorder.label(id_of(*labelled(batch, items)[i]), labels_[i]);
 }
 
 }  // namespace vramfit::model

@@ -2,44 +2,67 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
+#include <vector>
 
 #include "model/causal_lm.hpp"
+#include "model/optimizer.hpp"
 
 namespace vramfit::model {
 
-/// What one micro batch wrote down, and whether another one behind it writes the same. A micro batch that is not the
-/// first of its step meets gradients that exist and, from the ones before it, nothing but their loss: then its events
-/// depend on nothing else, and every further one's are the same with other allocations.
+/// What one micro batch wrote down, and whether another one behind it writes the same. A micro batch's events depend on
+/// the parameters, on whether they have gradients, and on the workspaces of libraries that exist. Of those that meet
+/// the same gradients (the first ones of each step none, the others all) every further one's events are those of one
+/// before, with other allocations, and without those of workspaces, which are made once.
 class RepeatedMicroBatch {
   public:
-    explicit RepeatedMicroBatch(engine::Session& session) : session_(&session) {}
+    RepeatedMicroBatch(engine::Session& session, const Optimizer& optimizer)
+        : session_(&session), optimizer_(&optimizer) {}
 
-    /// Before the first event of a micro batch, and behind its last one. `loss` is all that one leaves to the next.
+    /// Before the first event of a micro batch, where its loss is there and the one before it is about to be freed, and
+    /// behind its last one. `loss` is all that one leaves to the next beside gradients.
     void begin(const Tensor& loss);
-    void end(const Tensor& loss, const Batch& batch);
+    void has_loss();
+    void end(const Tensor& loss, const Batch& batch, const Tensor& items);
     /// What was remembered holds no longer.
     void forget() { known_ = false; }
 
-    bool is_known() const { return known_; }
-    /// Writes the micro batch again at this place; `loss` becomes the new one's. `ends_forward` puts the mark of the
-    /// last forward pass where the backward pass begins. What of the batch is kept for the backward pass is labelled
-    /// so.
-    void write(const Place& place, Tensor& loss, const Batch& batch, bool ends_forward);
+    /// Whether a micro batch that would begin now is one of those.
+    bool holds() const;
+    /// Writes the micro batch again at this place; `loss` becomes the new one's. What of the batch is kept for the
+    /// backward pass is labelled so.
+    void write(const Place& place, const Tensor& loss, const Batch& batch, const Tensor& items, bool ends_forward);
 
   private:
-    struct Range {
-        std::size_t begin = 0, end = 0;
+    /// A gradient that it made.
+    struct Gradient {
+        engine::TensorImpl* leaf;
+        engine::Dims sizes, strides;
+        DType dtype;
+        std::size_t storage;  ///< its place among those of all gradients
     };
-    bool leaves_only(std::uint32_t loss_before, std::uint32_t loss) const;
+    /// A parameter, which is the same as long as its memory is.
+    struct Parameter {
+        const engine::TensorImpl* tensor;
+        const engine::Storage* storage;
+        bool has_gradient;
+        friend bool operator==(const Parameter&, const Parameter&) = default;
+    };
+    std::vector<Parameter> parameters() const;
+    bool take_gradients();
+    bool is_all_that_is_left() const;
+    void make_gradients(const std::vector<std::uint32_t>& numbers);
 
     engine::Session* session_;
+    const Optimizer* optimizer_;
     bool known_ = false;
-    std::uint32_t loss_before_ = 0;
+    engine::Stretch stretch_;
     std::uint32_t loss_ = 0;
-    std::array<Category, 3> batch_ = {};  ///< of its tensors
-    Range events_, allocations_, windows_;
+    Category fresh_ = Category::temporaries;
+    std::int16_t layer_ = -1;
+    std::array<Category, 4> labels_ = {};  ///< of the batch's tensors and the number of its items
+    std::vector<Parameter> parameters_;
+    std::vector<Gradient> gradients_;
+    std::vector<engine::Storage> storages_;  ///< of the gradients
 };
 
 }  // namespace vramfit::model

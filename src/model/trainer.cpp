@@ -100,9 +100,13 @@ void run_epoch(Trainer& trainer) {
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
-    RepeatedMicroBatch repeated(session);
+    const bool may_repeat = !trainer.run.plan.distributed;  // several processes: not all alike
+    RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
-        if (trainer.args().torch_empty_cache_steps) repeated.forget();  // steps differ
+        if (trainer.args().torch_empty_cache_steps) {  // steps differ
+            first.forget();
+            later.forget();
+        }
         session.recorder.begin({PhaseKind::inputs, step, micros > 1 ? 0 : -1});
         {
             std::vector<Batch> next;
@@ -113,16 +117,19 @@ void run_epoch(Trainer& trainer) {
         }
         for (std::int32_t micro = 0; micro < micros; ++micro) {
             const Place place{step, micros > 1 ? micro : -1};
-            const bool may_repeat = micro > 0 && !trainer.run.plan.distributed;  // several processes: not all alike
-            if (may_repeat && repeated.is_known()) {
-                repeated.write(place, step_loss, batches[static_cast<std::size_t>(micro)], trainer.is_last(place));
+            const Batch& batch = batches[static_cast<std::size_t>(micro)];
+            RepeatedMicroBatch& repeated = micro == 0 ? first : later;
+            if (may_repeat && step_loss.defined() && repeated.holds()) {
+                repeated.write(place, step_loss, batch, items, trainer.is_last(place));
                 continue;
             }
-            if (may_repeat) repeated.begin(step_loss);
+            repeated.begin(step_loss);
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
-            step_loss = training_step(trainer, batches[static_cast<std::size_t>(micro)], items, place);
+            Tensor loss = training_step(trainer, batch, items, place);
+            repeated.has_loss();
+            step_loss = std::move(loss);
             add_loss(trainer, total_loss, step_loss);
-            if (may_repeat) repeated.end(step_loss, batches[static_cast<std::size_t>(micro)]);
+            repeated.end(step_loss, batch, items);
         }
         if (is_function) grad_norm.reset();
         if (trainer.zero) {

@@ -183,6 +183,8 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("bounds", bounds_of(report));
     out.put("selection", selection_of(report));
     out.put("counts", counts_of(result.counts));
+    out.put("problem", result.problem.empty() ? JsonValue{} : text(result.problem));
+    out.put("other_problems", JsonValue::of(result.other_problems));
     out.put("stopped", JsonValue::of(result.stopped));
     out.put("rows", JsonValue::list(std::move(rows)));
     if (report.all_rows) {

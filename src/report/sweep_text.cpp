@@ -48,17 +48,6 @@ std::string text_of_bounds(const SweepReport& report) {
     return fmt::format("{}", fmt::join(out, ", "));
 }
 
-/// Why the first invalid row is that, and whether another one has another reason.
-std::string reason_of_invalid(const SweepResult& result) {
-    std::string reason;
-    for (const SweepRow& row : result.rows) {
-        if (row.status != RowStatus::invalid || row.problem == reason) continue;
-        if (!reason.empty()) return reason + ", among others";
-        reason = row.problem;
-    }
-    return reason;
-}
-
 std::string counts(const SweepReport& report) {
     const SweepCounts& n = report.result.counts;
     if (!report.largest.empty())
@@ -72,8 +61,9 @@ std::string counts(const SweepReport& report) {
         fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
                     n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
                     n.ruled_out, n.invalid);
-    const std::string reason = reason_of_invalid(report.result);
-    if (!reason.empty()) out += fmt::format(" ({})", reason);
+    const SweepResult& result = report.result;
+    if (!result.problem.empty())
+        out += fmt::format(" ({}{})", result.problem, result.other_problems ? ", among others" : "");
     if (n.outside > 0) out += fmt::format(", {} outside {}", n.outside, text_of_bounds(report));
     if (n.open > 0) out += fmt::format(", {} not looked at", n.open);
     if (report.result.stopped) out += "; stopped before its end";

@@ -19,16 +19,20 @@ class DominanceClass {
   public:
     explicit DominanceClass(const SweepSpace& space) : space_(&space) {}
 
-    void add_too_large(std::size_t row) { too_large_.push_back(row); }
-    /// A row that `row` dominates and whose floor is too large: `row` is too large, too.
+    void add_too_large(std::size_t row) { too_large_.push_back(values_of(row)); }
+    /// A row of the same targets whose floor is too large and of which no axis is larger than that of `row`, the last
+    /// one added: `row` is too large, too.
     std::optional<std::size_t> proof_too_large(std::size_t row) const;
 
   private:
-    const SweepSpace* space_;
-    std::vector<std::size_t> too_large_;
-};
+    struct Values {
+        std::size_t row;
+        std::int64_t rank, batch, length;
+    };
+    Values values_of(std::size_t row) const;
 
-/// No axis of `small` is larger than that of `large` (batch, length, rank; the targets must be equal).
-bool dominates(const SweepSpace& space, std::size_t large, std::size_t small);
+    const SweepSpace* space_;
+    std::vector<Values> too_large_;
+};
 
 }  // namespace vramfit

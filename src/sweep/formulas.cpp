@@ -25,8 +25,8 @@ void TargetFormulas::record(std::size_t row) {
 std::size_t TargetFormulas::path_of(std::size_t row) {
     const model::AxisValues values = axes_.values(row);
     const auto holds = [&](std::size_t formula) {
-        formulas_[formula].begin(row_, values.all());
-        return formulas_[formula].covers(row_);
+        formulas_[formula].begin(rows_[formula], values.all());
+        return formulas_[formula].covers(rows_[formula]);
     };
     const auto at = std::find_if(known_.begin(), known_.end(), holds);
     if (at != known_.end()) {
@@ -34,6 +34,7 @@ std::size_t TargetFormulas::path_of(std::size_t row) {
         return current_ = known_.front();
     }
     record(row);
+    rows_.emplace_back();
     current_ = formulas_.size() - 1;
     known_.insert(known_.begin(), current_);
     if (!holds(current_)) throw std::logic_error("a formula does not hold where it was recorded");

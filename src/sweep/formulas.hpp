@@ -22,8 +22,8 @@ class TargetFormulas {
     /// does. Rows of one formula take the same path. Throws what recording throws.
     std::size_t path_of(std::size_t row);
     /// The highest moment of the row that path_of was asked for last.
-    Highest highest() { return formulas_[current_].highest(row_); }
-    std::int64_t floor() { return formulas_[current_].floor(row_); }
+    Highest highest() { return formulas_[current_].highest(rows_[current_]); }
+    std::int64_t floor() { return formulas_[current_].floor(rows_[current_]); }
     std::size_t recorded() const { return formulas_.size(); }
 
   private:
@@ -35,7 +35,7 @@ class TargetFormulas {
     std::deque<Formula> formulas_;
     std::vector<std::size_t> known_;  ///< formulas, the last used first
     std::size_t current_ = 0;
-    Formula::Row row_;
+    std::deque<Formula::Row> rows_;  ///< by formula
 };
 
 }  // namespace vramfit

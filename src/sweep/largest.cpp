@@ -2,10 +2,8 @@
 #include "vramfit/sweep/largest.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <numeric>
 
 #include "base/parallel.hpp"
@@ -13,6 +11,7 @@
 #include "sweep/cards.hpp"
 #include "sweep/formulas.hpp"
 #include "sweep/row_replays.hpp"
+#include "sweep/watch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -54,7 +53,7 @@ struct Asked {
     std::size_t number;  ///< among the questions
     std::size_t first_row;
     const SweepOptions& options;
-    const std::function<bool()>& stopped;
+    SweepWatch& watch;
     RowReplays& replays;
     TargetFormulas formulas{question};
     RowAxes axes{question};
@@ -90,7 +89,7 @@ class Column {
     std::optional<LargestRow> solve() {
         const std::size_t last = order_.size() - 1;
         for (auto at = last_within(0, last); at; at = *at == 0 ? std::nullopt : last_within(0, *at - 1)) {
-            if (asked_.stopped()) return std::nullopt;
+            if (!asked_.watch.goes_on()) return std::nullopt;
             SweepRow row = row_of(*at);
             ++asked_.found.replayed;
             asked_.replays.settle(row, place_of(*at));
@@ -199,72 +198,33 @@ std::vector<Coordinates> columns_of(const SweepSpace& space, std::size_t target,
     return out;
 }
 
-/// The columns of all questions: each set of targets is a task of its own.
-class Columns {
-  public:
-    Columns(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis,
-            std::vector<std::size_t> first_rows)
-        : questions_(questions), options_(options), axis_(axis), first_rows_(std::move(first_rows)) {
-        for (std::size_t q = 0; q < questions.size(); ++q)
-            for (std::size_t t = 0; t < questions[q].space.targets.size(); ++t) {
-                tasks_.push_back({q, t, columns_of(questions[q].space, t, axis)});
-                progress_.total += tasks_.back().columns.size();
-            }
-    }
-
-    std::size_t count() const { return progress_.total; }
-    bool stopped() const { return stopped_; }
-
-    /// In order of the tasks.
-    std::vector<ColumnsFound> solve() {
-        std::vector<ColumnsFound> out(tasks_.size());
-        for_each_index(tasks_.size(), options_.threads, [&](std::size_t i) { out[i] = solve(tasks_[i]); });
-        return out;
-    }
-
-  private:
-    struct Task {
-        std::size_t question;
-        std::size_t target;
-        std::vector<Coordinates> columns;
-    };
-
-    ColumnsFound solve(const Task& task) {
-        const std::function<bool()> stopped = [this] { return stop_asked(); };
-        Asked asked{questions_[task.question], task.question, first_rows_[task.question], options_, stopped, replays_};
-        for (const Coordinates& at : task.columns) {
-            Column column(asked, axis_, at);
-            if (auto found = column.solve()) asked.found.rows.push_back(std::move(*found));
-            asked.found.any_valid = asked.found.any_valid || column.any_valid();
-            asked.found.looked_at += column.looked_at();
-            settled();
-            if (stopped_) break;
-        }
-        asked.found.recorded = asked.formulas.recorded();
-        return std::move(asked.found);
-    }
-
-    bool stop_asked() {
-        const std::scoped_lock lock(mutex_);
-        if (options_.stop && options_.stop()) stopped_ = true;
-        return stopped_;
-    }
-    void settled() {
-        const std::scoped_lock lock(mutex_);
-        ++progress_.settled;
-        if (options_.progress) options_.progress(progress_);
-    }
-
-    std::span<const SweepQuestion> questions_;
-    const SweepOptions& options_;
-    SweepAxis axis_;
-    std::vector<std::size_t> first_rows_;
-    std::vector<Task> tasks_;
-    RowReplays replays_{questions_};
-    std::mutex mutex_;  ///< of progress_
-    SweepProgress progress_;
-    std::atomic<bool> stopped_ = false;
+/// The columns of a set of targets of a question.
+struct ColumnsTask {
+    std::size_t question;
+    std::size_t target;
+    std::vector<Coordinates> columns;
 };
+
+/// The columns of all questions: each set of targets is a task of its own.
+std::vector<ColumnsTask> tasks_of(std::span<const SweepQuestion> questions, SweepAxis axis) {
+    std::vector<ColumnsTask> out;
+    for (std::size_t q = 0; q < questions.size(); ++q)
+        for (std::size_t t = 0; t < questions[q].space.targets.size(); ++t)
+            out.push_back({q, t, columns_of(questions[q].space, t, axis)});
+    return out;
+}
+
+ColumnsFound solve(Asked asked, SweepAxis axis, const std::vector<Coordinates>& columns) {
+    for (const Coordinates& at : columns) {
+        Column column(asked, axis, at);
+        if (auto found = column.solve()) asked.found.rows.push_back(std::move(*found));
+        asked.found.any_valid = asked.found.any_valid || column.any_valid();
+        asked.found.looked_at += column.looked_at();
+        if (!asked.watch.settled()) break;
+    }
+    asked.found.recorded = asked.formulas.recorded();
+    return std::move(asked.found);
+}
 
 }  // namespace
 
@@ -278,10 +238,18 @@ LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptio
         result.counts.total += row_count(q.space);
     }
     check_bounds(options.bounds, questions);
-    Columns columns(questions, options, axis, result.first_rows);
+    const std::vector<ColumnsTask> tasks = tasks_of(questions, axis);
+    for (const ColumnsTask& task : tasks) answer.combinations += task.columns.size();
+    SweepWatch watch(options, answer.combinations);
+    RowReplays replays(questions);
+    std::vector<ColumnsFound> all(tasks.size());
+    for_each_index(tasks.size(), options.threads, [&](std::size_t i) {
+        const std::size_t q = tasks[i].question;
+        all[i] = solve({questions[q], q, result.first_rows[q], options, watch, replays}, axis, tasks[i].columns);
+    });
     std::optional<Error> problem;
     bool any = false;
-    for (ColumnsFound& found : columns.solve()) {
+    for (ColumnsFound& found : all) {
         std::move(found.rows.begin(), found.rows.end(), std::back_inserter(answer.rows));
         result.counts.simulated += found.looked_at;
         result.counts.recorded += found.recorded;
@@ -290,8 +258,7 @@ LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptio
         if (!problem) problem = found.problem;
     }
     if (!any && problem) throw *problem;
-    result.stopped = columns.stopped();
-    answer.combinations = columns.count();
+    result.stopped = watch.stopped();
     for (const LargestRow& row : answer.rows) {
         result.ranking.push_back(result.rows.size());
         result.rows.push_back(row.row);

@@ -10,8 +10,7 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::size_t kMostTemplates = 256;  // less than a megabyte each
-constexpr std::size_t kMostTaken = 32;       // before it is known which ones are asked for
+constexpr std::size_t kMostHeld = std::size_t{192} << 20;  // a program of 18 layers has 0.3 MB
 
 }  // namespace
 
@@ -21,32 +20,48 @@ RowReplays::RowReplays(std::span<const SweepQuestion> questions) : questions_(qu
 
 std::shared_ptr<RowReplays::Recorded> RowReplays::recorded(const Key& key) {
     const std::scoped_lock lock(mutex_);
-    if (!recordings_.contains(key) && recordings_.size() == kMostTemplates)
-        recordings_.erase(std::min_element(recordings_.begin(), recordings_.end(), [](const auto& a, const auto& b) {
-            return a.second->last_use < b.second->last_use;
-        }));
     std::shared_ptr<Recorded>& known = recordings_[key];
     if (!known) known = std::make_shared<Recorded>();
     known->last_use = ++uses_;
     return known;
 }
 
+/// The programs that were not used for longest make room; whoever replays one of them holds it until then.
+void RowReplays::keep(const Key& key, Recorded& recorded, ProgramTemplate program) {
+    recorded.program = std::move(program);
+    const std::scoped_lock lock(mutex_);
+    recorded.bytes = recorded.program->bytes();
+    held_ += recorded.bytes;
+    while (held_ > kMostHeld) {
+        auto oldest = recordings_.end();
+        for (auto at = recordings_.begin(); at != recordings_.end(); ++at)
+            if (at->second->bytes > 0 && at->first != key &&
+                (oldest == recordings_.end() || at->second->last_use < oldest->second->last_use))
+                oldest = at;
+        if (oldest == recordings_.end()) return;
+        held_ -= oldest->second->bytes;
+        recordings_.erase(oldest);
+    }
+}
+
 TargetFormulas::TakeProgram RowReplays::taker(std::size_t question, std::size_t target) {
     const std::scoped_lock lock(mutex_);
-    if (recordings_.size() >= kMostTaken) return nullptr;
+    if (held_ > kMostHeld / 2) return nullptr;
     return [this, question, target](std::size_t path, ProgramTemplate program) {
-        const std::shared_ptr<Recorded> taken = recorded({question, target, path});
-        std::call_once(taken->once, [&] { taken->program = std::move(program); });
+        const Key key{question, target, path};
+        const std::shared_ptr<Recorded> taken = recorded(key);
+        std::call_once(taken->once, [&] { keep(key, *taken, std::move(program)); });
     };
 }
 
 void RowReplays::settle(SweepRow& row, std::size_t place) {
     const SweepQuestion& q = questions_[row.question];
     const RowAxes& axes = axes_[row.question];
-    const std::shared_ptr<Recorded> known = recorded({row.question, coordinates_of(q.space, place).target, row.path});
+    const Key key{row.question, coordinates_of(q.space, place).target, row.path};
+    const std::shared_ptr<Recorded> known = recorded(key);
     std::call_once(known->once, [&] {
-        known->program =
-            model::record_template(q.model, plan_of(q.space, q.base, place), q.stack, q.device, axes.ranges());
+        keep(key, *known,
+             model::record_template(q.model, plan_of(q.space, q.base, place), q.stack, q.device, axes.ranges()));
     });
     const Program program = known->program->at(axes.values(place).all());
     const Timeline timeline = replay(program, allocator_of(q.stack, q.device));

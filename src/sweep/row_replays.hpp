@@ -22,7 +22,7 @@ class RowReplays {
     /// peak. Rows of one path share a recording. Several threads may ask at once.
     void settle(SweepRow& row, std::size_t place);
 
-    /// Takes the programs of paths of a set of targets, as long as there is room; else an empty function.
+    /// Takes the programs of paths of a set of targets, as long as there is room for them; else an empty function.
     TargetFormulas::TakeProgram taker(std::size_t question, std::size_t target);
 
   private:
@@ -31,16 +31,19 @@ class RowReplays {
         std::once_flag once;
         std::optional<ProgramTemplate> program;
         std::size_t last_use = 0;
+        std::size_t bytes = 0;  ///< 0: not counted in held_
     };
 
     /// A path: its question, set of targets, and number among the paths of these.
     using Key = std::tuple<std::size_t, std::size_t, std::size_t>;
     std::shared_ptr<Recorded> recorded(const Key& key);
+    void keep(const Key& key, Recorded& recorded, ProgramTemplate program);
 
     std::span<const SweepQuestion> questions_;
     std::vector<RowAxes> axes_;  ///< by question
     std::mutex mutex_;           ///< of the recordings' table
     std::size_t uses_ = 0;
+    std::size_t held_ = 0;  ///< bytes of programs
     std::map<Key, std::shared_ptr<Recorded>> recordings_;
 };
 

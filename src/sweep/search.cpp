@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
@@ -12,29 +11,40 @@
 
 namespace vramfit {
 
-/// Rows by rising rank, batch and length, whatever the order in which the axes are given.
-std::vector<std::size_t> Search::by_rising_axes() const {
-    const SweepSpace& space = question_.space;
-    std::vector<std::size_t> order(rows_.size());
-    std::iota(order.begin(), order.end(), first_);
-    const auto rises = [](const std::vector<std::int64_t>& axis) { return std::is_sorted(axis.begin(), axis.end()); };
-    if (rises(space.ranks) && rises(space.batches) && rises(space.lengths)) return order;
-    const auto key = [&space](std::size_t row) {
-        const Coordinates c = coordinates_of(space, row);
-        return std::tuple(space.ranks[c.rank], space.batches[c.batch], space.lengths[c.length]);
-    };
-    std::sort(order.begin(), order.end(), [&key](std::size_t a, std::size_t b) { return key(a) < key(b); });
+namespace {
+
+/// The places of an axis' values by rising value.
+std::vector<std::size_t> by_rising_value(const std::vector<std::int64_t>& axis) {
+    std::vector<std::size_t> order(axis.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&axis](std::size_t a, std::size_t b) { return axis[a] < axis[b]; });
     return order;
 }
 
-Search::Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out,
-               std::function<TargetFormulas::TakeProgram()> take)
+}  // namespace
+
+/// Rows by rising batch, length and rank, whatever the order in which the axes are given: most of a formula does not
+/// change with the rank.
+std::vector<std::size_t> Search::by_rising_axes() const {
+    const SweepSpace& space = question_.space;
+    const auto ranks = by_rising_value(space.ranks), lengths = by_rising_value(space.lengths);
+    const std::size_t target = coordinates_of(space, first_).target;
+    std::vector<std::size_t> order;
+    order.reserve(rows_.size());
+    for (const std::size_t batch : by_rising_value(space.batches))
+        for (const std::size_t length : lengths)
+            for (const std::size_t rank : ranks) order.push_back(row_at(space, {target, rank, batch, length}));
+    return order;
+}
+
+Search::Search(const SweepQuestion& question, std::size_t target, std::span<SweepRow> rows, const SweepOptions& options,
+               const LeftOut& left_out, std::function<TargetFormulas::TakeProgram()> take)
     : question_(question),
       dominance_(options.dominance),
       limit_(question.device.usable.count),
       peaks_(peaks_in_order()),
       first_(row_at(question.space, {.target = target})),
-      rows_(row_at(question.space, {.target = target + 1}) - first_) {
+      rows_(rows) {
     validate(left_out);
     if (options.prune) formulas_.emplace(question_, std::move(take));
 }
@@ -69,12 +79,20 @@ void Search::validate(const LeftOut& left_out) {
     }
 }
 
-void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) const {
+/// The peak to which a moment belongs: there are as many moments as formulas have, asked for by every row.
+const Peak* Search::peak_at(const Phase& at) {
+    for (const auto& [phase, peak] : known_peaks_)
+        if (phase == at) return peak;
     const RunShape run = run_shape(question_.model, question_.base);
     const auto peak = std::find_if(peaks_.begin(), peaks_.end(), [&](const Peak* p) { return p->covers(at, run); });
+    known_peaks_.emplace_back(at, peak == peaks_.end() ? nullptr : *peak);
+    return known_peaks_.back().second;
+}
+
+void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) {
     row.status = RowStatus::simulated;
     row.requested = requested;
-    if (peak != peaks_.end()) row.peak = *peak;
+    row.peak = peak_at(at);
     row.utilization = question_.utilization(requested);
     if (requested > limit_) row.verdict = Verdict::too_large;
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sweep/dominance.hpp"
@@ -19,9 +20,10 @@ class Search {
   public:
     /// `left_out` says which rows are not swept: outside or open. Throws Error for what makes all rows impossible.
     using LeftOut = std::function<std::optional<RowStatus>(std::size_t row)>;
-    /// `take` is asked who takes the programs of paths (TargetFormulas).
-    Search(const SweepQuestion& question, std::size_t target, const SweepOptions& options, const LeftOut& left_out,
-           std::function<TargetFormulas::TakeProgram()> take);
+    /// `rows` are those to fill, of this set of targets. `take` is asked who takes the programs of paths
+    /// (TargetFormulas).
+    Search(const SweepQuestion& question, std::size_t target, std::span<SweepRow> rows, const SweepOptions& options,
+           const LeftOut& left_out, std::function<TargetFormulas::TakeProgram()> take);
 
     /// Whether a row is to be settled.
     bool any_valid() const { return any_valid_; }
@@ -31,7 +33,6 @@ class Search {
     /// `settled` is called after each row; where it returns false, the rest is left open.
     void settle(const std::function<bool()>& settled);
 
-    std::vector<SweepRow> take_rows() { return std::move(rows_); }
     const Notes& notes() const { return notes_; }
     /// Runs of the engine.
     std::size_t recorded() const { return formulas_ ? formulas_->recorded() : recorded_; }
@@ -40,16 +41,18 @@ class Search {
     void validate(const LeftOut& left_out);
     void note(const Notes& notes);
     std::vector<std::size_t> by_rising_axes() const;
+    const Peak* peak_at(const Phase& at);
     SweepRow& at(std::size_t row) { return rows_[row - first_]; }
     void settle(std::size_t row);
-    void set(SweepRow& row, std::int64_t requested, const Phase& at) const;
+    void set(SweepRow& row, std::int64_t requested, const Phase& at);
 
     const SweepQuestion& question_;
     bool dominance_;
     std::int64_t limit_;
     std::vector<const Peak*> peaks_;
+    std::vector<std::pair<Phase, const Peak*>> known_peaks_;
     std::size_t first_;  ///< row of the targets
-    std::vector<SweepRow> rows_;
+    std::span<SweepRow> rows_;
     bool any_valid_ = false;
     std::optional<Error> problem_;
     Notes notes_;

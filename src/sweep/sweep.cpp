@@ -2,8 +2,6 @@
 #include "vramfit/sweep/sweep.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 
 #include <fmt/format.h>
 
@@ -13,6 +11,7 @@
 #include "sweep/ranking.hpp"
 #include "sweep/row_replays.hpp"
 #include "sweep/search.hpp"
+#include "sweep/watch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 
@@ -20,9 +19,8 @@ namespace vramfit {
 
 namespace {
 
-/// What a search of one set of targets has found.
+/// What a search of one set of targets has found, beside its rows.
 struct Searched {
-    std::vector<SweepRow> rows;
     bool any_valid = false;
     std::optional<Error> problem;  ///< of the first invalid row
     Notes notes;
@@ -30,16 +28,13 @@ struct Searched {
     std::optional<Error> impossible;  ///< the whole question is
 };
 
-/// Settles the rows of all questions: each set of targets is a task of its own, their answers are put together in
-/// order.
+/// Settles the rows of all questions: each set of targets is a task of its own, which fills its own rows.
 class Settling {
   public:
     Settling(std::span<const SweepQuestion> questions, const SweepOptions& options, RowReplays& replays,
              SweepResult& result)
-        : questions_(questions), options_(options), replays_(replays), result_(result) {
-        result.first_rows = first_rows_of(questions);
-        progress_.total = result.first_rows.back();
-        result.first_rows.pop_back();
+        : questions_(questions), options_(options), replays_(replays), result_(result), watch_(options, all_rows()) {
+        result_.rows.resize(watch_.total());
     }
 
     /// Throws the first question's error if no question has a valid row.
@@ -50,8 +45,7 @@ class Settling {
         std::vector<Searched> found(tasks.size());
         for_each_index(tasks.size(), options_.threads,
                        [&](std::size_t i) { found[i] = search(tasks[i].first, tasks[i].second); });
-        result_.stopped = stopped_;
-        result_.rows.reserve(progress_.total);
+        result_.stopped = watch_.stopped();
         std::span<Searched> rest = found;
         for (std::size_t q = 0; q < questions_.size(); ++q) {
             const std::size_t targets = questions_[q].space.targets.size();
@@ -65,28 +59,34 @@ class Settling {
     }
 
   private:
-    bool settled() {
-        const std::scoped_lock lock(mutex_);
-        ++progress_.settled;
-        if (options_.progress) options_.progress(progress_);
-        if (options_.stop && options_.stop()) stopped_ = true;
-        return !stopped_;
+    std::size_t all_rows() {
+        result_.first_rows = first_rows_of(questions_);
+        const std::size_t all = result_.first_rows.back();
+        result_.first_rows.pop_back();
+        return all;
     }
 
     std::optional<RowStatus> left_out(std::size_t question, std::size_t place) const {
-        if (stopped_ || !options_.shard.holds(result_.first_rows[question] + place, progress_.total))
+        if (watch_.stopped() || !options_.shard.holds(result_.first_rows[question] + place, watch_.total()))
             return RowStatus::open;
         if (!within(options_.bounds, questions_[question], place)) return RowStatus::outside;
         return std::nullopt;
     }
 
+    std::span<SweepRow> rows_of(std::size_t q, std::size_t target) {
+        const SweepSpace& space = questions_[q].space;
+        const std::size_t first = row_at(space, {.target = target}), end = row_at(space, {.target = target + 1});
+        return std::span(result_.rows).subspan(result_.first_rows[q] + first, end - first);
+    }
+
     Searched search(std::size_t q, std::size_t target) {
         try {
             Search search(
-                questions_[q], target, options_, [this, q](std::size_t place) { return left_out(q, place); },
+                questions_[q], target, rows_of(q, target), options_,
+                [this, q](std::size_t place) { return left_out(q, place); },
                 [this, q, target] { return replays_.taker(q, target); });
-            search.settle([this] { return settled(); });
-            return {search.take_rows(), search.any_valid(), search.problem(), search.notes(), search.recorded(), {}};
+            search.settle([this] { return watch_.settled(); });
+            return {search.any_valid(), search.problem(), search.notes(), search.recorded(), {}};
         } catch (const Error& e) {
             Searched out;
             out.impossible = e;
@@ -108,36 +108,30 @@ class Settling {
         }
         for (std::size_t target = 0; target < found.size(); ++target) {
             Searched& f = found[target];
-            if (f.impossible || (impossible && !any)) {
-                take_impossible(q, target, f.impossible.value_or(*impossible));
-                continue;
-            }
-            take_rows(q, std::move(f.rows));
+            if (f.impossible) take_impossible(q, target, *f.impossible);
+            take_rows(q, target);
             result_.counts.recorded += f.recorded;
             result_.notes.insert(result_.notes.end(), f.notes.begin(), f.notes.end());
         }
     }
 
-    void take_rows(std::size_t q, std::vector<SweepRow> rows) {
-        for (SweepRow& row : rows) {
-            row.number = result_.rows.size();
+    /// Numbers of rows within a question become those among all.
+    void take_rows(std::size_t q, std::size_t target) {
+        const std::size_t first = result_.first_rows[q];
+        for (SweepRow& row : rows_of(q, target)) {
+            row.number = static_cast<std::size_t>(&row - result_.rows.data());
             row.question = q;
-            if (row.ruled_out_by) *row.ruled_out_by += result_.first_rows[q];
-            result_.rows.push_back(std::move(row));
+            if (row.ruled_out_by) *row.ruled_out_by += first;
         }
     }
 
     /// All rows of a set of targets are invalid for the same reason.
     void take_impossible(std::size_t q, std::size_t target, const Error& error) {
-        const SweepSpace& space = questions_[q].space;
-        const std::size_t end = row_at(space, {.target = target + 1});
-        for (std::size_t place = row_at(space, {.target = target}); place < end; ++place) {
-            SweepRow row;
-            row.number = result_.rows.size();
-            row.question = q;
-            row.status = left_out(q, place).value_or(RowStatus::invalid);
+        std::size_t place = row_at(questions_[q].space, {.target = target});
+        for (SweepRow& row : rows_of(q, target)) {
+            row = {};
+            row.status = left_out(q, place++).value_or(RowStatus::invalid);
             if (row.status == RowStatus::invalid) row.problem = error.problems()[0].what;
-            result_.rows.push_back(std::move(row));
         }
     }
 
@@ -145,9 +139,7 @@ class Settling {
     const SweepOptions& options_;
     RowReplays& replays_;
     SweepResult& result_;
-    std::mutex mutex_;  ///< of progress_
-    SweepProgress progress_;
-    std::atomic<bool> stopped_ = false;
+    SweepWatch watch_;
     std::optional<Error> problem_;  ///< of the first question without a valid row
 };
 
@@ -165,6 +157,18 @@ std::vector<std::size_t> candidates(const SweepResult& result) {
     for (const SweepRow& r : result.rows)
         if (r.status == RowStatus::simulated && r.verdict != Verdict::too_large) out.push_back(r.number);
     return out;
+}
+
+/// Why the first invalid row is that, and whether others have other reasons.
+void find_problem(SweepResult& result) {
+    for (const SweepRow& row : result.rows) {
+        if (row.status != RowStatus::invalid || row.problem == result.problem) continue;
+        if (!result.problem.empty()) {
+            result.other_problems = true;
+            return;
+        }
+        result.problem = row.problem;
+    }
 }
 
 void count(SweepResult& result) {
@@ -218,6 +222,7 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     const bool all = options.selection.top == 0 || !options.prune;
     rank_rows(questions, options.selection, candidates(result), {decide, all, options.threads}, options.stop, result);
     count(result);
+    find_problem(result);
     keep_one_of_each(result.notes);
     return result;
 }
@@ -233,6 +238,9 @@ SweepResult merged(std::span<const SweepQuestion> questions, const SweepOptions&
             if (part.rows[n].status != RowStatus::open) result.rows[n] = std::move(part.rows[n]);
         fitting.insert(fitting.end(), part.ranking.begin(), part.ranking.end());
         add(part.counts, result.counts);
+        result.other_problems = result.other_problems || part.other_problems ||
+                                (!part.problem.empty() && !result.problem.empty() && part.problem != result.problem);
+        if (result.problem.empty()) result.problem = part.problem;
         result.stopped = result.stopped || part.stopped;
         result.notes.insert(result.notes.end(), part.notes.begin(), part.notes.end());
     }

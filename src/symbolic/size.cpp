@@ -54,10 +54,7 @@ bool is_multiple(Size a, Size b) {
     return b.bits() != 0 && a.bits() % b.bits() == 0;
 }
 
-Size larger(Size a, Size b) {
-    if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->larger(a, b);
-    return std::max(a.bits(), b.bits());
-}
+Size larger_symbolic(Size a, Size b) { return symbolic::current->larger(a, b); }
 
 Size indicator_less(Size a, Size b) {
     if (a.is_symbolic() || b.is_symbolic()) return symbolic::current->indicator_less(a, b);

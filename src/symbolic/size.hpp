@@ -63,6 +63,8 @@ class Size {
         return a.bits_ - b.bits_;
     }
     friend Size operator*(Size a, Size b) {
+        if (a.bits_ == 1) return b;
+        if (b.bits_ == 1) return a;
         if (a.is_symbolic() || b.is_symbolic()) return symbolic::multiply(a, b);
         std::int64_t product = 0;
         if (__builtin_mul_overflow(a.bits_, b.bits_, &product) || product >= symbolic::kFirstSymbol)
@@ -131,7 +133,11 @@ bool always_differ(Size a, Size b);
 /// Whether a is a plain number or formula times b, in all rows. False says nothing.
 bool is_multiple(Size a, Size b);
 /// The larger of two, without a condition.
-Size larger(Size a, Size b);
+Size larger_symbolic(Size a, Size b);
+inline Size larger(Size a, Size b) {
+    if (a.is_symbolic() || b.is_symbolic()) return larger_symbolic(a, b);
+    return a.bits() < b.bits() ? b : a;
+}
 /// 1 where a < b, else 0: no condition, for what changes sizes but no event.
 Size indicator_less(Size a, Size b);
 

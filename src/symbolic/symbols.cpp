@@ -143,17 +143,6 @@ Polynomial Symbols::polynomial_of(Size size) const {
     return {{0, size.bits()}};
 }
 
-Symbols::MemoEntry& Symbols::memo(Memo op, Size a, Size b) {
-    const std::size_t mask = memo_.size() - 1;
-    std::uint64_t hash = static_cast<std::uint64_t>(a.bits()) * 0x9e3779b97f4a7c15ull;
-    hash = (hash ^ (hash >> 32) ^ static_cast<std::uint64_t>(b.bits())) * 0xff51afd7ed558ccdull;
-    hash += static_cast<std::uint64_t>(op) * 0x2545f4914f6cdd1dull;
-    for (std::size_t at = (hash >> 20) & mask;; at = (at + 1) & mask) {
-        MemoEntry& e = memo_[at];
-        if (!e.used || (e.op == op && e.a == a.bits() && e.b == b.bits())) return e;
-    }
-}
-
 void Symbols::remember(Memo op, Size a, Size b, std::int64_t result) {
     if (++memo_used_ * 2 > memo_.size()) {
         std::vector<MemoEntry> old(memo_.size() * 2);
@@ -174,9 +163,11 @@ Size Symbols::add(Size a, Size b, std::int64_t factor) {
 }
 
 Size Symbols::multiply(Size a, Size b) {
-    if (b.bits() == 1) return a;
-    if (a.bits() == 1) return b;
     if (const MemoEntry& e = memo(Memo::multiply, a, b); e.used) return e.result;
+    return multiply_anew(a, b);
+}
+
+Size Symbols::multiply_anew(Size a, Size b) {
     const Polynomial left = polynomial_of(a);
     Polynomial out;
     for (const Term& t : polynomial_of(b)) {
@@ -346,6 +337,10 @@ bool Symbols::less(Size a, Size b) {
 bool Symbols::equal(Size a, Size b) {
     if (a.is_symbolic() && !b.is_symbolic() && !contains(expressions_[index_of(a)].range, b.bits())) return false;
     if (const MemoEntry& e = memo(Memo::equal, a, b); e.used) return e.result != 0;
+    return equal_anew(a, b);
+}
+
+bool Symbols::equal_anew(Size a, Size b) {
     const bool out = is_zero(add(a, b, -1));
     remember(Memo::equal, a, b, out);
     return out;

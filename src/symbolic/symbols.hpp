@@ -101,8 +101,19 @@ class Symbols {
     };
 
     /// The entry of an operation on two sizes: used if it was asked before.
-    MemoEntry& memo(Memo op, Size a, Size b);
+    MemoEntry& memo(Memo op, Size a, Size b) {
+        const std::size_t mask = memo_.size() - 1;
+        std::uint64_t hash = static_cast<std::uint64_t>(a.bits()) * 0x9e3779b97f4a7c15ull;
+        hash = (hash ^ (hash >> 32) ^ static_cast<std::uint64_t>(b.bits())) * 0xff51afd7ed558ccdull;
+        hash += static_cast<std::uint64_t>(op) * 0x2545f4914f6cdd1dull;
+        for (std::size_t at = (hash >> 20) & mask;; at = (at + 1) & mask) {
+            MemoEntry& e = memo_[at];
+            if (!e.used || (e.op == op && e.a == a.bits() && e.b == b.bits())) return e;
+        }
+    }
     void remember(Memo op, Size a, Size b, std::int64_t result);
+    Size multiply_anew(Size a, Size b);
+    bool equal_anew(Size a, Size b);
     Size intern(Polynomial polynomial);
     MonomialId monomial(std::vector<std::uint32_t> symbols);
     MonomialId product(MonomialId a, MonomialId b);

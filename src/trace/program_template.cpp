@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "trace/path_conditions.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit {
 
@@ -13,11 +14,18 @@ struct ProgramTemplate::Distinct {
     std::vector<std::uint32_t> of;
 
     Distinct(const symbolic::Symbols& symbols, const std::vector<Size>& sizes) {
-        std::unordered_map<std::int64_t, std::uint32_t> known;
+        constexpr std::uint32_t kUnknown = 0xffffffffu;
+        std::vector<std::uint32_t> of_symbols(symbols.expressions().size(), kUnknown);
+        std::unordered_map<std::int64_t, std::uint32_t> of_numbers;
+        of.reserve(sizes.size());
         for (const Size size : sizes) {
-            const auto [at, fresh] = known.emplace(size.bits(), static_cast<std::uint32_t>(polynomials.size()));
-            if (fresh) polynomials.push_back(symbols.polynomial_of(size));
-            of.push_back(at->second);
+            std::uint32_t& known = size.is_symbolic() ? of_symbols[symbols.index_of(size)]
+                                                      : of_numbers.emplace(size.bits(), kUnknown).first->second;
+            if (known == kUnknown) {
+                known = static_cast<std::uint32_t>(polynomials.size());
+                polynomials.push_back(symbols.polynomial_of(size));
+            }
+            of.push_back(known);
         }
     }
     std::vector<const symbolic::Polynomial*> all() const {
@@ -27,48 +35,33 @@ struct ProgramTemplate::Distinct {
     }
 };
 
-namespace {
-
-/// Takes out what has no bytes: events, allocations, and the places of windows and marks behind them.
-void drop_empty(Program& program) {
-    std::vector<std::uint32_t> id_of(program.allocations.size());
-    std::vector<Allocation> kept;
-    for (std::size_t i = 0; i < program.allocations.size(); ++i) {
-        id_of[i] = static_cast<std::uint32_t>(kept.size());
-        if (program.allocations[i].bytes > 0) kept.push_back(program.allocations[i]);
-    }
-    if (kept.size() == program.allocations.size()) return;
-    std::vector<std::size_t> place_of(program.events.size() + 1);
-    std::vector<Event> events;
-    for (std::size_t i = 0; i < program.events.size(); ++i) {
-        place_of[i] = events.size();
-        Event event = program.events[i];
-        if (event.kind != EventKind::empty_cache && event.kind != EventKind::stream_done) {
-            if (program.allocations[event.id].bytes == 0) continue;
-            event.id = id_of[event.id];
-        }
-        events.push_back(event);
-    }
-    place_of.back() = events.size();
-    for (Window& w : program.windows) w.first_event = place_of[w.first_event];
-    for (Mark& m : program.marks) m.before_event = place_of[m.before_event];
-    program.events = std::move(events);
-    program.allocations = std::move(kept);
-}
-
-}  // namespace
-
 ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes)
     : ProgramTemplate(symbols, std::move(program), Distinct(symbols, sizes)) {}
 
 ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct)
-    : program_(std::move(program)),
-      size_of_(std::move(distinct.of)),
-      sizes_(symbols, distinct.all()),
+    : sizes_(symbols, distinct.all()),
       conditions_(conditions_in_order(symbols)),
       checks_(symbols, polynomials_of(symbols, conditions_)) {
-    program_.allocations.shrink_to_fit();
-    program_.events.shrink_to_fit();
+    constexpr std::uint32_t kMost = std::uint32_t{1} << 26;
+    if (program.allocations.size() >= kMost)
+        throw Error(ErrorKind::unsupported, "", "a run of 67,108,864 allocations or more cannot be swept",
+                    "predict it alone, or sweep fewer steps");
+    allocations_.reserve(program.allocations.size());
+    for (std::size_t i = 0; i < program.allocations.size(); ++i) {
+        const Allocation& a = program.allocations[i];
+        allocations_.push_back({distinct.of[i], a.op, a.layer, a.category, a.stream});
+    }
+    events_.reserve(program.events.size());
+    for (const Event& e : program.events)
+        events_.push_back({static_cast<std::uint32_t>(e.kind) & 7u, e.stream & 7u, e.id & (kMost - 1)});
+    program.events = std::vector<Event>();  // gives its memory back
+    program.allocations = std::vector<Allocation>();
+    program_ = std::move(program);
+}
+
+std::size_t ProgramTemplate::bytes() const {
+    return events_.size() * sizeof(Packed) + allocations_.size() * sizeof(Sized) +
+           program_.windows.size() * sizeof(Window) + 50 * sizes_.size() + 4096;
 }
 
 bool ProgramTemplate::covers(std::span<const std::int64_t> axes) const {
@@ -79,14 +72,37 @@ bool ProgramTemplate::covers(std::span<const std::int64_t> axes) const {
     return true;
 }
 
+// What has no bytes is left out: allocations, their events, and the places of windows and marks behind them.
 Program ProgramTemplate::at(std::span<const std::int64_t> axes) const {
     symbolic::Evaluation::Row row;
     sizes_.begin(row, axes);
     std::vector<std::int64_t> bytes;
+    bytes.reserve(sizes_.size());
     for (std::size_t i = 0; i < sizes_.size(); ++i) bytes.push_back(sizes_.value(row, i));
     Program out = program_;
-    for (std::size_t i = 0; i < out.allocations.size(); ++i) out.allocations[i].bytes = bytes[size_of_[i]];
-    drop_empty(out);
+    constexpr std::uint32_t kEmpty = 0xffffffffu;
+    std::vector<std::uint32_t> id_of(allocations_.size(), kEmpty);
+    out.allocations.reserve(allocations_.size());
+    for (std::size_t i = 0; i < allocations_.size(); ++i) {
+        const Sized& a = allocations_[i];
+        if (bytes[a.size] == 0) continue;
+        id_of[i] = static_cast<std::uint32_t>(out.allocations.size());
+        out.allocations.push_back({bytes[a.size], a.category, a.op, a.layer, a.stream});
+    }
+    out.events.reserve(events_.size());
+    auto window = out.windows.begin();
+    auto mark = out.marks.begin();
+    for (std::size_t i = 0; i <= events_.size(); ++i) {
+        for (; window != out.windows.end() && window->first_event == i; ++window)
+            window->first_event = out.events.size();
+        for (; mark != out.marks.end() && mark->before_event == i; ++mark) mark->before_event = out.events.size();
+        if (i == events_.size()) break;
+        const Packed& packed = events_[i];
+        const auto kind = static_cast<EventKind>(packed.kind);
+        const bool has_id = kind != EventKind::empty_cache && kind != EventKind::stream_done;
+        const std::uint32_t id = has_id ? id_of[packed.id] : packed.id;
+        if (!has_id || id != kEmpty) out.events.push_back({kind, id, static_cast<std::uint8_t>(packed.stream)});
+    }
     return out;
 }
 

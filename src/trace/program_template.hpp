@@ -23,12 +23,29 @@ class ProgramTemplate {
     /// out.
     Program at(std::span<const std::int64_t> axes) const;
 
+    /// What it takes in memory, about.
+    std::size_t bytes() const;
+
   private:
     struct Distinct;
     ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct);
 
-    Program program_;
-    std::vector<std::uint32_t> size_of_;  ///< by allocation: which of the different sizes
+    /// An allocation with the number of its size among the different ones.
+    struct Sized {
+        std::uint32_t size;
+        std::uint16_t op;
+        std::int16_t layer;
+        Category category;
+        std::uint8_t stream;
+    };
+    /// An event in one word: many programs are kept.
+    struct Packed {
+        std::uint32_t kind : 3, stream : 3, id : 26;
+    };
+
+    Program program_;  ///< without events and allocations
+    std::vector<Sized> allocations_;
+    std::vector<Packed> events_;
     symbolic::Evaluation sizes_;
     std::vector<symbolic::Condition> conditions_;
     symbolic::Evaluation checks_;  ///< of the conditions

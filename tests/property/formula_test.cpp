@@ -2,12 +2,11 @@
 // of every family, stack and feature, with random batches, lengths and ranks.
 #include <algorithm>
 #include <deque>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "model/record.hpp"
 #include "support/catch.hpp"
+#include "support/trace_jobs.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 
@@ -24,15 +23,6 @@ constexpr std::size_t kEvery = 5;  // of the jobs
 constexpr int kRows = 6;
 constexpr std::size_t kEvery = 1;
 #endif
-
-std::vector<std::string> jobs() {
-    std::ifstream file(VRAMFIT_TEST_DATA_DIR "/traces.jsonl");
-    std::vector<std::string> out;
-    for (std::string line; std::getline(file, line);) {
-        out.push_back(nlohmann::json::parse(line)["job"].dump());
-    }
-    return out;
-}
 
 /// What each window allocates and frees. The frees in a row are sorted: a set of tensors dies in any order.
 std::vector<std::vector<std::int64_t>> changes(const Program& program) {
@@ -125,17 +115,8 @@ class JobFormulas {
 TEST_CASE("formulas: rows of all families, stacks and features as they are recorded") {
     std::mt19937 random(12);
     Tally tally;
-    const std::vector<std::string> texts = jobs();
-    for (std::size_t at = 0; at < texts.size(); at += kEvery) {
-        const std::string& text = texts[at];
-        std::optional<Job> job;
-        try {
-            job = read_job(text, "traces.jsonl", Environment{});
-        } catch (const Error&) {
-            continue;  // the libraries refuse some jobs, and so do we
-        }
-        if (job->model.num_hidden_layers > kMostLayers) continue;
-        JobFormulas formulas(std::move(*job));
+    for (Job& job : accepted_trace_jobs(kMostLayers, 0, kEvery)) {
+        JobFormulas formulas(std::move(job));
         for (int i = 0; i < kRows; ++i) formulas.check(random, tally);
     }
     CAPTURE(tally.rows, tally.formulas, tally.refused);

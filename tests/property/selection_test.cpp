@@ -158,6 +158,8 @@ void check_same(const SweepResult& a, const SweepResult& b) {
     CHECK(a.counts.outside == b.counts.outside);
     CHECK(a.counts.invalid == b.counts.invalid);
     CHECK(a.counts.open == 0);
+    CHECK(a.problem == b.problem);
+    CHECK(a.other_problems == b.other_problems);
 }
 
 }  // namespace

@@ -86,7 +86,9 @@ struct SweepResult {
     std::vector<std::size_t> ranking;     ///< rows that fit, in the order of the selection
     bool stopped = false;                 ///< before all rows were looked at, or before the ranking was certain
     SweepCounts counts;
-    Notes notes;  ///< of the cards and of the plans, one of each kind
+    std::string problem;          ///< of the first invalid row
+    bool other_problems = false;  ///< whether other rows are invalid for other reasons
+    Notes notes;                  ///< of the cards and of the plans, one of each kind
 
     /// The row's place in the space of its question.
     std::size_t place_of(const SweepRow& row) const { return row.number - first_rows[row.question]; }
@@ -99,7 +101,7 @@ inline constexpr std::size_t kMostRowsHeld = 10'000'000;
 /// for more rows than a sweep can number.
 std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions);
 
-/// One answer from those of all parts of a sweep: the ranking is that of the whole.
+/// One answer from those of all parts of a sweep, in their order: the ranking is that of the whole.
 SweepResult merged(std::span<const SweepQuestion> questions, const SweepOptions& options,
                    std::vector<SweepResult> parts);
 

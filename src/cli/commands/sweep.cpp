@@ -52,6 +52,8 @@ ExitStatus run_merge(const SweepFlags& flags, const CLI::App& app) {
     std::vector<SweepPart> parts;
     for (const std::string& file : flags.merge) parts.push_back(read_part(file));
     check_parts(parts);
+    std::sort(parts.begin(), parts.end(),
+              [](const SweepPart& a, const SweepPart& b) { return a.shard.part < b.shard.part; });
     CLI::App line;
     SweepFlags asked;
     asked.add(line);

@@ -68,6 +68,28 @@ std::vector<std::int64_t> axis_from(std::string_view value, const std::string& w
     return out;
 }
 
+std::string each_set_of(std::string_view modules, const std::string& where) {
+    constexpr std::size_t kMost = 12;
+    const std::vector<std::string> names = items_of(modules, where);
+    if (names.size() > kMost)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} modules have too many sets", names.size()),
+                    fmt::format("at most {}; groups (attention, mlp) count as one", kMost));
+    for (const std::string& name : names)
+        if (name.find('+') != name.npos)
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' is a set", name),
+                        "give modules or groups, divided by commas");
+    std::vector<std::vector<std::string>> sets;
+    for (std::size_t set = 1; set < std::size_t{1} << names.size(); ++set) {
+        std::vector<std::string>& members = sets.emplace_back();
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if ((set >> i) & 1u) members.push_back(names[i]);
+    }
+    std::stable_sort(sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::vector<std::string> out;
+    for (const auto& members : sets) out.push_back(fmt::format("{}", fmt::join(members, "+")));
+    return fmt::format("{}", fmt::join(out, ","));
+}
+
 std::vector<TargetSet> target_sets_from(std::string_view value, const ModelSpec& model, const std::string& where) {
     std::vector<TargetSet> out;
     for (const std::string& word : items_of(value, where)) out.push_back(target_set(model, word, where));

@@ -16,4 +16,8 @@ std::vector<std::int64_t> axis_from(std::string_view value, const std::string& w
 /// "attention,mlp,attention+mlp,q_proj+v_proj": sets divided by commas, their members joined by "+". Throws Error.
 std::vector<TargetSet> target_sets_from(std::string_view value, const ModelSpec& model, const std::string& where);
 
+/// Every set of the modules of "q_proj,v_proj" with at least one, the smaller sets first, as --targets takes them:
+/// "q_proj,v_proj,q_proj+v_proj". Throws Error (invalid).
+std::string each_set_of(std::string_view modules, const std::string& where);
+
 }  // namespace vramfit::cli

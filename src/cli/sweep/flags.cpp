@@ -8,6 +8,7 @@
 
 #include "base/parallel.hpp"
 #include "base/split.hpp"
+#include "cli/flags/axes.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/sweep/space_file.hpp"
@@ -17,6 +18,9 @@ namespace vramfit::cli {
 
 void SweepFlags::add(CLI::App& app) {
     plan.add(app, sweep_axes(), false);
+    add_value(app, "--targets-each", targets_each, "MODULE,...",
+              "Every set of these modules or groups, with at least one, in place of --targets")
+        ->group("Axes");
     selection.add(app);
     app.add_flag("--no-prune", no_prune, "Simulate every configuration; the answer is the same")->group("Ranking");
     add_value(app, "--threads", threads, "N",
@@ -55,6 +59,11 @@ void SweepFlags::ask(SweepReport& asked, Notes& notes) {
         what.together = std::move(file.asked.together);
         what.fixed = std::move(file.asked.fixed);
         what.axes = std::move(file.asked.axes);
+    }
+    if (!targets_each.empty()) {
+        if (plan.given("targets") || what.axes.contains("targets"))
+            throw Error(ErrorKind::invalid, "--targets-each", "stands beside targets", "give one of the two");
+        what.axes["targets"] = each_set_of(targets_each, "--targets-each");
     }
     selection.pair_accumulation(plan, what);
     if (!max.empty()) widen(what);

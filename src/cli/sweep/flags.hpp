@@ -18,6 +18,7 @@ struct SweepFlags {
     std::vector<std::string> merge;
     std::string jobs;
     std::string space;
+    std::string targets_each;
     std::string max;
     std::string map;
     std::string threads;

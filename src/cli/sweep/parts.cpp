@@ -44,6 +44,8 @@ void read_shard(ObjectReader& document, SweepPart& part) {
     part.shard = {count_at(*shard, "part"), count_at(*shard, "of")};
     part.arguments = shard->texts("arguments").value_or(std::vector<std::string>{});
     part.version = shard->text("version").value_or("");
+    part.result.problem = document.text("problem", Null::absent).value_or("");
+    part.result.other_problems = document.boolean("other_problems").value_or(false);
     if (document.boolean("stopped").value_or(false))
         document.problems().invalid("/stopped", "the part was stopped before its end", kRunAgain);
 }

@@ -32,14 +32,14 @@ std::optional<std::string> axis_text(const PlanFlags& flags, const SweepAsked& a
     return flags.axis(name);
 }
 
-/// The paper's recipe, where no flag says otherwise.
-void take_recipe(const PlanFlags& flags, const Chosen& chosen, Job& job) {
-    if (!flags.given("method") && !chosen.contains("method")) {
-        find_plan_flag("method")->apply(job, "qlora", "--method");
-        job = flags.applied(job, chosen);
-    }
+/// The job with the paper's recipe, where no flag says otherwise.
+Job with_recipe(const PlanFlags& flags, const Chosen& chosen) {
+    Chosen all = chosen;
+    if (!flags.given("method")) all.emplace("method", "qlora");
+    Job job = flags.job(all);
     if (!flags.given("optim") && !chosen.contains("optim") && job.plan.load.quantization)
         job.plan.training.optim = "paged_adamw_32bit";
+    return job;
 }
 
 SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
@@ -125,8 +125,7 @@ std::span<const PlanAxis> sweep_axes() { return kAxes; }
 void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, Notes& notes) {
     report.choices = names_of_choices(asked);
     for (const Chosen& chosen : combinations(asked)) {
-        Job job = flags.job(chosen);
-        take_recipe(flags, chosen, job);
+        Job job = with_recipe(flags, chosen);
         report.questions.push_back({job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
                                     space_from(flags, asked, chosen, job)});
         std::vector<std::string>& values = report.chosen.emplace_back();

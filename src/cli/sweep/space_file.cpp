@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/flags/axes.hpp"
 #include "cli/input.hpp"
 #include "spec/json_parse.hpp"
 #include "vramfit/base/error.hpp"
@@ -15,6 +16,7 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::string_view kSchema = "vramfit.space/1";
+constexpr const char* kTargetsEach = "targets-each";
 constexpr std::string_view kBounds[] = {"effective-batch", "min-tokens-per-step", "min-rank", "min-batch", "min-seq"};
 
 bool is_bound(std::string_view key) {
@@ -30,7 +32,7 @@ class Reading {
   public:
     Reading(const std::string& path, const PlanFlags& flags) : flags_(flags), problems_(name_of_input(path)) {
         for (const PlanFlag* flag : plan_flags()) known_.emplace_back(flag->name);
-        known_.insert(known_.end(), {"model", "together", "schema"});
+        known_.insert(known_.end(), {"model", "together", "schema", kTargetsEach});
         known_.insert(known_.end(), std::begin(kBounds), std::end(kBounds));
     }
 
@@ -60,6 +62,8 @@ class Reading {
         if (values.empty()) return;
         if (is_bound(key))
             out_.bounds[key] = values.front();
+        else if (key == kTargetsEach)
+            out_.asked.axes["targets"] = each_set_of(fmt::format("{}", fmt::join(values, ",")), problems_.place(path));
         else if (is_axis_name(key))
             out_.asked.axes[key] = fmt::format("{}", fmt::join(values, ","));
         else if (values.size() == 1)
@@ -106,7 +110,7 @@ class Reading {
     void read_member(const JsonValue& item, std::size_t k, const std::string& place, bool first, Chosen& chosen) {
         const std::string& key = item.keys[k];
         const std::string path = fmt::format("{}/{}", place, key);
-        if (key == "together" || key == "schema" || is_bound(key))
+        if (key == "together" || key == "schema" || key == kTargetsEach || is_bound(key))
             return problems_.invalid(path, "does not move with others", "write it beside \"together\"");
         if (first ? !take(key, path) : !is_known(key, path)) return;
         const std::vector<std::string> values = values_of(item.items[k], path);
@@ -126,9 +130,10 @@ class Reading {
     /// Whether the key is known, and said here alone.
     bool take(const std::string& key, const std::string& path) {
         if (!is_known(key, path)) return false;
-        const auto [before, is_new] = places.emplace(key, problems_.place(path));
+        const std::string name = key == kTargetsEach ? "targets" : key;
+        const auto [before, is_new] = places.emplace(name, problems_.place(path));
         if (!is_new) problems_.invalid(path, fmt::format("stands in {} too", before->second), "keep one of the two");
-        if (flags_.given(key)) problems_.invalid(path, fmt::format("--{} is given, too", key), "keep one of the two");
+        if (flags_.given(name)) problems_.invalid(path, fmt::format("--{} is given, too", name), "keep one of the two");
         return is_new;
     }
 

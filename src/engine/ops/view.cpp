@@ -64,6 +64,14 @@ Ref<Node> view_node(const Tensor& t, const NodeType& type) {
     return node;
 }
 
+Tensor view_with(const Tensor& t, const Dims& sizes, const Dims& strides, const NodeType& type) {
+    Ref<Node> node;
+    if (needs_grad(t)) node = view_node(t, type);
+    Tensor out = alias(t, sizes, strides);
+    if (node) set_history(out, node);
+    return out;
+}
+
 int wrap(int dim, int rank) { return dim < 0 ? dim + rank : dim; }
 
 }  // namespace
@@ -72,27 +80,20 @@ Tensor view(const Tensor& t, const Dims& target) {
     const Dims sizes = infer_size(target, t.numel());
     const auto strides = view_strides(t.sizes(), t.strides(), sizes);
     if (!strides) throw std::logic_error("view of a tensor whose strides do not allow it");
-    Ref<Node> node;
-    if (needs_grad(t)) node = view_node(t, kViewBackward);
-    Tensor out = alias(t, sizes, *strides);
-    if (node) set_history(out, node);
-    return out;
+    return view_with(t, sizes, *strides, kViewBackward);
 }
 
 Tensor reshape(const Tensor& t, const Dims& target) {
     const Dims sizes = infer_size(target, t.numel());
-    const bool viewable = view_strides(t.sizes(), t.strides(), sizes).has_value();
-    if (t.session().decide("reshape", viewable)) return view(t, sizes);
+    const auto strides = view_strides(t.sizes(), t.strides(), sizes);
+    if (t.session().decide("reshape", strides.has_value())) return view_with(t, sizes, *strides, kViewBackward);
     return unsafe_view(clone_contiguous(t), sizes);
 }
 
 Tensor unsafe_view(const Tensor& t, const Dims& target) {
     const Dims sizes = infer_size(target, t.numel());
-    Ref<Node> node;
-    if (needs_grad(t)) node = view_node(t, kUnsafeViewBackward);
-    Tensor out = alias(t, sizes, *view_strides(t.sizes(), t.strides(), sizes));
+    Tensor out = view_with(t, sizes, *view_strides(t.sizes(), t.strides(), sizes), kUnsafeViewBackward);
     out->is_view = t->is_view;
-    if (node) set_history(out, node);
     return out;
 }
 
