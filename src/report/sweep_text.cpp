@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/split.hpp"
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
 #include "report/plan_text.hpp"
@@ -97,10 +98,10 @@ std::vector<const SweepMeasure*> more_columns(const SweepReport& report) {
     return out;
 }
 
-TextTable columns_of(const SweepReport& report) {
+TextTable columns_of(const SweepReport& report, const std::vector<std::size_t>& choices) {
     TextTable table;
     table.columns = {{"#", Align::right, 1, 0}};
-    for (const std::string& choice : report.choices) table.columns.push_back({choice, Align::left});
+    for (const std::size_t choice : choices) table.columns.push_back({report.choices[choice], Align::left});
     if (report.widest().base.peft)
         table.columns.insert(table.columns.end(), {{"targets", Align::left, 0, '+'}, {"rank", Align::right}});
     table.columns.insert(table.columns.end(), {{"batch", Align::right}, {"seq", Align::right}});
@@ -113,18 +114,27 @@ TextTable columns_of(const SweepReport& report) {
     return table;
 }
 
-std::string ranking(const SweepReport& report, int width) {
-    TextTable table = columns_of(report);
+/// The rows that are shown, in order.
+std::vector<const SweepRow*> shown_rows(const SweepReport& report) {
+    std::vector<const SweepRow*> out;
+    for (std::size_t i = 0; i < std::min(report.top, report.result.ranking.size()); ++i)
+        out.push_back(&report.result.rows[report.result.ranking[i]]);
+    return out;
+}
+
+/// The table with columns for these choices.
+std::string table_of(const SweepReport& report, const std::vector<std::size_t>& choices, int width) {
+    TextTable table = columns_of(report, choices);
     const bool any_adapters = report.widest().base.peft.has_value();
-    for (std::size_t i = 0; i < std::min(report.top, report.result.ranking.size()); ++i) {
-        const SweepRow& row = report.result.rows[report.result.ranking[i]];
+    const std::vector<const SweepRow*> shown = shown_rows(report);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const SweepRow& row = *shown[i];
         const SweepQuestion& question = report.question_of(row);
         const SweepSpace& space = question.space;
         const Coordinates c = report.coordinates(row);
         std::vector<std::string>& cells = table.rows.emplace_back();
         cells = {std::to_string(i + 1)};
-        if (!report.choices.empty())
-            cells.insert(cells.end(), report.chosen[row.question].begin(), report.chosen[row.question].end());
+        for (const std::size_t choice : choices) cells.push_back(report.chosen[row.question][choice]);
         if (question.base.peft)
             cells.insert(cells.end(), {space.targets[c.target].name, std::to_string(space.ranks[c.rank])});
         else if (any_adapters)
@@ -137,6 +147,30 @@ std::string ranking(const SweepReport& report, int width) {
         if (!report.largest.empty()) cells.emplace_back(found_by(report.largest_rows[i].how));
     }
     return text_of(table, width);
+}
+
+bool is_wider(std::string_view text, int width) {
+    for (const std::string_view line : split(text, '\n'))
+        if (width_of(line) > width) return true;
+    return false;
+}
+
+/// Choices that are the same in all rows stand above a table that is too wide with them.
+std::string ranking(const SweepReport& report, int width) {
+    std::vector<std::size_t> all, differing;
+    std::vector<std::string> same;
+    const std::vector<const SweepRow*> shown = shown_rows(report);
+    for (std::size_t choice = 0; choice < report.choices.size(); ++choice) {
+        all.push_back(choice);
+        const auto value = [&](const SweepRow* row) { return report.chosen[row->question][choice]; };
+        if (std::all_of(shown.begin(), shown.end(), [&](const SweepRow* r) { return value(r) == value(shown[0]); }))
+            same.push_back(fmt::format("{} {}", report.choices[choice], value(shown[0])));
+        else
+            differing.push_back(choice);
+    }
+    std::string whole = table_of(report, all, width);
+    if (same.empty() || !is_wider(whole, width)) return whole;
+    return wrapped(fmt::format("all of them: {}", fmt::join(same, ", ")), width) + table_of(report, differing, width);
 }
 
 }  // namespace

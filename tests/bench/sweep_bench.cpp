@@ -1,7 +1,5 @@
-// How long a prediction and a sweep take, and what early stopping saves: a ratio, which holds on every machine.
+// How long a prediction and a sweep take, from formulas and row by row.
 #include <benchmark/benchmark.h>
-
-#include <chrono>
 
 #include "sweep/formulas.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -35,12 +33,6 @@ SweepQuestion paper_question() {
     return q;
 }
 
-double seconds_of(const SweepQuestion& question, const SweepOptions& options) {
-    const auto start = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(sweep(question, options));
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 void predict_8b(benchmark::State& state) {
     const ModelSpec model = spec_of(*find_built_in("llama-3.1-8b"));
     const Stack stack = stack_from("").stack;
@@ -49,16 +41,23 @@ void predict_8b(benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(predict(model, plan, stack, card));
 }
 
-// The paper's space on the paper's card; `saved` is how many times longer it takes without early stopping.
-void sweep_of_paper(benchmark::State& state) {
+// The paper's space on the paper's card: from formulas, and row by row.
+void sweep_of_paper(benchmark::State& state, bool prune) {
     const SweepQuestion question = paper_question();
-    SweepOptions whole;
-    whole.prune = false;
-    const double without = seconds_of(question, whole);
-    double with = 0;
-    for (auto _ : state) with += seconds_of(question, {});
-    state.counters["configurations"] = static_cast<double>(row_count(question.space));
-    state.counters["saved"] = without / (with / static_cast<double>(state.iterations()));
+    SweepOptions options;
+    options.prune = prune;
+    for (auto _ : state) benchmark::DoNotOptimize(sweep(question, options));
+    state.SetItemsProcessed(static_cast<std::int64_t>(row_count(question.space)) * state.iterations());
+}
+
+// Every 16th row of the same space as a question of its own.
+void predictions_of_paper(benchmark::State& state) {
+    const SweepQuestion q = paper_question();
+    std::int64_t rows = 0;
+    for (auto _ : state)
+        for (std::size_t row = 0; row < row_count(q.space); row += 16, ++rows)
+            benchmark::DoNotOptimize(predict(q.model, plan_of(q.space, q.base, row), q.stack, q.device));
+    state.SetItemsProcessed(rows);
 }
 
 // Rows of one path once its formula is known: the highest moment of each, in requested bytes.
@@ -120,4 +119,6 @@ BENCHMARK(sweep_by_rows)->RangeMultiplier(8)->Range(64, 1 << 18)->Unit(benchmark
 BENCHMARK(sweep_by_layers)->RangeMultiplier(2)->Range(4, 64)->Unit(benchmark::kMillisecond)->Complexity();
 BENCHMARK(sweep_by_targets)->DenseRange(1, 7, 2)->Unit(benchmark::kMillisecond)->Complexity();
 BENCHMARK(predict_8b)->Unit(benchmark::kMillisecond);
-BENCHMARK(sweep_of_paper)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(sweep_of_paper, formulas, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(sweep_of_paper, row_by_row, false)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(predictions_of_paper)->Unit(benchmark::kMillisecond)->Iterations(1);
