@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostLayersRepeated = 4;
 #ifdef VRAMFIT_SANITIZED
-constexpr std::size_t kEveryRepeated = 9;  // of the jobs
+constexpr std::size_t kEveryRepeated = 25;  // of the jobs
 #else
 constexpr std::size_t kEveryRepeated = 1;
 #endif
