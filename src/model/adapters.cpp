@@ -16,6 +16,7 @@
 #include "model/modules.hpp"
 #include "model/param_wrapper.hpp"
 #include "model/saved_modules.hpp"
+#include "model/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
 
@@ -48,11 +49,19 @@ DType adapter_dtype(const Stack& stack, const Linear& layer) {
     return is_floating(storage) ? storage : DType::float32;
 }
 
+/// tuners/lora/model.py add_lora_tp_hooks_dtensor: a matrix that is there is replaced by this process's piece.
+void cut_matrix(Session& session, Tensor& matrix, const Dims& piece) {
+    matrix = empty(session, piece, matrix.dtype(), Op::clone);
+}
+
 void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan) {
     const DType dtype = adapter_dtype(session.stack, layer);
+    const bool by_rows = layer.cut == Cut::rows, by_columns = layer.cut == Cut::columns;
     LoraAdapter adapter;
-    adapter.a = moved(session, {rank, layer.in}, dtype);
-    adapter.b = moved(session, {layer.out, rank}, dtype);
+    adapter.a = moved(session, {rank, by_rows ? layer.in * layer.pieces : layer.in}, dtype);
+    adapter.b = moved(session, {by_columns ? layer.out * layer.pieces : layer.out, rank}, dtype);
+    if (by_rows) cut_matrix(session, adapter.a, {rank, layer.in});
+    if (by_columns) cut_matrix(session, adapter.b, {layer.out, rank});
     if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
     adapter.dropout = plan.lora_dropout;
     if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
@@ -194,12 +203,14 @@ namespace {
 /// lora_B(lora_A(dropout(x))) * scaling.
 Tensor delta(const Linear& layer, const Tensor& x) {
     const LoraAdapter& adapter = *layer.lora;
+    const Cut cut_a = layer.cut == Cut::rows ? Cut::rows : Cut::none;
+    const Cut cut_b = layer.cut == Cut::columns ? Cut::columns : Cut::none;
     Tensor t =
         called(&layer, Part::dropout, x, [&adapter](const Tensor& given) { return dropout(given, adapter.dropout); });
     t = called(&layer, Part::lora_a, t,
-               [&adapter](const Tensor& given) { return functional_linear(given, adapter.a); });
+               [&](const Tensor& given) { return cut_product(cut_a, layer.pieces, given, adapter.a); });
     t = called(&layer, Part::lora_b, t,
-               [&adapter](const Tensor& given) { return functional_linear(given, adapter.b, adapter.bias); });
+               [&](const Tensor& given) { return cut_product(cut_b, layer.pieces, given, adapter.b, adapter.bias); });
     return mul(t, 1.0);
 }
 

@@ -69,7 +69,9 @@ class Collector {
         for (std::size_t i = first; i < out_.size(); ++i) out_[i].pieces = l.pieces;
         if (!l.lora) return;
         add(place, "lora_A.default.weight", l.lora->a);
+        if (l.cut == Cut::rows) out_.back().pieces = l.pieces;
         add(place, "lora_B.default.weight", l.lora->b);
+        if (l.cut == Cut::columns) out_.back().pieces = l.pieces;
         add(place, "lora_B.default.bias", l.lora->bias);
         add(place, "lora_magnitude_vector.default.weight", l.lora->magnitude);
         mark_adapted(first);

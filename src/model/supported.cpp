@@ -115,6 +115,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
 void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {
     if (!is_tensor_parallel(run.plan)) return;
     refuse_family_under("tensor parallelism", run, problems);
+    if (!problems.empty()) return;
+    refuse_outer_adapters_under("tensor parallelism", run, problems);
     const Network network = make_network(run.spec);
     const auto has_bias = [](const DecoderLayer& layer) { return layer.o.has_bias || layer.down.has_bias; };
     if (network.head.has_bias || std::any_of(network.layers.begin(), network.layers.end(), has_bias))

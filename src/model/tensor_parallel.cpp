@@ -77,12 +77,16 @@ Tensor gathered(const Tensor& columns, std::int64_t pieces) {
 }  // namespace
 
 // Without a graph linear layers work on plain tensors, and what they give is summed in place.
-Tensor cut_linear(const Linear& layer, const Tensor& x) {
-    const bool columns = layer.cut == Cut::columns || layer.cut == Cut::columns_gathered;
+Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    const bool columns = cut == Cut::columns || cut == Cut::columns_gathered;
     const Tensor given = columns ? replicated(x) : x;
-    const Tensor out = functional_linear(given, layer.weight, layer.bias);
-    if (layer.cut == Cut::columns_gathered) return gathered(out, layer.pieces);
-    return columns || !grad_enabled(x.session()) ? out : summed(out);
+    const Tensor out = functional_linear(given, weight, bias);
+    if (cut == Cut::columns_gathered) return gathered(out, pieces);
+    return cut == Cut::rows && grad_enabled(x.session()) ? summed(out) : out;
+}
+
+Tensor cut_linear(const Linear& layer, const Tensor& x) {
+    return cut_product(layer.cut, layer.pieces, x, layer.weight, layer.bias);
 }
 
 namespace {

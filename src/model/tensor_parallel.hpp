@@ -17,6 +17,9 @@ void cut_network(const Run& run, Network& network);
 /// The forward of a layer whose weight is cut: x -- what the module before it gives, whole or in pieces.
 Tensor cut_linear(const Linear& layer, const Tensor& x);
 
+/// The same for a weight that is not the layer's: an adapter's.
+Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
 /// The rows of the table that other processes have are zeros until they are summed.
 Tensor cut_embedding(const Embedding& layer, const Tensor& ids);
 

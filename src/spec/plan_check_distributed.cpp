@@ -107,8 +107,11 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
     if (plan.load.quantization)
         refuse("load.quantization_config", "quantized weights are not supported with tensor parallelism",
                "train without, or with DistributedDataParallel");
-    if (plan.peft)
-        refuse("peft", "adapters are not supported with tensor parallelism", "full fine-tuning, or another method");
+    if (plan.peft && (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
+                      !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty() ||
+                      plan.peft->init_lora_weights == "orthogonal"))
+        refuse("peft", "with tensor parallelism only LoRA's two matrices are supported",
+               "no use_dora, bias, lora_bias, modules_to_save, target_parameters, init_lora_weights");
     if (t.fp16) refuse("training.fp16", "not supported with tensor parallelism", "use bf16");
     if (t.use_liger_kernel)
         refuse("training.use_liger_kernel", "not supported with tensor parallelism", "leave it out");
