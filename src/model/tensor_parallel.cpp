@@ -74,13 +74,19 @@ Tensor gathered(const Tensor& columns, std::int64_t pieces) {
     return out;
 }
 
+/// _use_local_dtensor_params: what stands in a parameter's place for a call is no leaf, and autocast keeps no cast of
+/// it.
+Tensor plain_tensor(const Tensor& parameter) { return parameter.defined() ? detach(parameter) : parameter; }
+
 }  // namespace
 
 // Without a graph linear layers work on plain tensors, and what they give is summed in place.
 Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& weight, const Tensor& bias) {
     const bool columns = cut == Cut::columns || cut == Cut::columns_gathered;
     const Tensor given = columns ? replicated(x) : x;
-    const Tensor out = functional_linear(given, weight, bias);
+    const bool plain = cut != Cut::none && !grad_enabled(x.session());
+    const Tensor out = plain ? functional_linear(given, plain_tensor(weight), plain_tensor(bias))
+                             : functional_linear(given, weight, bias);
     if (cut == Cut::columns_gathered) return gathered(out, pieces);
     return cut == Cut::rows && grad_enabled(x.session()) ? summed(out) : out;
 }

@@ -32,12 +32,23 @@ const MethodRow& row_called(const MethodsAnswer& answer, const std::string& id) 
     return *found;
 }
 
-Prediction run_of(DistributedMethod method, std::int64_t batches = 1) {
+Job run_job(DistributedMethod method, std::int64_t batches) {
     Job job = asked_on("24GiB").job;
     job.plan.training.gradient_accumulation_steps = batches;
     DistributedPlan& processes = job.plan.distributed.emplace();
     processes.world_size = 4;
     processes.method = std::move(method);
+    return job;
+}
+
+Prediction run_of(DistributedMethod method, std::int64_t batches = 1) {
+    return predict(run_job(std::move(method), batches));
+}
+
+Prediction checkpointed_run(DistributedMethod method) {
+    Job job = run_job(std::move(method), 1);
+    job.plan.set_checkpointing(true);
+    job.plan.training.use_reentrant = false;
     return predict(job);
 }
 
@@ -116,6 +127,7 @@ TEST_CASE("tensor parallelism sends activations, and shares the work") {
     const Traffic once = traffic_of(run_of(TpPlan{}));
     CHECK(once == Traffic{.all_reduce = (run.model.num_hidden_layers * 7 + 1) * sums, .all_gather = logits});
     CHECK(traffic_of(run).between_cards() == 2 * once.between_cards());
+    CHECK(traffic_of(checkpointed_run(TpPlan{})).all_reduce == once.all_reduce + run.model.num_hidden_layers * sums);
     const MethodsAnswer answer = compare_methods(asked_on("24GiB"));
     CHECK(row_called(answer, "tp").operations == row_called(answer, "ddp").operations);
 }

@@ -107,6 +107,22 @@ TEST_CASE("a full backward hook holds the output's gradient until the input's is
     CHECK(y.requires_grad());
 }
 
+TEST_CASE("adapters are cut with their layer, and counted whole") {
+    Job whole = small_llama(2);
+    whole.plan.peft.emplace().target_modules = std::vector<std::string>{"q_proj", "down_proj"};
+    Job cut = cut_llama(2);
+    cut.plan.peft = whole.plan.peft;
+    const Program of_cut = recorded(cut);
+    CHECK(of_cut.trainable_parameters == recorded(whole).trainable_parameters);
+    // Of down_proj, A of 8 x 1376 in bfloat16: made whole, then cut.
+    const auto taken = [&of_cut](std::int64_t bytes) {
+        return std::count_if(of_cut.allocations.begin(), of_cut.allocations.end(),
+                             [bytes](const Allocation& a) { return a.bytes == bytes; });
+    };
+    CHECK(taken(8 * 1376 * 2) > 0);
+    CHECK(taken(8 * 688 * 2) > 0);
+}
+
 TEST_CASE("pieces count as what they are pieces of") {
     const Program whole = recorded(small_llama(2));
     const Program cut = recorded(cut_llama(2));

@@ -10,6 +10,7 @@ from vramfit_trace.compare import compare, first_event
 from vramfit_trace.families import FAMILIES
 from vramfit_trace.job import JobError, complete, read_job
 from vramfit_trace.space import draw
+from vramfit_trace.tracing import variables_of_processes
 from vramfit_trace.worker import history
 
 MODEL = {"model_type": "llama"}
@@ -41,6 +42,20 @@ class Jobs(unittest.TestCase):
                 {"modle": MODEL}, {"load": {"dtyp": 1}}, {"loop": {"kind": "grpo"}}, {"environment": {"LD_PRELOAD": "x"}}, {"card": "a"}):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, **wrong})
+
+    def test_processes_have_defaults_and_options_of_their_kind_only(self) -> None:
+        job = complete({"model": MODEL, "distributed": {"kind": "fsdp2", "rank": 1}})
+        self.assertEqual((job["distributed"]["world_size"], job["distributed"]["events"]), (2, "slow"))
+        self.assertIsNone(complete({"model": MODEL})["distributed"])
+        for wrong in ({"kind": "pipeline"}, {"kind": "tp", "ddp": {"ddp_bucket_cap_mb": 1}}, {"kind": "ddp", "rank": 2}, {"kind": "ddp", "size": 2}):
+            with self.assertRaises(JobError):
+                complete({"model": MODEL, "distributed": wrong})
+
+    def test_a_launcher_tells_each_process_its_rank(self) -> None:
+        job = complete({"model": MODEL, "distributed": {"kind": "tp", "world_size": 4, "rank": 3}})
+        told = variables_of_processes(job)
+        self.assertEqual((told["RANK"], told["WORLD_SIZE"], told["LOCAL_RANK"]), ("3", "4", "0"))
+        self.assertEqual(variables_of_processes(complete({"model": MODEL})), {})
 
     def test_a_card_can_be_spelled_out(self) -> None:
         self.assertEqual(card_named(CARDS["t4"].text()), CARDS["t4"])
