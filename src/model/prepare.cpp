@@ -50,6 +50,33 @@ void prepare_for_kbit_training(const Run& run, Network& network, const PreparePl
     enable_checkpointing(run, network, reentrant);
 }
 
+namespace {
+
+/// axolotl 0.18 loaders/model.py _convert_embedding_modules_dtype, with loaders/utils.py get_linear_embedding_layers.
+bool is_upcast(const Run& run, const std::string& name, UpcastParts parts) {
+    if (name.find("norm") != std::string::npos) return true;
+    if (parts == UpcastParts::norms) return false;
+    const bool neox = run.spec.model_type == "gpt_neox";
+    for (const char* word : {neox ? "embed_in" : "embed_tokens", neox ? "embed_out" : "lm_head"})
+        if (name.find(word) != std::string::npos) return true;
+    return false;
+}
+
+}  // namespace
+
+void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
+    {
+        const GradMode no_grad(run.session, false);
+        for (const NamedParameter& p : named_parameters(network))
+            if (is_upcast(run, p.name(), parts) || p.name().find(".gate.") != std::string::npos)
+                cast_in_place(*p.tensor, DType::float32);
+    }
+    if (run.plan.prepare_kbit) prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);
+    const GradMode no_grad(run.session, false);
+    for (const NamedParameter& p : named_parameters(network))
+        if (is_upcast(run, p.name(), parts)) cast_in_place(*p.tensor, run.plan.load.dtype);
+}
+
 void cast_to_bf16_by_trl(const Run& run, Network& network) {
     const GradMode no_grad(run.session, false);
     // The embedding's module has a weight of its own; its adapter's matrices have not.

@@ -16,6 +16,10 @@ void require_input_grads(Network& network);
 /// peft.prepare_model_for_kbit_training.
 void prepare_for_kbit_training(const Run& run, Network& network, const PreparePlan& plan);
 
+/// axolotl's loading: norms, routers and perhaps embedding and head in float32, prepare_for_kbit_training if the plan
+/// has it, and all but the routers in the dtype of loading again.
+void prepare_upcast(const Run& run, Network& network, UpcastParts parts);
+
 /// trl's peft_module_casting_to_bf16.
 void cast_to_bf16_by_trl(const Run& run, Network& network);
 

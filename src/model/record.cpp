@@ -31,10 +31,11 @@ void adapt(const Run& run, Network& network) {
     Session& session = run.session;
     const Scoped<bool> on_host(session.on_host, waits_on_host(run.plan));
     const TrainPlan& plan = run.plan;
-    if (plan.prepare_kbit) {
-        session.recorder.begin({PhaseKind::prepare});
+    if (plan.prepare_kbit || plan.load.upcast) session.recorder.begin({PhaseKind::prepare});
+    if (plan.load.upcast)
+        prepare_upcast(run, network, *plan.load.upcast);
+    else if (plan.prepare_kbit)
         prepare_for_kbit_training(run, network, *plan.prepare_kbit);
-    }
     if (plan.load.gradient_checkpointing && network.checkpointing == Checkpointing::off)
         enable_checkpointing(run, network, plan.training.use_reentrant);
     session.recorder.mark("after_load");

@@ -45,6 +45,7 @@ std::string weights(const TrainPlan& plan) {
         if (!eight && q.storage != DType::uint8) out += fmt::format(", packed as {}", name_of(q.storage));
         if (!eight) out += fmt::format(", computing in {}", name_of(q.compute_dtype.value_or(DType::float32)));
     }
+    if (plan.load.upcast) out += ", norms in float32 and back";
     if (plan.prepare_kbit) out += ", prepared for k-bit training";
     if (!plan.load.on_device) out += ", loaded in host memory first";
     return out;

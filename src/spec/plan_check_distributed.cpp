@@ -160,6 +160,10 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                  "FSDP1 with bnb_4bit_quant_storage, or DistributedDataParallel");
     }
     if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);
+    if (plan.load.upcast && !plan.distributed->as<DdpPlan>())
+        problems.unsupported("load.upcast",
+                             "casts around the preparation are supported with DistributedDataParallel only",
+                             "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
     if (plan.loop.kind != LoopKind::trainer && !sft)
         problems.unsupported("distributed",

@@ -106,6 +106,8 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
     if (gpus > 1 && draft.processes) {
         draft.job.plan.distributed = draft.processes;
         draft.job.plan.distributed->world_size = gpus;
+        // What axolotl casts there and back has been cut by zero.Init before, and holds nothing.
+        if (draft.processes->as<ZeroPlan>()) draft.job.plan.load.upcast.reset();
     } else if (gpus > 1) {
         reading.refusals.push_back({key, flag ? FilePlace{} : draft.gpus_place,
                                     fmt::format("runs on {} cards are not predicted yet", gpus),

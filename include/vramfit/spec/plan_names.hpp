@@ -17,6 +17,8 @@ inline constexpr Named<AttentionImplementation> kAttentionNames[] = {
     {"eager", AttentionImplementation::eager},
     {"sdpa", AttentionImplementation::sdpa},
     {"flash_attention_2", AttentionImplementation::flash_attention_2}};
+inline constexpr Named<UpcastParts> kUpcastNames[] = {{"norms", UpcastParts::norms},
+                                                      {"norms_and_embeddings", UpcastParts::norms_and_embeddings}};
 inline constexpr Named<SdpaKernel> kSdpaKernelNames[] = {{"flash", SdpaKernel::flash},
                                                          {"efficient", SdpaKernel::efficient},
                                                          {"cudnn", SdpaKernel::cudnn},
@@ -58,6 +60,7 @@ constexpr const MethodName& name_of(const DistributedMethod& method) { return kM
 constexpr std::string_view name_of(AttentionImplementation v) {
     return name_in<AttentionImplementation>(kAttentionNames, v);
 }
+constexpr std::string_view name_of(UpcastParts v) { return name_in<UpcastParts>(kUpcastNames, v); }
 constexpr std::string_view name_of(SdpaKernel v) { return name_in<SdpaKernel>(kSdpaKernelNames, v); }
 constexpr std::string_view name_of(QuantMethod v) { return name_in<QuantMethod>(kQuantNames, v); }
 constexpr std::string_view name_of(LoraBias v) { return name_in<LoraBias>(kLoraBiasNames, v); }

@@ -31,6 +31,9 @@ struct QuantizationPlan {
     friend bool operator==(const QuantizationPlan&, const QuantizationPlan&) = default;
 };
 
+/// Parts of a loaded model that axolotl casts to float32 and back (loaders/model.py _configure_embedding_dtypes).
+enum class UpcastParts : std::uint8_t { norms, norms_and_embeddings };
+
 /// `from_pretrained` and what is called right after it.
 struct LoadPlan {
     DType dtype = DType::bfloat16;
@@ -42,6 +45,7 @@ struct LoadPlan {
     std::optional<Bytes> shard_size;  ///< absent: 5 GB, tensors in order of modules
     std::optional<std::int64_t> resize_token_embeddings;
     bool gradient_checkpointing = false;
+    std::optional<UpcastParts> upcast;  ///< in float32 around prepare_kbit, then in `dtype`; routers stay in float32
     std::optional<DType> cast_after_adapter;
     bool without_threads = false;  ///< HF_DEACTIVATE_ASYNC_LOAD (transformers 5): a tensor is read when it is placed
 

@@ -168,6 +168,18 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
     note_axolotl_kernels(reader, draft, eight);
 }
 
+// src/axolotl/loaders/model.py, _configure_embedding_dtypes and _prepare_model_for_quantization: what is cast to
+// float32 is cast back where there is an adapter or flash attention, which full training needs to be predicted here.
+void read_axolotl_casts(Reader& reader, Draft& draft) {
+    TrainPlan& plan = draft.job.plan;
+    const bool skips = reader.boolean("embeddings_skip_upcast").value_or(false);
+    const bool four = plan.load.quantization && plan.load.quantization->method != QuantMethod::int8;
+    plan.load.upcast = skips && four ? UpcastParts::norms : UpcastParts::norms_and_embeddings;
+    if (!plan.load.quantization) return;
+    plan.prepare_kbit.emplace();
+    plan.prepare_kbit->use_gradient_checkpointing = plan.training.gradient_checkpointing;
+}
+
 // src/axolotl/core/builders/causal.py: multipack fills one row, real batches are kept for attention by sdpa.
 void read_axolotl_batch(Reader& reader, Draft& draft) {
     TrainingPlan& training = draft.job.plan.training;
@@ -278,6 +290,7 @@ void read_axolotl(Reader& reader, Draft& draft) {
     read_axolotl_attention(reader, draft);
     read_axolotl_checkpointing(reader, draft);
     read_axolotl_method(reader, draft);
+    read_axolotl_casts(reader, draft);
     require_input_grads(draft);
     read_axolotl_batch(reader, draft);
     read_axolotl_plugins(reader, draft);

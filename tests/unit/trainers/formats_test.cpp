@@ -211,6 +211,24 @@ TEST_CASE("axolotl: qlora with packed rows") {
     CHECK(r.input("batch.sequence_length")->place == FilePlace{"q.yml", {5, 1}});
 }
 
+// axolotl 0.18 loaders/model.py _configure_embedding_dtypes, _prepare_model_for_quantization.
+TEST_CASE("axolotl casts to float32 and back while it loads, and prepares quantized models") {
+    const std::string text =
+        "base_model: llama-3.2-1b\ndatasets: []\nlora_r: 8\nlora_target_linear: true\nbf16: true\n";
+    const TrainPlan lora = read("l.yml", text + "adapter: lora\n").job.plan;
+    CHECK(lora.load.upcast == UpcastParts::norms_and_embeddings);
+    CHECK_FALSE(lora.prepare_kbit);
+    CHECK(read("l.yml", text + "adapter: lora\nembeddings_skip_upcast: true\n").job.plan.load.upcast ==
+          UpcastParts::norms_and_embeddings);
+    const std::string qlora = text + "adapter: qlora\nload_in_4bit: true\n";
+    CHECK(read("q.yml", qlora).job.plan.load.upcast == UpcastParts::norms_and_embeddings);
+    REQUIRE(read("q.yml", qlora).job.plan.prepare_kbit);
+    CHECK_FALSE(read("q.yml", qlora).job.plan.prepare_kbit->use_gradient_checkpointing);
+    CHECK(read("q.yml", qlora + "gradient_checkpointing: true\n").job.plan.prepare_kbit->use_gradient_checkpointing);
+    CHECK(read("q.yml", qlora + "embeddings_skip_upcast: true\n").job.plan.load.upcast == UpcastParts::norms);
+    CHECK(read("8.yml", text + "adapter: lora\nload_in_8bit: true\n").job.plan.prepare_kbit);
+}
+
 TEST_CASE("LLaMA-Factory: full training keeps trained weights in float32 unless pure_bf16") {
     const std::string text =
         "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: full\n"

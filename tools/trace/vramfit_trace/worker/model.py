@@ -59,15 +59,34 @@ def resize(model: torch.nn.Module, rows: int) -> None:
 
 def prepare(model: torch.nn.Module, job: Job, recorder: Recorder) -> torch.nn.Module:
     """peft's preparation for k-bit training, and checkpointing where the job turns it on by hand."""
+    upcast = job["load"]["upcast"]
+    if upcast:
+        recorder.window("prepare")
+        cast_as_axolotl(model, torch.float32, upcast, True)
     if job["prepare_kbit"] is not None:
         import peft
 
-        recorder.window("prepare")
+        if not upcast:
+            recorder.window("prepare")
         arguments = checked(peft.prepare_model_for_kbit_training, job["prepare_kbit"], "prepare_kbit")
         model = peft.prepare_model_for_kbit_training(model, **arguments)
+    if upcast:
+        cast_as_axolotl(model, getattr(torch, job["load"]["dtype"]), upcast, False)
     if job["load"]["gradient_checkpointing"] and not model.is_gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=job["training"]["gradient_checkpointing_kwargs"])
     return model
+
+
+def cast_as_axolotl(model: torch.nn.Module, dtype: torch.dtype, parts: str, before: bool) -> None:
+    """What axolotl 0.18 does in loaders/model.py _convert_embedding_modules_dtype."""
+    words = () if parts == "norms" else ("embed_tokens", "lm_head")
+    for name, module in model.named_modules():
+        if "norm" in name:
+            module.to(dtype)
+        if before and name.endswith(".gate"):
+            module.to(dtype)
+        if any(word in name for word in words) and hasattr(module, "weight"):
+            module.to(dtype)
 
 
 def lora_config(job: Job) -> Any:
