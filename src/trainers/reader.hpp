@@ -49,6 +49,7 @@ struct Draft {
     const char* no_zero3 = no_zero;
     bool starts_processes = false;  ///< the trainer starts a process for each card that it sees
     bool training_read = false;
+    bool reentrant_unless_ddp = false;  ///< checkpoints, where no argument says which (ms-swift)
 };
 
 struct Range {

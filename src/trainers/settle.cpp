@@ -118,6 +118,15 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
                                  "give --gpus N, or the file of accelerate config as well"});
 }
 
+// ms-swift 3.8 to 4.5, trainers/mixin.py _fix_gradient_checkpointing; before, reentrant ones in any case.
+void settle_checkpoints(const Draft& draft, TrainPlan& plan, Reading& reading) {
+    TrainingPlan& training = plan.training;
+    if (!draft.reentrant_unless_ddp || !training.gradient_checkpointing || training.use_reentrant) return;
+    training.use_reentrant = !(plan.distributed && plan.distributed->as<DdpPlan>());
+    add_input(reading, "training.use_reentrant", *training.use_reentrant ? "true" : "false",
+              InputSource::trainer_default, "gradient_checkpointing_kwargs.use_reentrant");
+}
+
 }  // namespace
 
 void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
@@ -134,6 +143,7 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
     plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
     settle_mask(draft, plan, reading);
     settle_gpus(question, draft, reading, problems);
+    settle_checkpoints(draft, plan, reading);
 }
 
 }  // namespace vramfit::trainers

@@ -128,6 +128,7 @@ void read_swift(Reader& reader, Draft& draft) {
     draft.training_read = true;
     draft.no_zero = kLoadsOnCard;
     draft.no_zero3 = nullptr;
+    draft.reentrant_unless_ddp = true;
     TrainPlan& plan = draft.job.plan;
     const std::string& program = reader.document().program;
     if (program.starts_with("swift ") && program != "swift sft" && program != "swift pt")

@@ -211,6 +211,15 @@ TEST_CASE("axolotl: qlora with packed rows") {
     CHECK(r.input("batch.sequence_length")->place == FilePlace{"q.yml", {5, 1}});
 }
 
+// ms-swift 4.5 trainers/mixin.py _fix_gradient_checkpointing.
+TEST_CASE("ms-swift checkpoints reentrantly on one card unless told otherwise") {
+    const std::string text = "model: llama-3.2-1b\ntrain_type: lora\nmax_length: 512\n";
+    CHECK(read("f.yaml", text).job.plan.training.use_reentrant == true);
+    CHECK(read("f.yaml", text + "gradient_checkpointing: false\n").job.plan.training.use_reentrant == std::nullopt);
+    CHECK(read("f.yaml", text + "gradient_checkpointing_kwargs: {use_reentrant: false}\n")
+              .job.plan.training.use_reentrant == false);
+}
+
 // axolotl 0.18 loaders/model.py _configure_embedding_dtypes, _prepare_model_for_quantization.
 TEST_CASE("axolotl casts to float32 and back while it loads, and prepares quantized models") {
     const std::string text =
