@@ -52,7 +52,6 @@ Recurrence::Recurrence(const Program& program, const ReplayOptions& options) : p
         span.allocation = allocations_before(span.event);
         span.allocations_end = allocations_before(span.events_end);
         micros_.push_back(span);
-        step_.push_back(static_cast<std::size_t>(first.phase.step));
     }
 }
 
@@ -60,8 +59,8 @@ std::optional<Repetition> Recurrence::at(std::size_t index, const CachingAllocat
                                          const std::vector<BlockId>& blocks, Instant next_mark) {
     while (next_ < micros_.size() && micros_[next_].window < index) ++next_;
     if (next_ == micros_.size() || micros_[next_].window != index) return std::nullopt;
-    if (!seen_.empty() && step_[seen_.back().micro] != step_[next_]) seen_.clear();
-    const bool last = next_ + 1 == micros_.size() || step_[next_ + 1] != step_[next_];
+    if (!seen_.empty() && !same_step(seen_.back().micro, next_)) seen_.clear();
+    const bool last = next_ + 1 == micros_.size() || !same_step(next_ + 1, next_);
     if (last && seen_.empty()) return std::nullopt;
     Seen now = look(next_, allocator, blocks);
     for (auto then = seen_.rbegin(); then != seen_.rend(); ++then) {
@@ -96,11 +95,15 @@ std::size_t Recurrence::repeats(const Seen& then, const Seen& now, Instant next_
         if (!is_plain(micros_[i])) return 0;
     std::size_t end = now.micro;
     const auto again = [&](std::size_t micro) {
-        return step_[micro] == step_[now.micro] && micros_[micro].events_end <= next_mark &&
+        return same_step(micro, now.micro) && micros_[micro].events_end <= next_mark &&
                same_program(micro, micro - period, {micros_[then.micro].allocation, micro == now.micro});
     };
     while (end < micros_.size() && again(end)) ++end;
     return (end - now.micro) / period;
+}
+
+bool Recurrence::same_step(std::size_t micro, std::size_t other) const {
+    return program_.windows[micros_[micro].window].phase.step == program_.windows[micros_[other].window].phase.step;
 }
 
 /// Nothing but allocations and frees: all else is not seen in what the allocator looks like.

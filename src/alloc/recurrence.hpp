@@ -60,12 +60,12 @@ class Recurrence {
 
     bool same_program(std::size_t micro, std::size_t earlier, Known known) const;
     bool is_plain(const Span& micro) const;
+    bool same_step(std::size_t micro, std::size_t other) const;
 
     const Program& program_;
-    std::vector<Span> micros_;       ///< all but the first and the last of each step
-    std::vector<std::size_t> step_;  ///< of each of them
-    std::size_t next_ = 0;           ///< the micro batch that is waited for
-    std::deque<Seen> seen_;          ///< the last few of this step
+    std::vector<Span> micros_;  ///< all but the first and the last of each step
+    std::size_t next_ = 0;      ///< the micro batch that is waited for
+    std::deque<Seen> seen_;     ///< the last few of this step
 };
 
 }  // namespace vramfit::allocator

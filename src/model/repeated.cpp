@@ -86,7 +86,7 @@ void RepeatedMicroBatch::end(const Tensor& loss, const Batch& batch, const Tenso
     for (std::size_t i = 0; i < labels_.size(); ++i) labels_[i] = recorder.label_of(id_of(*labelled(batch, items)[i]));
 }
 
-bool RepeatedMicroBatch::holds() const { return known_ && session_->repeats && parameters() == parameters_; }
+bool RepeatedMicroBatch::holds() const { return known_ && parameters() == parameters_; }
 
 void RepeatedMicroBatch::make_gradients(const std::vector<std::uint32_t>& numbers) {
     const auto number_of = [&](std::uint32_t id) { return numbers[id - stretch_.begin.allocations]; };

@@ -100,7 +100,8 @@ void run_epoch(Trainer& trainer) {
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
-    const bool may_repeat = !trainer.run.plan.distributed;  // several processes: not all alike
+    // Of several processes not all are alike.
+    const bool may_repeat = session.repeats && !trainer.run.plan.distributed;
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
         if (trainer.args().torch_empty_cache_steps) {  // steps differ
@@ -123,13 +124,13 @@ void run_epoch(Trainer& trainer) {
                 repeated.write(place, step_loss, batch, items, trainer.is_last(place));
                 continue;
             }
-            repeated.begin(step_loss);
+            if (may_repeat) repeated.begin(step_loss);
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             Tensor loss = training_step(trainer, batch, items, place);
-            repeated.has_loss();
+            if (may_repeat) repeated.has_loss();
             step_loss = std::move(loss);
             add_loss(trainer, total_loss, step_loss);
-            repeated.end(step_loss, batch, items);
+            if (may_repeat) repeated.end(step_loss, batch, items);
         }
         if (is_function) grad_norm.reset();
         if (trainer.zero) {
