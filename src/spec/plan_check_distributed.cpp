@@ -7,6 +7,26 @@ namespace vramfit {
 
 namespace {
 
+bool has_more_than_matrices(const LoraPlan& lora) {
+    return lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
+           !lora.target_parameters.empty();
+}
+
+/// Arguments of Trainer that the method was not compared with.
+void check_training(const TrainingPlan& t, std::string_view method, std::string_view of_optimizers,
+                    Problems& problems) {
+    const auto refuse = [&](const char* where) {
+        problems.unsupported(where, fmt::format("not supported with {}", method), "leave it out");
+    };
+    if (t.fp16) problems.unsupported("training.fp16", fmt::format("not supported with {}", method), "use bf16");
+    if (t.cut_cross_entropy || t.optimizer_in_backward)
+        refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward");
+    if (t.use_liger_kernel) refuse("training.use_liger_kernel");
+    if (t.optim != "adamw_torch" && t.optim != "adamw_torch_fused")
+        problems.unsupported("training.optim", fmt::format("{} is not supported with {}", t.optim, method),
+                             fmt::format("adamw_torch or adamw_torch_fused{}", of_optimizers));
+}
+
 /// Adapters that FSDP was compared with: LoRA's matrices in the decoder layers, under bf16.
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
@@ -14,8 +34,7 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.training.bf16)
         problems.unsupported("peft", "adapters under FSDP are supported with bf16 only",
                              "--mixed-precision bf16 (training.bf16)");
-    if (lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
-        !lora.target_parameters.empty())
+    if (has_more_than_matrices(lora))
         problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
@@ -69,15 +88,7 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
-    if (t.fp16) problems.unsupported("training.fp16", "not supported with FSDP", "use bf16");
-    if (t.cut_cross_entropy || t.optimizer_in_backward)
-        problems.unsupported(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward",
-                             "not supported with FSDP", "leave it out");
-    if (t.use_liger_kernel)
-        problems.unsupported("training.use_liger_kernel", "not supported with FSDP", "leave it out");
-    if (t.optim != "adamw_torch" && t.optim != "adamw_torch_fused")
-        problems.unsupported("training.optim", fmt::format("{} is not supported with FSDP", t.optim),
-                             "adamw_torch or adamw_torch_fused");
+    check_training(t, "FSDP", "", problems);
     if (plan.distributed->load_on_device)
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
 }
@@ -93,7 +104,6 @@ void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problem
 
 /// What tensor parallelism was not compared with, or what the libraries refuse.
 void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& problems) {
-    const TrainingPlan& t = plan.training;
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, std::move(what), hint);
     };
@@ -107,23 +117,13 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
     if (plan.load.quantization)
         refuse("load.quantization_config", "quantized weights are not supported with tensor parallelism",
                "train without, or with DistributedDataParallel");
-    if (plan.peft && (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
-                      !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty() ||
-                      plan.peft->init_lora_weights == "orthogonal"))
+    if (plan.peft && (has_more_than_matrices(*plan.peft) || plan.peft->init_lora_weights == "orthogonal"))
         refuse("peft", "with tensor parallelism only LoRA's two matrices are supported",
                "no use_dora, bias, lora_bias, modules_to_save, target_parameters, init_lora_weights");
-    if (t.fp16) refuse("training.fp16", "not supported with tensor parallelism", "use bf16");
-    if (t.use_liger_kernel)
-        refuse("training.use_liger_kernel", "not supported with tensor parallelism", "leave it out");
-    if (t.cut_cross_entropy || t.optimizer_in_backward)
-        refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward",
-               "not supported with tensor parallelism", "leave it out");
     if (plan.load.resize_token_embeddings || plan.load.cast_after_adapter)
         refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
                "not supported with tensor parallelism", "leave it out");
-    if (t.optim != "adamw_torch" && t.optim != "adamw_torch_fused")
-        refuse("training.optim", fmt::format("{} is not supported with tensor parallelism", t.optim),
-               "adamw_torch or adamw_torch_fused, which are the same there");
+    check_training(plan.training, "tensor parallelism", ", which are the same there", problems);
 }
 
 /// Methods that SFTTrainer's step was compared with.
