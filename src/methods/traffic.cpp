@@ -6,8 +6,6 @@
 
 #include "vramfit/spec/modules.hpp"
 
-#include "vramfit/spec/modules.hpp"
-
 namespace vramfit {
 
 namespace {

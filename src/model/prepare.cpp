@@ -65,16 +65,17 @@ bool is_upcast(const Run& run, const std::string& name, UpcastParts parts) {
 }  // namespace
 
 void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
-    {
+    const auto cast = [&](DType dtype, bool routers) {
         const GradMode no_grad(run.session, false);
-        for (const NamedParameter& p : named_parameters(network))
-            if (is_upcast(run, p.name(), parts) || p.name().find(".gate.") != std::string::npos)
-                cast_in_place(*p.tensor, DType::float32);
-    }
+        for (const NamedParameter& p : named_parameters(network)) {
+            const std::string name = p.name();
+            if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos))
+                cast_in_place(*p.tensor, dtype);
+        }
+    };
+    cast(DType::float32, true);
     if (run.plan.prepare_kbit) prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);
-    const GradMode no_grad(run.session, false);
-    for (const NamedParameter& p : named_parameters(network))
-        if (is_upcast(run, p.name(), parts)) cast_in_place(*p.tensor, run.plan.load.dtype);
+    cast(run.plan.load.dtype, false);
 }
 
 void cast_to_bf16_by_trl(const Run& run, Network& network) {

@@ -60,14 +60,13 @@ def resize(model: torch.nn.Module, rows: int) -> None:
 def prepare(model: torch.nn.Module, job: Job, recorder: Recorder) -> torch.nn.Module:
     """peft's preparation for k-bit training, and checkpointing where the job turns it on by hand."""
     upcast = job["load"]["upcast"]
-    if upcast:
+    if upcast or job["prepare_kbit"] is not None:
         recorder.window("prepare")
+    if upcast:
         cast_as_axolotl(model, torch.float32, upcast, True)
     if job["prepare_kbit"] is not None:
         import peft
 
-        if not upcast:
-            recorder.window("prepare")
         arguments = checked(peft.prepare_model_for_kbit_training, job["prepare_kbit"], "prepare_kbit")
         model = peft.prepare_model_for_kbit_training(model, **arguments)
     if upcast:
