@@ -5,6 +5,7 @@
 
 #include "model/record.hpp"
 #include "property/random_questions.hpp"
+#include "property/same_rows.hpp"
 #include "support/catch.hpp"
 #include "support/trace_jobs.hpp"
 #include "vramfit/base/error.hpp"
@@ -79,18 +80,7 @@ void compare_rows(const SweepQuestion& q, RowTally& tally) {
         CHECK_THROWS_AS(sweep(q, with), Error);  // no row is one that the libraries take
         return;
     }
-    const SweepResult pruned = sweep(q, with);
-    REQUIRE(whole.rows.size() == pruned.rows.size());
-    for (std::size_t row = 0; row < whole.rows.size(); ++row) {
-        INFO("row " << row);
-        const SweepRow &a = pruned.rows[row], &b = whole.rows[row];
-        if (a.verdict) CHECK(a.verdict == b.verdict);
-        CHECK((a.status == RowStatus::invalid) == (b.status == RowStatus::invalid));
-        if (a.status == RowStatus::simulated) CHECK(a.requested == b.requested);
-    }
-    std::vector<std::size_t> top = whole.ranking;
-    top.resize(std::min(top.size(), with.selection.top));
-    CHECK(pruned.ranking == top);
+    check_same_rows(sweep(q, with), whole, with.selection.top);
     tally.rows += whole.rows.size();
     tally.fit += whole.ranking.size();
 }

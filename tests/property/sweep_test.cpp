@@ -6,6 +6,7 @@
 
 #include "model/record.hpp"
 #include "property/random_questions.hpp"
+#include "property/same_rows.hpp"
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
@@ -30,17 +31,7 @@ bool same_answers(Random& random, const SweepQuestion& q) {
         CHECK(e.kind() == ErrorKind::invalid);
         return false;
     }
-    const SweepResult pruned = sweep(q, with);
-    for (std::size_t row = 0; row < whole.rows.size(); ++row) {
-        INFO("row " << row);
-        const SweepRow &a = pruned.rows[row], &b = whole.rows[row];
-        if (a.verdict) CHECK(a.verdict == b.verdict);
-        CHECK((a.status == RowStatus::invalid) == (b.status == RowStatus::invalid));
-        if (a.status == RowStatus::simulated) CHECK(a.requested == b.requested);
-    }
-    std::vector<std::size_t> top = whole.ranking;
-    top.resize(std::min(top.size(), with.selection.top));
-    CHECK(pruned.ranking == top);
+    check_same_rows(sweep(q, with), whole, with.selection.top);
     return true;
 }
 

@@ -1,9 +1,8 @@
 // Streams: what the host knows to be done, and what the allocator makes of it.
 #include "engine/session.hpp"
 #include "support/catch.hpp"
+#include "unit/engine/session_bench.hpp"
 #include "vramfit/alloc/replay.hpp"
-#include "vramfit/spec/devices.hpp"
-#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::test {
 
@@ -11,11 +10,7 @@ using namespace engine;
 
 namespace {
 
-struct StreamBench {
-    Stack stack = stack_from("").stack;
-    Device device = unlimited_device();
-    Session session{stack, device};
-
+struct StreamBench : test::SessionBench {
     /// (stream, frees) of the events of that kind.
     std::vector<std::pair<int, std::uint32_t>> done() {
         std::vector<std::pair<int, std::uint32_t>> out;

@@ -3,8 +3,7 @@
 
 #include "engine/session.hpp"
 #include "support/catch.hpp"
-#include "vramfit/spec/devices.hpp"
-#include "vramfit/spec/stacks.hpp"
+#include "unit/engine/session_bench.hpp"
 
 namespace vramfit::test {
 
@@ -14,11 +13,7 @@ using engine::Tensor;
 
 namespace {
 
-struct Bench {
-    Stack stack = stack_from("").stack;
-    Device device = unlimited_device();
-    engine::Session session{stack, device};
-
+struct Bench : SessionBench {
     std::vector<Tensor> tensors(std::initializer_list<std::pair<std::int64_t, DType>> wanted) {
         std::vector<Tensor> out;
         for (const auto& [elements, dtype] : wanted)

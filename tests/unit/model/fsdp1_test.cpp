@@ -9,8 +9,7 @@
 #include "engine/ops/split.hpp"
 #include "model/fsdp1/unit.hpp"
 #include "support/catch.hpp"
-#include "vramfit/spec/devices.hpp"
-#include "vramfit/spec/stacks.hpp"
+#include "unit/engine/session_bench.hpp"
 
 namespace vramfit::test {
 
@@ -22,10 +21,7 @@ namespace {
 using Bytes = std::vector<std::int64_t>;
 
 /// Units of bfloat16 parameters, as the last of three processes has them.
-struct Fsdp1Bench {
-    Stack stack = stack_from("").stack;
-    Device device = unlimited_device();
-    engine::Session session{stack, device};
+struct Fsdp1Bench : SessionBench {
     Fsdp1Shared shared{session, 3, 2, DType::bfloat16, false, true, {}, {}};
     std::deque<Tensor> places;
 

@@ -8,9 +8,8 @@
 #include "model/record.hpp"
 #include "support/catch.hpp"
 #include "support/llama.hpp"
+#include "unit/engine/session_bench.hpp"
 #include "vramfit/base/error.hpp"
-#include "vramfit/spec/devices.hpp"
-#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::test {
 
@@ -22,10 +21,7 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 /// A layer of eight inputs and outputs in float32, cut into two pieces.
-struct CutBench {
-    Stack stack = stack_from("").stack;
-    Device device = unlimited_device();
-    engine::Session session{stack, device};
+struct CutBench : SessionBench {
     Linear layer;
 
     explicit CutBench(Cut cut) {
@@ -43,12 +39,8 @@ struct CutBench {
     /// Sizes that `code` allocates, but for workspaces.
     template <class Code>
     Sizes taken(Code code) {
-        const Program& program = session.recorder.program();
-        const std::size_t before = program.allocations.size();
-        code();
-        Sizes out;
-        for (std::size_t i = before; i < program.allocations.size(); ++i)
-            if (program.allocations[i].bytes < 4096) out.push_back(program.allocations[i].bytes);
+        Sizes out = allocated_by(code);
+        std::erase_if(out, [](std::int64_t bytes) { return bytes >= 4096; });
         return out;
     }
 };

@@ -3,8 +3,7 @@
 #include "model/called.hpp"
 #include "model/zero/coordinator.hpp"
 #include "support/catch.hpp"
-#include "vramfit/spec/devices.hpp"
-#include "vramfit/spec/stacks.hpp"
+#include "unit/engine/session_bench.hpp"
 
 namespace vramfit::test {
 
@@ -24,7 +23,7 @@ DistributedPlan three_processes(ZeroPlan zero = {}) {
 }
 
 /// Modules of one parameter each, called one after the other.
-struct Zero3Bench {
+struct Zero3Bench : SessionBench {
     explicit Zero3Bench(std::int64_t prefetch, ZeroPlan zero = {})
         : plan(three_processes(zero)), partitions(session, plan), coordinator(session, partitions, zero, prefetch) {}
 
@@ -37,22 +36,17 @@ struct Zero3Bench {
     std::vector<std::vector<std::int64_t>> forward() {
         std::vector<std::vector<std::int64_t>> out;
         coordinator.reset_step();
-        const auto& all = session.recorder.program().allocations;
         for (std::size_t id = 0; id < partitions.all().size(); ++id) {
-            const std::size_t before = all.size();
             const std::size_t module = coordinator.module_at(key_of(&places[id], Part::itself));
-            coordinator.fetch(module, true);
-            coordinator.release(module, true);
-            out.emplace_back();
-            for (std::size_t i = before; i < all.size(); ++i) out.back().push_back(all[i].bytes);
+            out.push_back(allocated_by([&] {
+                coordinator.fetch(module, true);
+                coordinator.release(module, true);
+            }));
         }
         return out;
     }
     bool is_there(std::size_t id) { return partitions[id].tensor->storage->bytes.value() > 0; }
 
-    Stack stack = stack_from("").stack;
-    Device device = unlimited_device();
-    engine::Session session{stack, device};
     int places[8] = {};
     DistributedPlan plan;
     Partitions partitions;

@@ -3,8 +3,7 @@
 #include "model/zero/groups.hpp"
 #include "model/zero/norms.hpp"
 #include "support/catch.hpp"
-#include "vramfit/spec/devices.hpp"
-#include "vramfit/spec/stacks.hpp"
+#include "unit/engine/session_bench.hpp"
 
 namespace vramfit::test {
 
@@ -14,10 +13,7 @@ using engine::Tensor;
 
 namespace {
 
-struct ZeroBench {
-    Stack stack = stack_from("").stack;
-    Device device = unlimited_device();
-    engine::Session session{stack, device};
+struct ZeroBench : SessionBench {
     std::vector<Tensor> tensors;
 
     ZeroGroup group(std::initializer_list<std::int64_t> elements, std::int64_t world, std::int64_t rank) {
@@ -26,14 +22,6 @@ struct ZeroBench {
         std::vector<NamedParameter> parameters;
         for (Tensor& t : tensors) parameters.push_back({{}, {}, {}, &t});
         return make_group(parameters, world, rank);
-    }
-    std::vector<std::int64_t> bytes_of(const auto& code) {
-        const auto& all = session.recorder.program().allocations;
-        const std::size_t before = all.size();
-        code();
-        std::vector<std::int64_t> out;
-        for (std::size_t i = before; i < all.size(); ++i) out.push_back(all[i].bytes);
-        return out;
     }
 };
 
@@ -83,8 +71,8 @@ TEST_CASE("the overflow check of a gradient reduces it twice and takes single by
     ZeroBench bench;
     const Tensor gradient = engine::empty(bench.session, {64}, DType::bfloat16, Op::empty);
     using Taken = std::vector<std::int64_t>;
-    CHECK(bench.bytes_of([&] { (void)has_inf_or_nan(gradient); }) == Taken{2, 2, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1});
-    CHECK(bench.bytes_of([&] { (void)double_norm(gradient); }) == Taken{512, 8});
+    CHECK(bench.allocated_by([&] { (void)has_inf_or_nan(gradient); }) == Taken{2, 2, 1, 1, 1, 2, 2, 1, 1, 1, 1, 1});
+    CHECK(bench.allocated_by([&] { (void)double_norm(gradient); }) == Taken{512, 8});
 }
 
 }  // namespace vramfit::test
