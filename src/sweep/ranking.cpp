@@ -71,7 +71,8 @@ class Picks {
     std::vector<std::vector<double>> front_;  ///< values of the front's axes
 };
 
-/// Verdicts of candidates, several at once.
+/// Verdicts of candidates, several at once: one for each thread, and the more of them the longer the search has been,
+/// as threads that wait for the slowest of a few are idle. At most an eighth is decided in vain.
 class Ahead {
   public:
     explicit Ahead(const Deciding& deciding) : deciding_(deciding) {}
@@ -82,7 +83,8 @@ class Ahead {
         if (!known_.contains(asked.number)) {
             known_.clear();
             std::vector<SweepRow> rows = {asked};
-            next(rows, deciding_.threads);
+            if (deciding_.threads > 1) next(rows, std::max(deciding_.threads, decided_ / 8));
+            decided_ += rows.size();
             for_each_index(rows.size(), deciding_.threads, [&](std::size_t i) { deciding_.decide(rows[i]); });
             for (SweepRow& row : rows) known_.emplace(row.number, std::move(row));
         }
@@ -91,6 +93,7 @@ class Ahead {
 
   private:
     const Deciding& deciding_;
+    std::size_t decided_ = 0;
     std::map<std::size_t, SweepRow> known_;
 };
 

@@ -46,7 +46,7 @@ void RowReplays::keep(const Key& key, Recorded& recorded, ProgramTemplate progra
 
 TargetFormulas::TakeProgram RowReplays::taker(std::size_t question, std::size_t target) {
     const std::scoped_lock lock(mutex_);
-    if (held_ > kMostHeld / 2) return nullptr;
+    if (held_ > kMostHeld / 4 * 3) return nullptr;
     return [this, question, target](std::size_t path, ProgramTemplate program) {
         const Key key{question, target, path};
         const std::shared_ptr<Recorded> taken = recorded(key);

@@ -2,11 +2,13 @@
 // again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "symbolic/evaluation.hpp"
+#include "trace/packed_run.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit {
@@ -30,22 +32,8 @@ class ProgramTemplate {
     struct Distinct;
     ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct);
 
-    /// An allocation with the number of its size among the different ones.
-    struct Sized {
-        std::uint32_t size;
-        std::uint16_t op;
-        std::int16_t layer;
-        Category category;
-        std::uint8_t stream;
-    };
-    /// An event in one word: many programs are kept.
-    struct Packed {
-        std::uint32_t kind : 3, stream : 3, id : 26;
-    };
-
     Program program_;  ///< without events and allocations
-    std::vector<Sized> allocations_;
-    std::vector<Packed> events_;
+    PackedRun run_;
     symbolic::Evaluation sizes_;
     std::vector<symbolic::Condition> conditions_;
     symbolic::Evaluation checks_;  ///< of the conditions

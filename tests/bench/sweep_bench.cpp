@@ -33,6 +33,12 @@ SweepQuestion paper_question() {
     return q;
 }
 
+SweepQuestion with_layers(SweepQuestion question, std::int64_t layers) {
+    question.model.num_hidden_layers = layers;
+    question.model.layer_types.assign(static_cast<std::size_t>(layers), LayerAttention::full);
+    return question;
+}
+
 void predict_8b(benchmark::State& state) {
     const ModelSpec model = spec_of(*find_built_in("llama-3.1-8b"));
     const Stack stack = stack_from("").stack;
@@ -60,9 +66,10 @@ void predictions_of_paper(benchmark::State& state) {
     state.SetItemsProcessed(rows);
 }
 
-// Rows of one path once its formula is known: the highest moment of each, in requested bytes.
+// Rows of one path once its formula is known: the highest moment of each, in requested bytes. Of networks of `range`
+// layers.
 void rows_of_known_path(benchmark::State& state) {
-    SweepQuestion question = paper_question();
+    SweepQuestion question = with_layers(paper_question(), state.range(0));
     question.space.targets.resize(1);
     question.space.ranks = {8};
     question.space.batches = {4};
@@ -95,9 +102,7 @@ void sweep_by_rows(benchmark::State& state) {
 
 // The same space of networks of `range` layers.
 void sweep_by_layers(benchmark::State& state) {
-    SweepQuestion question = paper_question();
-    question.model.num_hidden_layers = state.range(0);
-    question.model.layer_types.assign(static_cast<std::size_t>(state.range(0)), LayerAttention::full);
+    SweepQuestion question = with_layers(paper_question(), state.range(0));
     question.device = device_from("80GiB");
     question.space.targets.resize(1);
     for (auto _ : state) benchmark::DoNotOptimize(sweep(question, {}));
@@ -114,7 +119,7 @@ void sweep_by_targets(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(rows_of_known_path)->Unit(benchmark::kMillisecond);
+BENCHMARK(rows_of_known_path)->Arg(18)->RangeMultiplier(2)->Range(4, 64)->Unit(benchmark::kMillisecond);
 BENCHMARK(sweep_by_rows)->RangeMultiplier(8)->Range(64, 1 << 18)->Unit(benchmark::kMillisecond)->Complexity();
 BENCHMARK(sweep_by_layers)->RangeMultiplier(2)->Range(4, 64)->Unit(benchmark::kMillisecond)->Complexity();
 BENCHMARK(sweep_by_targets)->DenseRange(1, 7, 2)->Unit(benchmark::kMillisecond)->Complexity();
