@@ -170,15 +170,20 @@ std::optional<std::string> PlanFlags::axis(std::string_view name) const {
 
 namespace {
 
+void refuse_equal(const std::vector<std::string>& values, const std::string& where) {
+    for (auto value = values.begin(); value != values.end(); ++value)
+        if (std::find(values.begin(), value, *value) != value)
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' is given twice", *value), "keep one of the two");
+}
+
 /// The values of a list; an empty one is no list but a mistake that the flag itself finds.
 std::vector<std::string> values_of(const std::string& text, const std::string& where) {
     std::vector<std::string> out;
     for (const std::string_view value : split(text, ',')) {
         if (value.empty()) throw Error(ErrorKind::invalid, where, "a value of the list is empty", "e.g. a,b");
-        if (std::find(out.begin(), out.end(), value) != out.end())
-            throw Error(ErrorKind::invalid, where, fmt::format("'{}' is given twice", value), "keep one of the two");
         out.emplace_back(value);
     }
+    refuse_equal(out, where);
     return out;
 }
 
@@ -187,8 +192,15 @@ bool is_range(const Spelling& spelling) {
     return spelling.flag->value == std::string_view("N") && spelling.values.front().find("..") != std::string::npos;
 }
 
+/// A flag whose single values have commas is given once for each of several.
+bool has_commas(const Spelling& spelling) { return spelling.flag->value == std::string_view("CONF"); }
+
 /// The values of a flag that is a choice.
 std::vector<std::string> choice_values(const Spelling& spelling) {
+    if (has_commas(spelling)) {
+        refuse_equal(spelling.values, spelling.name);
+        return spelling.values;
+    }
     if (!is_range(spelling)) return values_of(spelling.values.front(), spelling.name);
     std::vector<std::string> out;
     for (const std::int64_t value : axis_from(spelling.values.front(), spelling.name))
@@ -198,8 +210,9 @@ std::vector<std::string> choice_values(const Spelling& spelling) {
 
 /// Whether several values of the flag are several questions: not where a list, or a text with commas, is one value.
 bool is_choice(const Spelling& spelling) {
-    return !spelling.axis && !takes_list(*spelling.flag) && spelling.flag->value != std::string_view("CONF") &&
-           !spelling.values.empty() && (spelling.values.front().find(',') != std::string::npos || is_range(spelling));
+    if (spelling.axis || takes_list(*spelling.flag) || spelling.values.empty()) return false;
+    if (has_commas(spelling)) return spelling.values.size() > 1;
+    return spelling.values.front().find(',') != std::string::npos || is_range(spelling);
 }
 
 }  // namespace
@@ -210,7 +223,7 @@ std::vector<PlanChoice> PlanFlags::choices() const {
     for (const PlanFlag* flag : plan_flags()) {
         const Spelling* spelling = state_->find(*flag);
         if (!spelling || !is_choice(*spelling)) continue;
-        refuse_twice(*spelling);
+        if (!has_commas(*spelling)) refuse_twice(*spelling);
         out.push_back({flag->name, choice_values(*spelling)});
     }
     return out;
@@ -298,10 +311,11 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
         if (!spelling) apply_chosen(*flag, chosen, job);
         if (!spelling || spelling->axis) continue;
         given.push_back(spelling->name);
-        if (!takes_list(*flag)) refuse_twice(*spelling);
+        const auto own = chosen.find(flag->name);
+        if (own == chosen.end() && !takes_list(*flag)) refuse_twice(*spelling);
         std::string value = fmt::format("{}", fmt::join(spelling->values, ","));
         if (flag->alone && (value.empty() || value == kAlone)) value = flag->alone;
-        if (const auto own = chosen.find(flag->name); own != chosen.end()) value = own->second;
+        if (own != chosen.end()) value = own->second;
         flag->apply(job, value, spelling->name);
     }
     // The preparation that comes with --method qlora is then not the user's own call but the trainer's.

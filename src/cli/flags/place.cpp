@@ -188,7 +188,9 @@ constexpr PlanFlag kPlaceFlags[] = {
      }},
     {"alloc-conf", "pytorch_cuda_alloc_conf pytorch_alloc_conf", "CONF", nullptr, kPlace,
      "Settings of PyTorch's allocator, as PYTORCH_CUDA_ALLOC_CONF has them [none]",
-     [](Job& job, std::string_view value, const std::string&) { job.device.alloc_conf = value; }},
+     [](Job& job, std::string_view value, const std::string&) {
+         job.device.alloc_conf = value == "none" ? std::string_view() : value;
+     }},
     {"stack", "", "STACK", nullptr, kPlace,
      "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or a file of pip freeze [hf-2026-11]",
      choose_stack, 0},
