@@ -61,14 +61,25 @@ std::vector<Tensor> module_states(Network& network, bool with_buffers) {
 }  // namespace
 
 Ddp::Ddp(const Run& run, Network& network)
-    : run_(run), network_(network), finds_unused_(finds_unused(run.plan)), rebuilds_(!finds_unused_) {
+    : run_(run),
+      network_(network),
+      finds_unused_(finds_unused(run.plan)),
+      static_(ddp_plan(run.plan).static_graph),
+      rebuilds_(static_ || !finds_unused_) {
     // Reducer::mark_variable_ready: a recomputed layer's backward shows its parameters to the search once more.
-    if (finds_unused_ && network.checkpointing == Checkpointing::reentrant)
+    if (finds_unused_ && !static_ && network.checkpointing == Checkpointing::reentrant)
         throw Error(
             ErrorKind::invalid, "distributed.ddp.ddp_find_unused_parameters",
             "torch stops: \"Expected to mark a variable ready only once\" (a search for unused parameters does not "
             "go with reentrant checkpointing)",
             "set it to false, or gradient_checkpointing_kwargs to {\"use_reentrant\": false}");
+    // Reducer::delay_all_reduce, which the first micro batch queues.
+    if (static_ && run.plan.training.gradient_accumulation_steps > 1)
+        throw Error(
+            ErrorKind::invalid, "distributed.ddp.ddp_static_graph",
+            "torch stops in the first backward: \"expect_autograd_hooks_ INTERNAL ASSERT FAILED\" (a static graph "
+            "does not go with gradients that are accumulated)",
+            "leave it out, or set gradient_accumulation_steps to 1");
     Session& session = run.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     for (const NamedParameter& p : trainable_parameters(network)) parameters_.push_back(*p.tensor);
@@ -80,7 +91,9 @@ Ddp::Ddp(const Run& run, Network& network)
     auto places = assign_buckets(parameters_, limits, true);
     std::reverse(places.begin(), places.end());
     make_buckets(places);
-    if (finds_unused_) used_ = empty(session, {static_cast<std::int64_t>(parameters_.size())}, DType::int32, Op::empty);
+    // Reducer::initialize_local_used_map, once more in set_static_graph.
+    for (const bool maps : {finds_unused_, static_})
+        if (maps) used_ = empty(session, {static_cast<std::int64_t>(parameters_.size())}, DType::int32, Op::empty);
     session.after_accumulate = [this](const Tensor& leaf) { on_gradient(leaf); };
 }
 
@@ -114,6 +127,7 @@ void Ddp::rebuild() {
 }
 
 void Ddp::before_forward(bool sync) {
+    reductions_ += sync;
     if (sync && rebuilds_ && !ready_.empty()) rebuild();
     if (syncs_buffers_ && broadcasts_buffers(run_.plan))
         broadcast_coalesced(run_.session, module_buffers(network_), kBroadcastBytes);
@@ -121,10 +135,17 @@ void Ddp::before_forward(bool sync) {
     expects_gradients_ = sync;
 }
 
+// _static_graph_delay_allreduce_enqueued: a static graph's first backward, reducing or not, queues what the sink is
+// for.
+bool Ddp::sinks() const { return static_ ? !ran_backward_ : finds_unused_; }
+
+// Reducer::autograd_hook: in the first pass that reduces, a static graph only counts.
+bool Ddp::shows_order() const { return rebuilds_ && expects_gradients_ && (!static_ || reductions_ > 1); }
+
 // _post_forward: where unused parameters are looked for, outputs pass through _DDPSink, which clones them; those
 // without a grad_fn are put back.
 void Ddp::after_forward(std::span<Tensor* const> outputs) const {
-    if (!finds_unused_) return;
+    if (!sinks()) return;
     const Ref<Node> node = make_node(run_.session, kSink);
     std::vector<Tensor> copies;
     for (const Tensor* output : outputs) {
@@ -141,7 +162,8 @@ void Ddp::after_forward(std::span<Tensor* const> outputs) const {
 
 // Reducer::autograd_hook. Gradients are copied into their bucket and back: nothing is allocated.
 void Ddp::on_gradient(const Tensor& leaf) {
-    if (!expects_gradients_ || !rebuilds_) return;
+    ran_backward_ = true;
+    if (!shows_order()) return;
     const bool known = std::find(parameters_.begin(), parameters_.end(), leaf) != parameters_.end();
     if (known) ready_.push_back(leaf);  // a recomputed layer's input is a leaf too
 }

@@ -26,6 +26,8 @@ class Ddp {
     void after_forward(std::span<Tensor* const> outputs) const;
 
   private:
+    bool sinks() const;
+    bool shows_order() const;
     void make_buckets(const std::vector<std::vector<std::size_t>>& places);
     void rebuild();
     void on_gradient(const Tensor& leaf);
@@ -34,7 +36,10 @@ class Ddp {
     const Network& network_;
     std::vector<Tensor> parameters_;  ///< that are trained, in the order of modules
     bool finds_unused_ = false;
-    bool rebuilds_ = false;  ///< after the first backward, in the order in which gradients were ready
+    bool static_ = false;
+    bool rebuilds_ = false;  ///< once a backward has shown the order in which gradients are ready
+    bool ran_backward_ = false;
+    int reductions_ = 0;  ///< forward passes whose backward reduces, the one that runs included
     bool syncs_buffers_ = true;
     bool expects_gradients_ = false;
     std::vector<Tensor> ready_;  ///< parameters of the first backward in that order

@@ -21,9 +21,7 @@ DistributedMethod read_ddp(std::optional<ObjectReader> given) {
     plan.bucket_cap_mb =
         arguments.integer("ddp_bucket_cap_mb", {.low = 1, .high = std::int64_t{1} << 20}, Null::absent);
     plan.broadcast_buffers = arguments.boolean("ddp_broadcast_buffers", Null::absent);
-    if (arguments.boolean("ddp_static_graph", Null::absent).value_or(false))
-        arguments.problems().unsupported(arguments.path("ddp_static_graph"), "static graphs are not supported",
-                                         "leave it out");
+    plan.static_graph = arguments.boolean("ddp_static_graph", Null::absent).value_or(false);
     arguments.refuse_unknown();
     return plan;
 }

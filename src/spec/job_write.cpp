@@ -177,6 +177,7 @@ void put_method(const DdpPlan& plan, JsonValue& out) {
     if (plan.find_unused_parameters) ddp.put("ddp_find_unused_parameters", or_null(plan.find_unused_parameters));
     if (plan.bucket_cap_mb) ddp.put("ddp_bucket_cap_mb", or_null(plan.bucket_cap_mb));
     if (plan.broadcast_buffers) ddp.put("ddp_broadcast_buffers", or_null(plan.broadcast_buffers));
+    if (plan.static_graph) ddp.put("ddp_static_graph", JsonValue::of(plan.static_graph));
     out.put("ddp", std::move(ddp));
 }
 

@@ -37,6 +37,7 @@ constexpr KeyRow kArgumentRows[] = {
     {"ddp_find_unused_parameters", kUsed, "distributed.ddp", ""},
     {"ddp_bucket_cap_mb", kUsed, "distributed.ddp", ""},
     {"ddp_broadcast_buffers", kUsed, "distributed.ddp", ""},
+    {"ddp_static_graph", kUsed, "distributed.ddp", ""},
     {"gradient_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
     {"deepspeed", kUnsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"parallelism_config", kUnsupported, "tensor and context parallelism on several cards are not predicted"},
@@ -69,6 +70,7 @@ void read_ddp(Reader& reader, Draft& draft) {
     ddp.find_unused_parameters = reader.boolean("ddp_find_unused_parameters");
     ddp.bucket_cap_mb = reader.integer("ddp_bucket_cap_mb", {.low = 1, .high = 1 << 20});
     ddp.broadcast_buffers = reader.boolean("ddp_broadcast_buffers");
+    ddp.static_graph = reader.boolean("ddp_static_graph").value_or(false);
 }
 
 std::string default_optimizer(const Stack& stack) {

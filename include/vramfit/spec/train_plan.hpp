@@ -168,6 +168,7 @@ struct DdpPlan {
     std::optional<bool> find_unused_parameters;  ///< absent: what Trainer chooses
     std::optional<std::int64_t> bucket_cap_mb;   ///< absent: 1 MiB for the first bucket, 25 for the others
     std::optional<bool> broadcast_buffers;
+    bool static_graph = false;  ///< the first pass that reduces shows which parameters take part
 
     friend bool operator==(const DdpPlan&, const DdpPlan&) = default;
 };

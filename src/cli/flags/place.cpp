@@ -173,6 +173,10 @@ constexpr PlanFlag kPlaceFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          ddp_of(job, where).bucket_cap_mb = integer_from(value, where);
      }},
+    {"ddp-static-graph", "", "BOOL", nullptr, kPlace, "Trainer's argument, with --gpus [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         ddp_of(job, where).static_graph = boolean_from(value, where);
+     }},
     {"deepspeed", "deepspeed_config_file", "FILE", nullptr, kPlace,
      "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO instead of DDP [none]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -80,6 +81,21 @@ def carry_contents(owner: Any, name: str, device: Device) -> None:
     setattr(owner, name, outer)
 
 
+def wait_for_watchdog(owner: Any, name: str) -> None:
+    """ProcessGroupNCCL's watchdog, which looks every 100 ms, lets go of the buckets whose reduction has ended.
+
+    A step of a device takes longer than that; without one a small model's may not.
+    """
+    inner: Callable[..., Any] = getattr(owner, name)
+
+    @functools.wraps(inner)
+    def outer(*args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.25)
+        return inner(*args, **kwargs)
+
+    setattr(owner, name, outer)
+
+
 def start(job: Job, device: Device) -> None:
     """init_process_group, as torchrun and accelerate lead to it."""
     import importlib
@@ -94,6 +110,7 @@ def start(job: Job, device: Device) -> None:
     for module, name in EXCHANGES:
         carry_contents(importlib.import_module(module), name, device)
     carry_contents(torch.distributed.Reducer, "_rebuild_buckets", device)
+    wait_for_watchdog(torch.distributed.Reducer, "_rebuild_buckets")
     device.tell_byte(0)
     if processes["kind"] == "deepspeed":
         from . import zero
