@@ -19,6 +19,12 @@ DistributedMethod fsdp2_keeping() {
     return plan;
 }
 
+DistributedMethod fsdp2_offloaded() {
+    Fsdp2Plan plan;
+    plan.cpu_offload = true;
+    return plan;
+}
+
 DistributedMethod tensor_parallel() { return TpPlan{}; }
 
 template <int Stage>
@@ -44,6 +50,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "zero3_offload", .title = "ZeRO-3, all on host", .uneven = true, .method = zero_offloaded<3>},
     {.id = "fsdp2", .title = "FSDP2", .uneven = true, .method = fsdp2},
     {.id = "fsdp2_keep", .title = "FSDP2, no resharding", .uneven = true, .method = fsdp2_keeping},
+    {.id = "fsdp2_offload", .title = "FSDP2, all on host", .uneven = true, .method = fsdp2_offloaded},
     {.id = "fsdp1", .title = "FSDP1", .uneven = true, .method = fsdp1},
     {.id = "tp", .title = "tensor parallelism", .method = tensor_parallel},
     {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},

@@ -19,6 +19,9 @@ struct Amounts {
     std::int64_t gradients = 0;  ///< bytes, of the dtype that weights are trained in
     std::int64_t weights = 0;    ///< bytes of all, as they are gathered: packed ones are half a byte each
     std::int64_t width = 2;      ///< bytes of an element that is computed with
+    // Of FSDP, which keeps weights in other dtypes than it gathers.
+    std::int64_t kept = 0;        ///< bytes of all
+    std::int64_t kept_width = 4;  ///< bytes of a trained element
     // Of tensor parallelism, which sends activations.
     std::int64_t tokens = 0;           ///< of a batch
     std::int64_t outputs = 0;          ///< how many are summed: of o_proj and down_proj, and when they are recomputed
@@ -58,18 +61,25 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
     return out;
 }
 
-// torch 2.11, distributed/fsdp/_runtime_utils.py: each unit is gathered for forward and once more for backward.
-Traffic traffic(const Fsdp1Plan&, const Amounts& of) {
-    return {.all_gather = of.batches * 2 * once_around(of, of.weights),
-            .reduce_scatter = once_around(of, of.trained * of.width)};
+// torch 2.11, distributed/fsdp/_runtime_utils.py: each unit is gathered for forward, and with FULL_SHARD once more for
+// backward.
+Traffic traffic(const Fsdp1Plan& plan, const Amounts& of) {
+    const std::int64_t gathers = plan.sharding_strategy == FsdpStrategy::full_shard ? 2 : 1;
+    Traffic out{.all_gather = of.batches * gathers * once_around(of, of.weights),
+                .reduce_scatter = once_around(of, of.trained * of.width)};
+    if (plan.cpu_offload) out.with_host = of.batches * 2 * (of.kept / of.world) + of.trained * of.kept_width / of.world;
+    return out;
 }
 
 // torch 2.11, distributed/fsdp/_fully_shard: all_gather_into_tensor for forward, once more for backward where
 // forward's weights were resharded; reduce_scatter_tensor after the last batch (accelerate's no_sync).
 Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
     const std::int64_t gathers = plan.reshard_after_forward ? 2 : 1;
-    return {.all_gather = of.batches * gathers * once_around(of, of.all * of.width),
-            .reduce_scatter = once_around(of, of.trained * of.width)};
+    Traffic out{.all_gather = of.batches * gathers * once_around(of, of.all * of.width),
+                .reduce_scatter = once_around(of, of.trained * of.width)};
+    if (plan.cpu_offload)  // shards as they are kept, there for each gather; gradients in their dtype back
+        out.with_host = of.batches * gathers * (of.kept / of.world) + of.trained * of.kept_width / of.world;
+    return out;
 }
 
 // transformers 5.17, distributed/tensor_parallel.py: in a layer's forward what o_proj and down_proj give is summed, in
@@ -154,6 +164,22 @@ std::int64_t packed_elements(const Prediction& p) {
     return packed;
 }
 
+bool shards_on_host(const DistributedPlan& processes) {
+    const Fsdp1Plan* one = processes.as<Fsdp1Plan>();
+    const Fsdp2Plan* two = processes.as<Fsdp2Plan>();
+    return (one && one->cpu_offload) || (two && two->cpu_offload);
+}
+
+/// accelerate 1.15: with mixed precision FSDP keeps what is trained in float32.
+std::int64_t kept_width(const Prediction& p) { return p.plan.training.bf16 ? 4 : element_size(p.plan.load.dtype); }
+
+/// Weights of all processes as FSDP keeps them.
+std::int64_t kept_bytes(const Prediction& p) {
+    const std::int64_t packed = packed_elements(p);
+    const std::int64_t frozen = p.total_parameters - p.trainable_parameters - packed;
+    return p.trainable_parameters * kept_width(p) + frozen * element_size(p.plan.load.dtype) + packed / 2;
+}
+
 }  // namespace
 
 Traffic traffic_of(const Prediction& p) {
@@ -173,6 +199,8 @@ Traffic traffic_of(const Prediction& p) {
     of.hidden = p.model.hidden_size;
     of.vocabulary = p.model.vocab_size;
     of.stored_width = element_size(plan.load.dtype);
+    of.kept = kept_bytes(p);
+    of.kept_width = kept_width(p);
     of.tied = p.model.tie_word_embeddings;
     if (plan.distributed->as<TpPlan>()) {
         of.outputs = summed_outputs(p);
@@ -184,9 +212,12 @@ Traffic traffic_of(const Prediction& p) {
 }
 
 // deepspeed 0.19.8: the float32 weights, their two moments (DeepSpeedCPUAdam) and the gradients that it steps with;
-// with offloaded parameters the 16-bit weights too.
+// with offloaded parameters the 16-bit weights too. FSDP: weights as they are kept, and of what is trained gradients
+// and two moments in the same dtype.
 std::int64_t host_bytes_of(const Prediction& p) {
-    const ZeroPlan* zero = p.plan.distributed ? p.plan.distributed->as<ZeroPlan>() : nullptr;
+    if (!p.plan.distributed) return 0;
+    if (shards_on_host(*p.plan.distributed)) return kept_bytes(p) + 3 * kept_width(p) * p.trainable_parameters;
+    const ZeroPlan* zero = p.plan.distributed->as<ZeroPlan>();
     if (!zero) return 0;
     constexpr std::int64_t kStates = 4 + 4 + 4 + 4;
     std::int64_t bytes = zero->offload_optimizer ? kStates * p.trainable_parameters : 0;

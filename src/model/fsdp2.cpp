@@ -42,7 +42,15 @@ constexpr NodeType kPostBackward{"RegisterPostBackwardFunctionBackward", post_ba
 Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
     : run_(run),
       network_(network),
-      comm_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, true, {}, {}, {}},
+      comm_{run.session,
+            run.plan.distributed->world_size,
+            run.plan.distributed->rank,
+            {},
+            std::get<Fsdp2Plan>(run.plan.distributed->method).cpu_offload,
+            true,
+            {},
+            {},
+            {}},
       norm_in_tail_(!run.plan.peft) {  // _find_final_norm looks beside the layers of LoraModel.model, in vain
     if (run.plan.training.bf16) comm_.compute_dtype = DType::bfloat16;
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);

@@ -32,7 +32,9 @@ Dims with_rows(Dims sizes, std::int64_t rows) {
 }  // namespace
 
 Tensor make_shard(const Fsdp2Comm& comm, const Tensor& whole, Op op) {
-    return empty(comm.session, with_rows(whole.sizes(), rows_of_shard(whole, comm.world)), whole.dtype(), op);
+    Tensor shard = empty(comm.session, with_rows(whole.sizes(), rows_of_shard(whole, comm.world)), whole.dtype(), op);
+    if (comm.offloads) shard = host_tensor(comm.session, shard.sizes(), shard.dtype());
+    return shard;
 }
 
 Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& parameters, bool reshards_after_forward)
@@ -56,19 +58,33 @@ Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& par
     }
 }
 
-// foreach_all_gather: shards are cast into one flat tensor, which is copied into its place in the output.
+// _get_param_all_gather_inputs: shards are cast into one flat tensor; from host memory each comes by itself.
+std::vector<Tensor> Fsdp2Group::gather_inputs() const {
+    Session& session = comm_.session;
+    std::vector<Tensor> inputs;
+    Size cast = 0;
+    for (const Parameter& p : parameters_) {
+        const bool casts = gather_dtype(p) != p.sharded.dtype();
+        if (comm_.offloads) {
+            const Tensor moved = to_device(p.padded);
+            inputs.push_back(casts ? to(moved, gather_dtype(p)) : moved);
+        } else if (casts) {
+            cast += p.shard_elements * element_size(gather_dtype(p));
+        }
+    }
+    if (!comm_.offloads) inputs.push_back(empty(session, {cast}, DType::uint8, Op::empty));
+    return inputs;
+}
+
+// foreach_all_gather: what is gathered is copied into its place in the output.
 void Fsdp2Group::unshard() {
     if (all_gather_result_.defined() || is_unsharded_) return;
     Session& session = comm_.session;
     const Scoped<std::uint8_t> stream(session.recorder.stream, kAllGatherCopyIn);
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
-    Size all = 0, cast = 0;
-    for (const Parameter& p : parameters_) {
-        const Size bytes = p.shard_elements * element_size(gather_dtype(p));
-        all += bytes;
-        if (gather_dtype(p) != p.sharded.dtype()) cast += bytes;
-    }
-    const Tensor flat_input = empty(session, {cast}, DType::uint8, Op::empty);
+    Size all = 0;
+    for (const Parameter& p : parameters_) all += p.shard_elements * element_size(gather_dtype(p));
+    const std::vector<Tensor> inputs = gather_inputs();
     all_gather_result_ = empty(session, {all * comm_.world}, DType::uint8, Op::empty);
 }
 
@@ -187,7 +203,8 @@ void Fsdp2Group::reduce(const std::vector<Parameter*>& parameters, std::vector<T
     }
     for (Parameter* p : parameters) {
         if (p->sharded->grad) continue;  // added in place
-        Tensor grad = alias(output, p->sharded.sizes(), p->sharded.strides());
+        Tensor grad = comm_.offloads ? host_tensor(session, p->sharded.sizes(), p->sharded.dtype())
+                                     : alias(output, p->sharded.sizes(), p->sharded.strides());
         grad->is_view = false;
         p->sharded->grad = grad.ref();
     }

@@ -17,6 +17,7 @@ struct Fsdp2Comm {
     std::int64_t world = 2;
     std::int64_t rank = 0;
     std::optional<DType> compute_dtype;  ///< MixedPrecisionPolicy.param_dtype, which is its reduce_dtype too
+    bool offloads = false;               ///< CPUOffloadPolicy: rows, gradients and states are in host memory
     bool reduces = true;                 ///< reduce_grads: not in no_sync
 
     engine::Tensor gathered;      ///< all_gather_state: kept until the next group has copied its own
@@ -33,7 +34,8 @@ struct ShardedParameter {
     engine::Tensor shard;  ///< as many rows as the first rank has
 };
 
-/// What holds the rows of this rank of a parameter, uninitialised. `op` names what makes it.
+/// What holds the rows of this rank of a parameter, uninitialised; in host memory where they live there. `op` names
+/// what makes it.
 engine::Tensor make_shard(const Fsdp2Comm& comm, const engine::Tensor& whole, engine::Op op);
 
 class Fsdp2Group {
@@ -66,6 +68,7 @@ class Fsdp2Group {
         engine::Tensor unsharded;  ///< the leaf that modules compute with
     };
 
+    std::vector<engine::Tensor> gather_inputs() const;
     void unshard();
     void wait_for_unshard();
     void reshard();

@@ -6,6 +6,7 @@
 
 #include "spec/job_deepspeed.hpp"
 #include "spec/job_read.hpp"
+#include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
@@ -68,17 +69,25 @@ void read_fixed(ObjectReader& config, std::string_view key, bool known, std::str
         refuse_fsdp(config, key, std::move(problem), "leave it out");
 }
 
-void read_backward_prefetch(ObjectReader& config, Fsdp1Plan& plan) {
-    const std::string value = lower_case(config.text("backward_prefetch", Null::absent).value_or("no_prefetch"));
-    plan.prefetches_backward = value == "backward_pre";
-    if (value != "backward_pre" && value != "no_prefetch")
-        refuse_fsdp(config, "backward_prefetch", fmt::format("'{}' is not supported", value),
-                    "backward_pre or no_prefetch");
+/// A word that may be in capitals. Of those that are not `known`, no behaviour was compared.
+template <class T, std::size_t N>
+void read_word(ObjectReader& config, std::string_view key, const Named<T> (&known)[N], T& target) {
+    const auto given = config.text(key, Null::absent);
+    if (!given) return;
+    const std::string word = lower_case(*given);
+    std::vector<std::string_view> words;
+    for (const auto& [name, value] : known) {
+        if (name == word) target = value;
+        words.push_back(name);
+    }
+    if (std::find(words.begin(), words.end(), word) == words.end())
+        refuse_fsdp(config, key, fmt::format("'{}' is not supported", word),
+                    fmt::format("{}", fmt::join(words, " or ")));
 }
 
 // transformers 5.17.0, training_args.py _process_fsdp_args. accelerate 1.15.0 gives FSDP `sharding_strategy or
 // reshard_after_forward`, and the first is FULL_SHARD where only Trainer's arguments say something: the second has no
-// effect.
+// effect. `sharding_strategy` is what accelerate's launcher says (FSDP_SHARDING_STRATEGY).
 DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
     Fsdp1Plan plan;
     if (!given) return plan;
@@ -88,13 +97,14 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
     if (strategy != "full_shard" && strategy != "shard_grad_op")
         refuse_fsdp(config, "reshard_after_forward", fmt::format("'{}' is not supported", strategy),
                     "full_shard or shard_grad_op");
-    read_backward_prefetch(config, plan);
+    read_word(config, "sharding_strategy", kFsdpStrategyNames, plan.sharding_strategy);
+    read_word(config, "backward_prefetch", kBackwardPrefetchNames, plan.backward_prefetch);
+    ObjectReader::set(plan.forward_prefetch, fsdp_boolean(config, "forward_prefetch"));
+    ObjectReader::set(plan.limit_all_gathers, fsdp_boolean(config, "limit_all_gathers"));
     ObjectReader::set(plan.sync_module_states, fsdp_boolean(config, "sync_module_states"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
     read_fixed(config, "use_orig_params", true, "flat parameters in the optimizer are not supported");
-    read_fixed(config, "limit_all_gathers", true, "gathers without a limit are not supported");
-    read_fixed(config, "forward_prefetch", false, "gathering ahead in the forward pass is not supported");
-    read_fixed(config, "cpu_offload", false, "shards in host memory are not supported");
+    ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
     // accelerate 1.15.0, dataclasses.py: what one process loads has to be sent. The others' weights come from nowhere.
     if (fsdp_boolean(config, "cpu_ram_efficient_loading").value_or(false)) plan.sync_module_states = true;
     for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
@@ -111,8 +121,7 @@ DistributedMethod read_fsdp2(std::optional<ObjectReader> given) {
     read_wrapping(config);
     ObjectReader::set(plan.reshard_after_forward, fsdp_boolean(config, "reshard_after_forward"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
-    if (fsdp_boolean(config, "cpu_offload").value_or(false))
-        refuse_fsdp(config, "cpu_offload", "shards in host memory are not supported", "leave it out");
+    ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
     ObjectReader::set(plan.cpu_ram_efficient_loading, fsdp_boolean(config, "cpu_ram_efficient_loading"));
     for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
         (void)config.value(without_effect);

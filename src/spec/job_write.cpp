@@ -185,7 +185,12 @@ void put_method(const ZeroPlan& plan, JsonValue& out) { out.put("deepspeed", dee
 
 void put_method(const Fsdp1Plan& plan, JsonValue& out) {
     JsonValue config = JsonValue::object();
-    config.put("backward_prefetch", JsonValue::of(plan.prefetches_backward ? "backward_pre" : "no_prefetch"));
+    if (plan.sharding_strategy != FsdpStrategy::full_shard)
+        config.put("sharding_strategy", JsonValue::of(name_of(plan.sharding_strategy)));
+    config.put("backward_prefetch", JsonValue::of(name_of(plan.backward_prefetch)));
+    if (plan.forward_prefetch) config.put("forward_prefetch", JsonValue::of(true));
+    if (!plan.limit_all_gathers) config.put("limit_all_gathers", JsonValue::of(false));
+    if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     config.put("sync_module_states", JsonValue::of(plan.sync_module_states));
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
     out.put("fsdp_config", std::move(config));
@@ -196,6 +201,7 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     config.put("reshard_after_forward", JsonValue::of(plan.reshard_after_forward));
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
     config.put("cpu_ram_efficient_loading", JsonValue::of(plan.cpu_ram_efficient_loading));
+    if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     out.put("fsdp_config", std::move(config));
 }
 

@@ -96,6 +96,12 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
 /// What is FSDP1's own.
 void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
     if (plan.load.quantization) check_quantized_units(plan, *plan.load.quantization, problems);
+    // _flat_param.py _writeback_orig_params.
+    if (plan.load.quantization && fsdp.sharding_strategy == FsdpStrategy::shard_grad_op)
+        problems.invalid("distributed.fsdp_config.sharding_strategy",
+                         "torch stops with packed weights: FSDP does not support changing the parameters between "
+                         "forward and backward for SHARD_GRAD_OP",
+                         "full_shard");
     if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "torch stops: what is recomputed of an adapter has another dtype than what was saved",

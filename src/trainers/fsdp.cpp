@@ -90,13 +90,12 @@ void read_units(FsdpOptions& options, const Draft& draft) {
                            "the class of the model's decoder layers alone, or leave it out");
 }
 
-/// Shards in host memory: TrainingArguments look at Python's truth, in which "false" is true.
-void refuse_offload(FsdpOptions& options) {
+/// Whether shards live in host memory: TrainingArguments look at Python's truth, in which "false" is true.
+bool read_offload(FsdpOptions& options) {
     const std::string key = options.key(options.source().offload);
     const Value* value = options.reader().value(key);
     const bool text = value && value->kind == Value::Kind::text && options.source().arguments;
-    const bool on = text ? !value->text.empty() : options.reader().boolean(key).value_or(options.offloads);
-    if (on) options.reader().refuse(value ? key : "fsdp", "shards in host memory are not predicted", "leave it out");
+    return text ? !value->text.empty() : options.reader().boolean(key).value_or(options.offloads);
 }
 
 // accelerate 1.15.0, utils/dataclasses.py FullyShardedDataParallelPlugin.__post_init__.
@@ -106,7 +105,7 @@ DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
     plan.reshard_after_forward = options.boolean("reshard_after_forward", options.reshards);
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
     plan.cpu_ram_efficient_loading = options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient);
-    refuse_offload(options);
+    plan.cpu_offload = read_offload(options);
     return plan;
 }
 
@@ -120,29 +119,41 @@ void refuse_unless(FsdpOptions& options, std::string_view name, bool known, bool
     if (options.boolean(name, otherwise) != known) options.refuse(name, what, known ? "true" : "false");
 }
 
+/// What accelerate's file or launcher asks for, by name or number.
+FsdpStrategy strategy_of(FsdpOptions& options) {
+    const std::string word = word_of(options, "sharding_strategy");
+    if (word == "SHARD_GRAD_OP" || word == "2") return FsdpStrategy::shard_grad_op;
+    if (!word.empty() && word != "FULL_SHARD" && word != "1")
+        options.refuse("sharding_strategy", fmt::format("{} is not predicted", word), "FULL_SHARD or SHARD_GRAD_OP");
+    return FsdpStrategy::full_shard;
+}
+
 // The same places. accelerate takes `sharding_strategy or reshard_after_forward`, and the first always says something:
 // FULL_SHARD, unless accelerate's file or launcher has another.
 DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     Fsdp1Plan plan;
     read_units(options, draft);
     const bool arguments = options.source().arguments;
-    const char* strategy_key = arguments ? "reshard_after_forward" : "sharding_strategy";
-    const std::string strategy = word_of(options, strategy_key);
-    if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "1" && !(arguments && strategy == "SHARD_GRAD_OP"))
-        options.refuse(strategy_key, fmt::format("{} is not predicted", strategy), "FULL_SHARD");
+    if (!arguments) plan.sharding_strategy = strategy_of(options);
+    const std::string strategy = arguments ? word_of(options, "reshard_after_forward") : "";
+    if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "1" && strategy != "SHARD_GRAD_OP")
+        options.refuse("reshard_after_forward", fmt::format("{} is not predicted", strategy), "FULL_SHARD");
     const std::string prefetch = word_of(options, "backward_prefetch");
-    plan.prefetches_backward = prefetch == "BACKWARD_PRE" || prefetch == "1";
-    if (!plan.prefetches_backward && !prefetch.empty() && prefetch != "NO_PREFETCH" && prefetch != "NONE")
+    if (prefetch == "BACKWARD_PRE" || prefetch == "1")
+        plan.backward_prefetch = BackwardPrefetch::pre;
+    else if (prefetch == "BACKWARD_POST" || prefetch == "2")
+        plan.backward_prefetch = BackwardPrefetch::post;
+    else if (!prefetch.empty() && prefetch != "NO_PREFETCH" && prefetch != "NONE")
         options.refuse("backward_prefetch", fmt::format("{} is not predicted", prefetch),
-                       "BACKWARD_PRE or NO_PREFETCH");
+                       "BACKWARD_PRE, BACKWARD_POST or NO_PREFETCH");
+    plan.forward_prefetch = options.boolean("forward_prefetch", false);
+    if (arguments) plan.limit_all_gathers = options.boolean("limit_all_gathers", true);
     plan.sync_module_states = options.boolean("sync_module_states", true);
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
     refuse_unless(options, "use_orig_params", true, true, "flat parameters in the optimizer are not predicted");
-    refuse_unless(options, "forward_prefetch", false, false, "gathering ahead in the forward pass is not predicted");
     // What one process loads has to be sent. The others' weights come from nowhere.
     if (options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient)) plan.sync_module_states = true;
-    if (arguments) refuse_unless(options, "limit_all_gathers", true, true, "gathers without a limit are not predicted");
-    refuse_offload(options);
+    plan.cpu_offload = read_offload(options);
     return plan;
 }
 

@@ -40,6 +40,11 @@ inline constexpr Named<OutputLife> kOutputNames[] = {{"until_next_forward", Outp
                                                      {"until_step_end", OutputLife::until_step_end}};
 inline constexpr Named<ZeroGrad> kZeroGradNames[] = {{"after_step", ZeroGrad::after_step},
                                                      {"before_forward", ZeroGrad::before_forward}};
+inline constexpr Named<FsdpStrategy> kFsdpStrategyNames[] = {{"full_shard", FsdpStrategy::full_shard},
+                                                             {"shard_grad_op", FsdpStrategy::shard_grad_op}};
+inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
+                                                                     {"backward_pre", BackwardPrefetch::pre},
+                                                                     {"backward_post", BackwardPrefetch::post}};
 inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove::every_step},
                                                        {"once", BatchMove::once}};
 
@@ -60,6 +65,8 @@ constexpr const MethodName& name_of(const DistributedMethod& method) { return kM
 constexpr std::string_view name_of(AttentionImplementation v) {
     return name_in<AttentionImplementation>(kAttentionNames, v);
 }
+constexpr std::string_view name_of(FsdpStrategy v) { return name_in<FsdpStrategy>(kFsdpStrategyNames, v); }
+constexpr std::string_view name_of(BackwardPrefetch v) { return name_in<BackwardPrefetch>(kBackwardPrefetchNames, v); }
 constexpr std::string_view name_of(UpcastParts v) { return name_in<UpcastParts>(kUpcastNames, v); }
 constexpr std::string_view name_of(SdpaKernel v) { return name_in<SdpaKernel>(kSdpaKernelNames, v); }
 constexpr std::string_view name_of(QuantMethod v) { return name_in<QuantMethod>(kQuantNames, v); }

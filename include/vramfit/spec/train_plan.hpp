@@ -175,12 +175,22 @@ struct DdpPlan {
 
 inline constexpr std::int64_t kMostRanks = 1 << 16;
 
+/// When the next unit of the backward pass is gathered ahead: before or after the gradients of the one before it.
+enum class BackwardPrefetch : std::uint8_t { none, pre, post };
+
+/// accelerate's `sharding_strategy`: gathered weights end with their forward, or with their backward.
+enum class FsdpStrategy : std::uint8_t { full_shard, shard_grad_op };
+
 /// `TrainingArguments.fsdp_config` of version 1, torch's FullyShardedDataParallel: every decoder layer is a unit of its
-/// own, weights are cut whole and given back after each use (FULL_SHARD).
+/// own.
 struct Fsdp1Plan {
-    bool prefetches_backward = false;  ///< backward_prefetch: "backward_pre"
+    FsdpStrategy sharding_strategy = FsdpStrategy::full_shard;
+    BackwardPrefetch backward_prefetch = BackwardPrefetch::none;
+    bool forward_prefetch = false;
+    bool limit_all_gathers = true;
     bool sync_module_states = true;
     bool activation_checkpointing = false;
+    bool cpu_offload = false;  ///< parts live in host memory, and so do gradients and states
 
     friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
 };
@@ -190,6 +200,7 @@ struct Fsdp2Plan {
     bool reshard_after_forward = true;
     bool activation_checkpointing = false;
     bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
+    bool cpu_offload = false;                ///< rows live in host memory, and so do gradients and states
 
     friend bool operator==(const Fsdp2Plan&, const Fsdp2Plan&) = default;
 };

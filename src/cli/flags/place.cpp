@@ -114,17 +114,25 @@ void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
     if (value == "2" && !processes.as<Fsdp2Plan>()) processes.method = Fsdp2Plan{};
 }
 
-void choose_backward_prefetch(Job& job, std::string_view value, const std::string& where) {
-    Fsdp1Plan* const fsdp = processes_of(job, where).as<Fsdp1Plan>();
-    if (!fsdp) throw Error(ErrorKind::invalid, where, "the processes do not use FSDP1", "give --fsdp 1 as well");
-    if (value != "backward_pre" && value != "no_prefetch")
-        throw Error(ErrorKind::invalid, where, fmt::format("unknown value '{}'", value), "backward_pre or no_prefetch");
-    fsdp->prefetches_backward = value == "backward_pre";
+Fsdp1Plan& fsdp1_of(Job& job, const std::string& where) {
+    if (Fsdp1Plan* fsdp = processes_of(job, where).as<Fsdp1Plan>()) return *fsdp;
+    throw Error(ErrorKind::invalid, where, "the processes do not use FSDP1", "give --fsdp 1 as well");
 }
 
 Fsdp2Plan& fsdp2_of(Job& job, const std::string& where) {
     if (Fsdp2Plan* fsdp = processes_of(job, where).as<Fsdp2Plan>()) return *fsdp;
     throw Error(ErrorKind::invalid, where, "the processes do not use FSDP2", "give --fsdp 2 as well");
+}
+
+void choose_fsdp_offload(Job& job, std::string_view value, const std::string& where) {
+    DistributedPlan& processes = processes_of(job, where);
+    const bool on = boolean_from(value, where);
+    if (Fsdp1Plan* fsdp = processes.as<Fsdp1Plan>())
+        fsdp->cpu_offload = on;
+    else if (Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>())
+        fsdp2->cpu_offload = on;
+    else
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
 }
 
 constexpr PlanFlag kPlaceFlags[] = {
@@ -144,14 +152,39 @@ constexpr PlanFlag kPlaceFlags[] = {
      "[off]",
      choose_fsdp, 2},
     {"fsdp-backward-prefetch", "backward_prefetch", "WHEN", nullptr, kPlace,
-     "backward_pre gathers the next layer's weights while one layer's gradients are made, with --fsdp 1 [no_prefetch]",
-     choose_backward_prefetch, 3},
+     "backward_pre gathers the next layer's weights while one layer's gradients are made, backward_post after that, "
+     "with --fsdp 1 [no_prefetch]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp1_of(job, where).backward_prefetch = value_from(value, where, kBackwardPrefetchNames);
+     },
+     3},
+    {"fsdp-forward-prefetch", "forward_prefetch", "BOOL", nullptr, kPlace,
+     "The next layer's weights are gathered while one layer computes, from the second step on, with --fsdp 1 [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp1_of(job, where).forward_prefetch = boolean_from(value, where);
+     },
+     3},
+    {"fsdp-limit-all-gathers", "limit_all_gathers", "BOOL", nullptr, kPlace,
+     "The host waits before a third layer is gathered, with --fsdp 1 [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp1_of(job, where).limit_all_gathers = boolean_from(value, where);
+     },
+     3},
+    {"fsdp-sharding-strategy", "sharding_strategy", "WHAT", nullptr, kPlace,
+     "full_shard, or shard_grad_op: gathered weights of a layer stay until its backward, with --fsdp 1 [full_shard]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp1_of(job, where).sharding_strategy = value_from(value, where, kFsdpStrategyNames);
+     },
+     3},
     {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
      "Gathered weights of a layer end with its forward, with --fsdp 2 [true]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp2_of(job, where).reshard_after_forward = boolean_from(value, where);
      },
      3},
+    {"fsdp-cpu-offload", "fsdp_offload_params offload_params", "BOOL", nullptr, kPlace,
+     "Weights, gradients and optimizer states of each process live in host memory, with --fsdp [false]",
+     choose_fsdp_offload, 3},
     {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
      "The first process loads and sends parameters one by one, with --fsdp 2 [false]",
      [](Job& job, std::string_view value, const std::string& where) {

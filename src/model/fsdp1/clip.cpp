@@ -12,6 +12,12 @@ using namespace engine;
 
 namespace {
 
+/// The norm of gradients in host memory, and its square; what is clipped with it is on the host.
+Tensor squared_norm_on_host(Session& session, Tensor& norm) {
+    norm = to_device(host_tensor(session, {}, DType::float32));
+    return pointwise_result(norm, DType::float32, Op::pow);
+}
+
 /// _get_grad_norm, and its square. One norm for each gradient, in float32.
 Tensor squared_norm(Session& session, const std::vector<Tensor>& gradients, Tensor& norm) {
     Tensor stacked;
@@ -35,9 +41,15 @@ Tensor Fsdp1::clip_gradients() {
     std::vector<Tensor> gradients;
     for (const Fsdp1Unit* unit : all_) unit->append_gradients(gradients);
     Tensor norm = zero_;
-    Tensor total =
-        gradients.empty() ? pointwise_result(zero_, DType::float32, Op::pow) : squared_norm(session, gradients, norm);
+    const bool on_host = shared_.plan.cpu_offload;
+    Tensor total = gradients.empty() ? pointwise_result(zero_, DType::float32, Op::pow)
+                   : on_host         ? squared_norm_on_host(session, norm)
+                                     : squared_norm(session, gradients, norm);
     total = pointwise_result(total, DType::float32, Op::pow);
+    if (on_host) {
+        session.streams.host_waits(0);
+        return host_tensor(session, {}, DType::float32);
+    }
     Tensor coefficient = add(total, 1e-6);
     {
         const Tensor inverse = reciprocal(coefficient);

@@ -28,12 +28,18 @@ const Fsdp1Plan& fsdp1_plan_of(const Run& run) { return std::get<Fsdp1Plan>(run.
 }  // namespace
 
 Fsdp1::Fsdp1(const Run& run, Network& network)
-    : run_(run),
-      network_(network),
-      shared_{run.session, run.plan.distributed->world_size, run.plan.distributed->rank, {}, false, true, {}, {}} {
+    : run_(run), network_(network), shared_{run.session,
+                                            run.plan.distributed->world_size,
+                                            run.plan.distributed->rank,
+                                            {},
+                                            fsdp1_plan_of(run),
+                                            true,
+                                            {},
+                                            {},
+                                            {},
+                                            true} {
     const Fsdp1Plan& plan = fsdp1_plan_of(run);
     if (run.plan.training.bf16) shared_.compute_dtype = DType::bfloat16;
-    shared_.prefetches_backward = plan.prefetches_backward;
     Session& session = run.session;
     {
         const GradMode no_grad(session, false);
@@ -154,6 +160,7 @@ Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& plac
     if (!is_initialised_) initialise();
     session.streams.wait(Fsdp1Streams::kUnshard, 0);  // _wait_for_computation_stream
     session.streams.wait(Fsdp1Streams::kPreUnshard, 0);
+    for (Fsdp1Unit* unit : all_) unit->begin_forward();
     forget_gradients();
     root_->pre_forward();
     Output output = prepared_forward(run_, network_, batch, items, place);
@@ -197,7 +204,11 @@ Tensor Fsdp1::linear(const Tensor& input, const Tensor& weight, const Tensor& bi
 
 void Fsdp1::finish_backward() {
     const GradMode no_grad(run_.session, false);
-    if (shared_.reduces) run_.session.streams.wait(0, Fsdp1Streams::kPostBackward);
+    if (shared_.reduces) {
+        run_.session.streams.wait(0, Fsdp1Streams::kPostBackward);
+        if (shared_.plan.cpu_offload) run_.session.streams.host_waits(0);
+    }
+    shared_.is_first_iteration = false;
     shared_.post_forward_order.clear();
     for (Fsdp1Unit* unit : all_) unit->finish_backward();
 }

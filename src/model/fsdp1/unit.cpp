@@ -80,11 +80,15 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     flat_->is_view = false;
     flat_.set_requires_grad(requires_grad);
     use_part();
+    if (!shared_.plan.cpu_offload) return;
+    part_ = host_tensor(session, {part}, dtype);  // _init_param_handle_from_params: flat_param_to(cpu_device)
+    use_part();
 }
 
 void Fsdp1Unit::upcast() {
     if (part_.dtype() == DType::float32 || !flat_.requires_grad()) return;
-    part_ = to(part_, DType::float32);
+    part_ = shared_.plan.cpu_offload ? host_tensor(shared_.session, part_.sizes(), DType::float32)
+                                     : to(part_, DType::float32);
     set_data(flat_, part_);
 }
 
@@ -104,13 +108,20 @@ void Fsdp1Unit::make_buffers() {
 void Fsdp1Unit::unshard(bool forward) {
     Session& session = shared_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
-    const bool casts = is_mixed() && !is_whole_;
-    if (casts) {
+    const bool offloads = shared_.plan.cpu_offload;  // a part is moved even where the gathered vector is still there
+    const bool casts = is_mixed() && (offloads || !is_whole_);
+    Tensor moved;
+    if (casts || offloads) {
         const OnStream stream(session.recorder, Fsdp1Streams::kPreUnshard);
-        allocate_storage(cast_, Op::resize);
+        if (casts) allocate_storage(cast_, Op::resize);
+        if (offloads) moved = to_device(part_);
+        if (casts)
+            moved.reset();
+        else
+            use_moved(moved);
         session.streams.wait(Fsdp1Streams::kUnshard, Fsdp1Streams::kPreUnshard);
     }
-    if (shared_.free_events.size() >= kMostGathersInFlight) {
+    if (shared_.plan.limit_all_gathers && shared_.free_events.size() >= kMostGathersInFlight) {
         session.streams.host_waits(shared_.free_events.front());
         shared_.free_events.pop_front();
     }
@@ -118,12 +129,22 @@ void Fsdp1Unit::unshard(bool forward) {
     if (!is_whole_) {
         allocate_storage(whole_, Op::resize);
         session.streams.launch(Fsdp1Streams::kUnshard);
+        if (moved.defined()) session.streams.record(moved, Fsdp1Streams::kUnshard);
         is_whole_ = true;
+    } else if (offloads) {
+        session.streams.launch(Fsdp1Streams::kUnshard);  // nothing, but it stands behind the copy that was waited for
     }
     use_whole(forward);
     if (!casts) return;
     session.streams.record(cast_, Fsdp1Streams::kUnshard);
     release_storage(cast_);
+}
+
+// flat_param_to: the original parameters hold the copy until they are next made views of the part.
+void Fsdp1Unit::use_moved(const Tensor& part) {
+    skipped_part_ = false;
+    for (Parameter& p : parameters_)
+        if (p.in_part > 0) set_data(p.original, alias(part, {p.in_part}, {1}));
 }
 
 // _use_unsharded_views: the tensors of the forward pass come back in the backward pass.
@@ -132,6 +153,7 @@ void Fsdp1Unit::use_whole(bool forward) {
     Size elements = 0;
     for (const Size& n : numels_) elements += n;
     set_data(flat_, alias(whole_, {elements}, {1}));
+    if (skipped_part_ && !forward) return;
     if (forward) {
         const GradMode grad(shared_.session, true);
         const std::vector<Tensor> pieces = split_with_sizes(flat_, numels_);
@@ -149,6 +171,7 @@ void Fsdp1Unit::use_whole(bool forward) {
 // _use_sharded_views: a parameter of which this rank has nothing is empty.
 void Fsdp1Unit::use_part() {
     uses_whole_ = false;
+    skipped_part_ = false;
     set_data(flat_, part_);
     for (Parameter& p : parameters_) {
         if (p.in_part > 0)
@@ -159,10 +182,16 @@ void Fsdp1Unit::use_part() {
     }
 }
 
-// _reshard, on the stream that is current.
-void Fsdp1Unit::reshard(bool free) {
+// _reshard, on the stream that is current. _use_sharded_flat_param leaves parameters as they are after a forward that
+// keeps them whole.
+void Fsdp1Unit::reshard(bool free, bool after_forward) {
     Session& session = shared_.session;
-    use_part();
+    if (after_forward && keeps_whole() && session.grad_enabled) {
+        set_data(flat_, part_);
+        skipped_part_ = true;
+    } else {
+        use_part();
+    }
     if (free) {
         const std::uint8_t current = session.recorder.stream;
         if (is_whole_) {
@@ -170,16 +199,39 @@ void Fsdp1Unit::reshard(bool free) {
             release_storage(whole_);
         }
         is_whole_ = false;
-        shared_.free_events.push_back(session.streams.now(current));
+        if (shared_.plan.limit_all_gathers) shared_.free_events.push_back(session.streams.now(current));
     }
+    is_prefetched_ = false;
+}
+
+void Fsdp1Unit::begin_forward() {
+    if (!shared_.plan.forward_prefetch) return;
+    awaits_forward_ = true;
     is_prefetched_ = false;
 }
 
 void Fsdp1Unit::pre_forward() {
     Session& session = shared_.session;
     if (in_backward_) return;
+    if (shared_.is_first_iteration && !pre_forward_index_) {  // record_pre_forward
+        pre_forward_index_ = shared_.pre_forward_order.size();
+        shared_.pre_forward_order.push_back(this);
+    }
     if (!is_prefetched_) unshard(true);
+    awaits_forward_ = false;
     session.streams.wait(session.recorder.stream, Fsdp1Streams::kUnshard);
+    prefetch_forward();
+}
+
+// _prefetch_handle: the unit that ran after this one in the first forward.
+void Fsdp1Unit::prefetch_forward() {
+    if (!shared_.plan.forward_prefetch || !pre_forward_index_) return;
+    const std::size_t index = *pre_forward_index_ + 1;
+    if (index >= shared_.pre_forward_order.size()) return;
+    Fsdp1Unit& next = *shared_.pre_forward_order[index];
+    if (!next.awaits_forward_ || next.is_prefetched_) return;
+    next.unshard(true);
+    next.is_prefetched_ = true;
 }
 
 // The root stays whole: its parameters are expected to be the first that the backward pass needs.
@@ -188,7 +240,7 @@ void Fsdp1Unit::post_forward() {
     std::vector<Fsdp1Unit*>& order = shared_.post_forward_order;
     if (post_forward_index_.value_or(0) == 0) post_forward_index_ = order.size();
     order.push_back(this);
-    reshard(!is_root_);
+    reshard(!is_root_ && !keeps_whole(), true);
 }
 
 void Fsdp1Unit::expect_backward(const Tensor& output) {
@@ -206,7 +258,7 @@ void Fsdp1Unit::leave_with(const Tensor& input) {
     if (!input.requires_grad()) return;
     held_ = on_gradient(input, [this] {
         in_backward_ = false;
-        reshard(true);
+        post_backward_reshard();
     });
 }
 
@@ -220,24 +272,29 @@ void Fsdp1Unit::pre_backward() {
         session.streams.wait(session.recorder.stream, Fsdp1Streams::kUnshard);
     }
     needs_whole_ = false;
-    prefetch();
+    if (shared_.plan.backward_prefetch == BackwardPrefetch::pre) prefetch_backward();
     ran_backward_ = true;
 }
 
 // _prefetch_handle: the unit that ran before this one.
-void Fsdp1Unit::prefetch() {
-    if (!shared_.prefetches_backward || post_forward_index_.value_or(0) == 0) return;
+void Fsdp1Unit::prefetch_backward() {
+    if (post_forward_index_.value_or(0) == 0) return;
     Fsdp1Unit& next = *shared_.post_forward_order[*post_forward_index_ - 1];
     if (!next.needs_whole_ || next.is_prefetched_) return;
     next.unshard(false);
     next.is_prefetched_ = true;
 }
 
+void Fsdp1Unit::post_backward_reshard() {
+    reshard(frees_in_backward());
+    if (shared_.plan.backward_prefetch == BackwardPrefetch::post) prefetch_backward();
+}
+
 // _post_backward_hook. It runs on the stream on which the flat parameter was split.
 void Fsdp1Unit::post_backward() {
     Session& session = shared_.session;
     in_backward_ = false;
-    reshard(true);
+    post_backward_reshard();
     for (Parameter& p : parameters_) p.view.reset();
     if (!shared_.reduces) return keep_gradient();
     session.streams.wait(Fsdp1Streams::kPostBackward, session.recorder.stream);
@@ -248,7 +305,7 @@ void Fsdp1Unit::post_backward() {
 // _use_unsharded_grad_views: a gradient must have its parameter's shape when it is first set.
 void Fsdp1Unit::keep_gradient() {
     for (Parameter& p : parameters_) {
-        if (!p.original->grad && p.in_part > 0) {
+        if (!p.original->grad && p.in_part > 0 && !shared_.plan.cpu_offload) {
             const Tensor alike = empty(shared_.session, p.original.sizes(), p.original.dtype(), Op::empty_like);
         }
         p.original->grad = detach(flat_.grad()).ref();
@@ -268,17 +325,26 @@ void Fsdp1Unit::reduce() {
     for (Parameter& p : parameters_) {
         p.original->grad.reset();
         if (p.in_part == 0 || !p.original.requires_grad()) continue;
-        Tensor grad = alias(part, {p.in_part}, {1});
+        Tensor grad =
+            shared_.plan.cpu_offload ? host_tensor(session, {p.in_part}, part.dtype()) : alias(part, {p.in_part}, {1});
         grad->is_view = false;
         p.original->grad = grad.ref();
+    }
+    if (shared_.plan.cpu_offload) {  // _offload_grad
+        session.streams.launch(Fsdp1Streams::kPostBackward);
+        session.streams.record(part, Fsdp1Streams::kPostBackward);
     }
     session.streams.record(whole, Fsdp1Streams::kPostBackward);
 }
 
 // _catch_all_reshard, _finalize_params.
 void Fsdp1Unit::finish_backward() {
-    if (uses_whole_) reshard(true);
-    if (shared_.reduces && saved_gradient_.defined()) flat_->grad = std::exchange(saved_gradient_, {}).ref();
+    if (uses_whole_) reshard(frees_in_backward());
+    if (shared_.reduces && saved_gradient_.defined()) {
+        const Tensor gradient = std::exchange(saved_gradient_, {});
+        flat_->grad = shared_.plan.cpu_offload ? host_tensor(shared_.session, gradient.sizes(), gradient.dtype()).ref()
+                                               : gradient.ref();
+    }
     left_registered_ = false;
     held_.reset();
     ran_backward_ = false;

@@ -8,6 +8,7 @@
 
 #include "engine/streams.hpp"
 #include "model/fsdp2_group.hpp"
+#include "vramfit/spec/train_plan.hpp"
 
 namespace vramfit::model {
 
@@ -26,14 +27,16 @@ struct Fsdp1Shared {
     std::int64_t world = 2;
     std::int64_t rank = 0;
     std::optional<DType> compute_dtype;  ///< MixedPrecision.param_dtype, which is its reduce_dtype and buffer_dtype too
-    bool prefetches_backward = false;    ///< BackwardPrefetch.BACKWARD_PRE
-    bool reduces = true;                 ///< _sync_gradients: not in no_sync
+    Fsdp1Plan plan;
+    bool reduces = true;  ///< _sync_gradients: not in no_sync
 
     std::deque<engine::StreamClock> free_events;  ///< _FreeEventQueue
-    std::vector<Fsdp1Unit*> post_forward_order;   ///< _ExecOrderData.handles_post_forward_order
+    std::vector<Fsdp1Unit*> pre_forward_order;    ///< _ExecOrderData.handles_pre_forward_order
+    std::vector<Fsdp1Unit*> post_forward_order;   ///< .handles_post_forward_order
+    bool is_first_iteration = true;               ///< .is_first_iter: until a backward pass is over
 };
 
-/// FlatParamHandle with FULL_SHARD and the original parameters kept for the optimizer, and the hooks around its module.
+/// FlatParamHandle with the original parameters kept for the optimizer, and the hooks around its module.
 /// A gathered vector is taken in the stream that gathers, and given back in the one that is current when it is freed.
 class Fsdp1Unit {
   public:
@@ -48,6 +51,8 @@ class Fsdp1Unit {
     /// init_flat_param_attributes: buffers that are taken once and given back at once.
     void make_buffers();
 
+    /// _root_pre_forward, of all units.
+    void begin_forward();
     void pre_forward();
     void post_forward();
     /// _register_pre_backward_hooks.
@@ -84,8 +89,13 @@ class Fsdp1Unit {
     void unshard(bool forward);
     void use_whole(bool forward);
     void use_part();
-    void reshard(bool free);
-    void prefetch();
+    void use_moved(const engine::Tensor& part);
+    void reshard(bool free, bool after_forward = false);
+    void prefetch_backward();
+    void prefetch_forward();
+    void post_backward_reshard();
+    bool keeps_whole() const { return shared_.plan.sharding_strategy == FsdpStrategy::shard_grad_op; }
+    bool frees_in_backward() const { return shared_.reduces || !keeps_whole(); }
     void keep_gradient();
     void reduce();
 
@@ -100,11 +110,13 @@ class Fsdp1Unit {
     engine::Tensor whole_;            ///< _full_param_padded
     engine::Tensor saved_gradient_;   ///< _saved_grad_shard
     engine::Ref<engine::Node> held_;  ///< of an input that is a leaf, until a graph holds it
-    std::optional<std::size_t> post_forward_index_;
+    std::optional<std::size_t> pre_forward_index_, post_forward_index_;
     bool is_whole_ = false;         ///< the gathered vector has memory
     bool uses_whole_ = false;       ///< the parameters are views of it
+    bool skipped_part_ = false;     ///< _skipped_use_sharded_views: they still are after the forward
     bool is_prefetched_ = false;    ///< _prefetched
     bool needs_whole_ = false;      ///< _needs_pre_backward_unshard
+    bool awaits_forward_ = false;   ///< _needs_pre_forward_unshard
     bool ran_backward_ = false;     ///< _ran_pre_backward_hook
     bool in_backward_ = false;      ///< HandleTrainingState.BACKWARD_PRE
     bool left_registered_ = false;  ///< _post_backward_hook_state of a unit without gradients

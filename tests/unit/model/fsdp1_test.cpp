@@ -22,7 +22,7 @@ using Bytes = std::vector<std::int64_t>;
 
 /// Units of bfloat16 parameters, as the last of three processes has them.
 struct Fsdp1Bench : SessionBench {
-    Fsdp1Shared shared{session, 3, 2, DType::bfloat16, false, true, {}, {}};
+    Fsdp1Shared shared{session, 3, 2, DType::bfloat16, {}, true, {}, {}, {}, true};
     std::deque<Tensor> places;
 
     std::unique_ptr<Fsdp1Unit> unit(const std::vector<std::int64_t>& elements, bool is_root = false) {

@@ -114,6 +114,10 @@ TEST_CASE("FSDP1 cuts packed weights only in the dtype of their neighbours") {
                    plan.load.quantization->storage = DType::float32;
                })),
                kStorage, "destroys them"));
+    CHECK(says(checked(qlora([](TrainPlan& plan) {
+                   plan.distributed->method = Fsdp1Plan{.sharding_strategy = FsdpStrategy::shard_grad_op};
+               })),
+               "distributed.fsdp_config.sharding_strategy", "changing the parameters"));
     CHECK(says(checked(qlora([](TrainPlan& plan) { plan.distributed->method = Fsdp2Plan{}; })),
                "load.quantization_config", "FSDP2"));
     CHECK(says(checked(qlora([](TrainPlan& plan) {

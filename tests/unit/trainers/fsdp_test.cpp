@@ -75,6 +75,8 @@ TEST_CASE("TrainingArguments' FSDP: version 2, weights loaded everywhere, older 
         return *reading.job.plan.distributed->as<Fsdp2Plan>();
     };
     CHECK(!plan_of(", \"fsdp\": \"shard_grad_op auto_wrap\"").reshard_after_forward);
+    CHECK(plan_of(", \"fsdp\": \"full_shard offload\"").cpu_offload);
+    CHECK(plan_of(", \"fsdp\": true, \"fsdp_config\": {\"cpu_offload\": \"false\"}").cpu_offload);  // Python's truth
     CHECK(plan_of(", \"fsdp\": [\"shard_grad_op\"], \"fsdp_config\": {\"fsdp_reshard_after_forward\": \"True\"}")
               .reshard_after_forward);
     question = run_of(", \"fsdp\": \"\", \"fsdp_config\": {\"version\": 1}");
@@ -98,16 +100,24 @@ TEST_CASE("FSDP1: accelerate's default version, and TrainingArguments' version 1
     CHECK(plan_of(run_of("", one)) == Fsdp1Plan{});
     CHECK(plan_of(run_of("", std::string(kAccelerate) + "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n")) ==
           Fsdp1Plan{});  // one process loads and sends
-    CHECK(plan_of(run_of("", one + "  fsdp_backward_prefetch: BACKWARD_PRE\n")) == Fsdp1Plan{true, true, false});
+    CHECK(plan_of(run_of("", one + "  fsdp_backward_prefetch: BACKWARD_PRE\n")) ==
+          Fsdp1Plan{.backward_prefetch = BackwardPrefetch::pre});
     CHECK(plan_of(run_of("", one + "  fsdp_sync_module_states: false\n  activation_checkpointing: true\n")) ==
-          Fsdp1Plan{false, false, true});
+          Fsdp1Plan{.sync_module_states = false, .activation_checkpointing = true});
     CHECK(plan_of(run_of("", one + "  fsdp_reshard_after_forward: SHARD_GRAD_OP\n")) == Fsdp1Plan{});  // no effect
+    CHECK(plan_of(run_of("", one + "  fsdp_backward_prefetch: BACKWARD_POST\n  fsdp_forward_prefetch: true\n")) ==
+          Fsdp1Plan{.backward_prefetch = BackwardPrefetch::post, .forward_prefetch = true});
+    CHECK(plan_of(run_of("", one + "  fsdp_offload_params: true\n")) == Fsdp1Plan{.cpu_offload = true});
+    CHECK(plan_of(run_of("", one + "  fsdp_sharding_strategy: 2\n")) ==
+          Fsdp1Plan{.sharding_strategy = FsdpStrategy::shard_grad_op});
     TrainerQuestion arguments = run_of(", \"fsdp\": \"full_shard\", \"fsdp_config\": {\"version\": 1}");
     arguments.gpus = 4;
     CHECK(plan_of(arguments) == Fsdp1Plan{});
-    for (const char* option :
-         {"fsdp_sharding_strategy: SHARD_GRAD_OP", "sharding_strategy: HYBRID_SHARD", "fsdp_use_orig_params: false",
-          "fsdp_backward_prefetch: BACKWARD_POST", "fsdp_forward_prefetch: true", "fsdp_offload_params: true"}) {
+    arguments = run_of(", \"fsdp\": \"full_shard\", \"fsdp_config\": {\"version\": 1, \"limit_all_gathers\": false}");
+    arguments.gpus = 4;
+    CHECK(plan_of(arguments) == Fsdp1Plan{.limit_all_gathers = false});
+    for (const char* option : {"fsdp_sharding_strategy: NO_SHARD", "sharding_strategy: HYBRID_SHARD",
+                               "fsdp_use_orig_params: false", "fsdp_backward_prefetch: LATER"}) {
         const Reading reading = read_trainer_files(run_of("", one + "  " + option + "\n"));
         INFO(option);
         REQUIRE(only_refusal(reading));
@@ -180,7 +190,6 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
     };
     const std::string start = kAccelerate;
     CHECK(refused("", start + "  fsdp_version: 2\n").key == "fsdp_config.fsdp_auto_wrap_policy");
-    CHECK(refused("", start + kOptions + "  fsdp_offload_params: true\n").key == "fsdp_config.fsdp_offload_params");
     CHECK(refused(", \"fsdp\": true", start + kOptions).key == "distributed_type");
     CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  fsdp_sync_module_states: false\n")), Error);
     CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  reshard_after_forward: FULL_SHARD\n")), Error);

@@ -161,8 +161,8 @@ def check(job: Job) -> None:
         section, key = place.split(".")
         if job[section][key] not in allowed:
             raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
-    if job["distributed"] and job["loop"]["kind"] != "trainer":
-        raise JobError("several processes are traced with loop.kind trainer")
+    if job["distributed"] and job["loop"]["kind"] == "plain":
+        raise JobError("several processes are traced with loop.kind trainer or sft")
     foreign = set(job["environment"]) - set(VARIABLES)
     if foreign:
         raise JobError(f"environment knows only {', '.join(VARIABLES)}")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any
 
 import torch
@@ -38,12 +39,21 @@ def data_set(job: Job) -> list[dict[str, torch.Tensor]]:
     return [{key: value[number % rows] for key, value in batch.items()} for number in range(count)]
 
 
+def fsdp_config(processes: dict[str, Any]) -> dict[str, Any]:
+    """TrainingArguments' options; `sharding_strategy` is the launcher's, which tells accelerate by a variable."""
+    config = {**processes["fsdp_config"], "version": int(processes["kind"][-1])}
+    strategy = config.pop("sharding_strategy", None)
+    if strategy:
+        os.environ["FSDP_SHARDING_STRATEGY"] = strategy.upper()
+    return config
+
+
 def of_processes(job: Job) -> dict[str, Any]:
     """The arguments by which Trainer knows how processes share the work."""
     processes = job["distributed"]
     kind = processes["kind"] if processes else ""
     if kind.startswith("fsdp"):
-        return {"fsdp": True, "fsdp_config": {**processes["fsdp_config"], "version": int(kind[-1])}}
+        return {"fsdp": True, "fsdp_config": fsdp_config(processes)}
     if kind == "deepspeed":
         return {"deepspeed": copy.deepcopy(processes["deepspeed"])}
     return dict(processes["ddp"]) if kind == "ddp" else {}
