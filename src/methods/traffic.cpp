@@ -94,6 +94,13 @@ Traffic traffic(const TpPlan&, const Amounts& of) {
             .all_gather = of.batches * once_around(of, of.tokens * of.vocabulary * of.width)};
 }
 
+// torch 2.11, distributed/pipelining/stage.py get_fwd_send_ops and get_bwd_send_ops: what layers give goes to the next
+// stage, its gradient to the one before; a stage between two others sends both.
+Traffic traffic(const PipelinePlan& plan, const Amounts& of) {
+    const std::int64_t neighbours = of.world > 2 ? 2 : 1;
+    return {.send = plan.micro_batches * neighbours * of.tokens * of.hidden * of.stored_width};
+}
+
 bool is_reentrant(const Prediction& p) {
     return p.plan.training.use_reentrant.value_or(p.stack.checkpointing_is_reentrant());
 }

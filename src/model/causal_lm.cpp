@@ -55,9 +55,10 @@ LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
 }
 
 /// The windows that begin with a layer's forward, and once the gradient of its input is complete.
-void begin_layer(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Place& place) {
+void begin_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                 const Place& place) {
     run.session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
-    on_gradient_complete(hidden, layer.index == 0 ? phase(PhaseKind::backward_embedding, place)
+    on_gradient_complete(hidden, &layer == &network.layers.front() ? phase(PhaseKind::backward_embedding, place)
                                                   : phase(PhaseKind::backward_layer, place, layer.index - 1));
 }
 
@@ -70,7 +71,7 @@ Tensor call_layer(const Run& run, const Network& network, const DecoderLayer& la
                       [&](const Tensor& given) { return family.layer(run, family, layer, given, inputs); });
     const auto index = static_cast<std::size_t>(layer.index);
     const Tensor given = network.hooks->before_layer(index, hidden);
-    if (!run.session.recomputing) begin_layer(run, layer, given, place);
+    if (!run.session.recomputing) begin_layer(run, network, layer, given, place);
     Tensor out = family.layer(run, family, layer, given, inputs);
     network.hooks->after_layer(index, out);
     return out;
@@ -140,11 +141,11 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     if (family.looks_for_padding && run.spec.pad_token_id && !batch.attention_mask.defined())
         look_for_padding(batch.input_ids);
     if (network.hooks) network.hooks->before_embedding();
-    Tensor embedded = embed(network, batch.input_ids);
+    Tensor embedded = batch.inputs_embeds.defined() ? batch.inputs_embeds : embed(network, batch.input_ids);
     if (network.hooks) network.hooks->after_embedding(embedded);
     if (family.multiplies_embedding) embedded = mul(embedded, 1.0);  // GraniteModel
     LayerInputs inputs;
-    inputs.position_ids = positions(run.session, batch.input_ids.size(1));
+    inputs.position_ids = positions(run.session, embedded.size(1));
     inputs.cache = cache;
     Tensor hidden = embedded, position_embeds;
     if (network.positions.rows > 0) {  // GPT2Model
@@ -175,14 +176,14 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
         const Scoped<std::int16_t> index(session.recorder.layer, layer.index);
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
         if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
-        if (!network.hooks || around) begin_layer(run, layer, hidden, place);
+        if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
         hidden = run_layer(run, network, layer, hidden, inputs, place);
         if (around) around->after_layer(static_cast<std::size_t>(layer.index), hidden);
     }
     if (network.hooks) hidden = network.hooks->before_norm(hidden);
+    if (network.ends_with_layers) return hidden;
     session.recorder.begin(phase(PhaseKind::head, place));
-    on_gradient_complete(hidden,
-                         phase(PhaseKind::backward_layer, place, static_cast<std::int32_t>(network.layers.size()) - 1));
+    on_gradient_complete(hidden, phase(PhaseKind::backward_layer, place, network.layers.back().index));
     session.recorder.fresh = Category::logits_and_loss;
     return uses_liger(run) ? liger_rms_norm(network.norm, hidden)
                            : family_of(run.spec.model_type).norm(network.norm, hidden);

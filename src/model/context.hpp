@@ -50,6 +50,7 @@ struct Batch {
     Tensor input_ids;       ///< [B, S] int64
     Tensor attention_mask;  ///< [B, S] int64, or undefined
     Tensor labels;          ///< [B, S] int64, or undefined
+    Tensor inputs_embeds;   ///< [B, S, H]: given instead of token ids
 };
 
 }  // namespace vramfit::model

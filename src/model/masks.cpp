@@ -37,6 +37,7 @@ Tensor packed_sequences(const Request& q) {
     if (!q.run.stack.masks_look_for_packed_rows()) return packed;
     const Tensor none = compare(Op::eq, slice(packed, 1, q.length() - 1, q.length()));
     const Tensor all = reduce(none, 3, false, DType::boolean, Op::all);
+    q.session().streams.host_waits(0);
     return {};
 }
 

@@ -182,6 +182,7 @@ struct Network {
     Norm norm;
     Linear head;
     bool tied = false;                          ///< head.weight is embed.weight
+    bool ends_with_layers = false;              ///< a stage of a pipeline: norm and head are another process's
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like
     mutable std::vector<Tensor> layer_buffers;  ///< inv_freq of each layer in older releases
     mutable Tensor rotary_length;               ///< max_seq_len_cached, once it is a tensor

@@ -5,6 +5,7 @@
 #include "model/context.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
+#include "model/pipeline.hpp"
 #include "model/prepare.hpp"
 #include "model/resize.hpp"
 #include "model/sft_2024.hpp"
@@ -72,7 +73,9 @@ void run_all(const Run& stored) {
         enable_checkpointing(run, network, plan.training.use_reentrant);
     if (plan.loop.input_require_grads) require_input_grads(network);
     count_parameters(network, session.recorder.program());
-    if (plan.loop.kind == LoopKind::plain)
+    if (is_pipeline(plan))
+        run_pipeline(run, network);
+    else if (plan.loop.kind == LoopKind::plain)
         run_plain(run, network);
     else
         run_trainer(run, network);

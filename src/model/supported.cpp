@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/liger.hpp"
+#include "model/pipeline.hpp"
 #include "model/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
@@ -125,6 +126,17 @@ void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems
                             "attention_bias and mlp_bias false"});
 }
 
+void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
+    if (!is_pipeline(run.plan)) return;
+    refuse_family_under("a pipeline", run, problems);
+    refuse_outer_adapters_under("a pipeline", run, problems);
+    const std::int64_t stages = run.plan.distributed->world_size;
+    if (stages > run.spec.num_hidden_layers)
+        problems.push_back({"distributed.world_size",
+                            fmt::format("{} stages, but {} layers", stages, run.spec.num_hidden_layers),
+                            "at most one stage for each layer"});
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
@@ -136,6 +148,7 @@ void refuse_unsupported(const Run& run) {
                             fmt::format("{} is not supported with transformers {}", run.spec.model_type,
                                         text_of(run.stack.transformers)),
                             fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
+    refuse_in_pipeline(run, problems);
     refuse_in_liger(run, problems);
     refuse_in_cut_loss(run, problems);
     refuse_in_fsdp(run, problems);

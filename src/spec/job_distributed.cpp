@@ -143,6 +143,20 @@ DistributedMethod read_tp(std::optional<ObjectReader> given) {
     return TpPlan{};
 }
 
+/// As many micro batches as processes where nothing is said: read_distributed fills that in.
+DistributedMethod read_pipeline(std::optional<ObjectReader> given) {
+    PipelinePlan plan;
+    plan.micro_batches = 0;
+    if (!given) return plan;
+    ObjectReader& options = *given;
+    ObjectReader::set(plan.schedule, options.choice<PipelineSchedule>("schedule", kPipelineNames));
+    ObjectReader::set(plan.micro_batches, options.integer("micro_batches", {.low = 1, .high = kMostBatches}, Null::absent));
+    ObjectReader::set(plan.virtual_stages, options.integer("virtual_stages", {.low = 1, .high = kMostRanks}));
+    ObjectReader::set(plan.return_outputs, options.boolean("return_outputs"));
+    options.refuse_unknown();
+    return plan;
+}
+
 /// Options of other kinds may be there, as long as they are empty.
 void refuse_options(ObjectReader& distributed, std::string_view key, std::string_view kind) {
     const JsonValue* options = distributed.value(key);
@@ -165,8 +179,9 @@ constexpr Method kMethods[] = {
     {"fsdp1", "fsdp_config", read_fsdp1},
     {"fsdp2", "fsdp_config", read_fsdp2},
     {"tp", "tp", read_tp},
+    {"pipeline", "pipeline", read_pipeline},
 };
-constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp"};
+constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp", "pipeline"};
 
 void read_method(ObjectReader& distributed, DistributedPlan& plan) {
     const std::string kind = distributed.text("kind").value_or("");
@@ -216,6 +231,8 @@ DistributedPlan read_distributed(ObjectReader distributed) {
     ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     read_method(distributed, plan);
+    PipelinePlan* const pipeline = plan.as<PipelinePlan>();
+    if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
     ObjectReader::set(plan.load_first, distributed.boolean("load_first"));
     (void)distributed.value("events");  // of the tracer
     distributed.refuse_unknown();

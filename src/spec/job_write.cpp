@@ -209,6 +209,15 @@ void put_method(const TpPlan&, JsonValue& out) {
     out.put("tp", JsonValue::object().put("tp_plan", JsonValue::of("auto")));
 }
 
+void put_method(const PipelinePlan& plan, JsonValue& out) {
+    JsonValue pipeline = JsonValue::object();
+    pipeline.put("schedule", JsonValue::of(name_of(plan.schedule)));
+    pipeline.put("micro_batches", JsonValue::of(plan.micro_batches));
+    pipeline.put("virtual_stages", JsonValue::of(plan.virtual_stages));
+    pipeline.put("return_outputs", JsonValue::of(plan.return_outputs));
+    out.put("pipeline", std::move(pipeline));
+}
+
 JsonValue distributed(const DistributedPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("kind", JsonValue::of(name_of(plan.method).kind));

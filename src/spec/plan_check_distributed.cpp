@@ -132,6 +132,69 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
     check_training(plan.training, "tensor parallelism", ", which are the same there", problems);
 }
 
+/// Adapters in the decoder layers, all of which are trained: each stage's output requires a gradient.
+void check_pipeline_adapters(const LoraPlan& lora, Problems& problems) {
+    if (has_more_than_matrices(lora))
+        problems.unsupported("peft", "in a pipeline only LoRA's two matrices are supported",
+                             "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
+    if (lora.layers_to_transform || !lora.layers_pattern.empty())
+        problems.unsupported("peft.layers_to_transform", "adapters in some of the layers are not supported in a pipeline",
+                             "leave it out");
+}
+
+/// Choices of the plain loop that the pipeline's loop has not.
+void check_pipeline_loop(const TrainPlan& plan, Problems& problems) {
+    const auto refuse = [&](bool wrong, const char* where, const char* what) {
+        if (wrong) problems.unsupported(where, fmt::format("{} in a pipeline", what), "leave it out");
+    };
+    const LoopPlan& loop = plan.loop;
+    if (loop.kind != LoopKind::plain)
+        problems.unsupported("loop.kind", "no trainer runs a pipeline: its loop is a plain one", "loop.kind plain");
+    refuse(loop.loss != LoopLoss::model, "loop.loss", "other losses are not supported");
+    refuse(!loop.grad, "loop.grad", "forwards alone are not supported");
+    refuse(loop.zero_grad != ZeroGrad::after_step, "loop.zero_grad", "before_forward is not supported");
+    refuse(loop.batch != BatchMove::every_step, "loop.batch", "batches that are moved once are not supported");
+    refuse(!loop.before.empty(), "loop.before", "forwards before the first step are not supported");
+    refuse(plan.batch.labels != Labels::copy, "batch.labels", "other labels are not supported");
+    refuse(plan.training.gradient_accumulation_steps > 1, "training.gradient_accumulation_steps",
+           "accumulation beside micro batches is not supported");
+}
+
+/// torch 2.11 distributed/pipelining/schedules.py: what its schedules refuse.
+void check_schedule(const DistributedPlan& processes, const PipelinePlan& pipeline, Problems& problems) {
+    constexpr const char* kMicro = "distributed.pipeline.micro_batches";
+    if (pipeline.schedule == PipelineSchedule::one_f_one_b && pipeline.micro_batches < processes.world_size)
+        problems.invalid(kMicro,
+                         fmt::format("torch stops: 1F1B over {} stages needs as many micro batches, not {}",
+                                     processes.world_size, pipeline.micro_batches),
+                         fmt::format("--micro-batches {}, or --pp-schedule gpipe", processes.world_size));
+    if (pipeline.schedule == PipelineSchedule::interleaved || pipeline.virtual_stages > 1)
+        problems.unsupported("distributed.pipeline.schedule", "interleaved stages are not supported", "1f1b or gpipe");
+}
+
+/// What pipelines were not compared with, or what torch refuses.
+void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePlan& pipeline, Problems& problems) {
+    const auto refuse = [&](const char* where, const char* what, const char* hint) {
+        problems.unsupported(where, what, hint);
+    };
+    if (!stack.tensor_parallelism_is_known())
+        refuse("distributed", "pipelines are supported with torch 2.11 and transformers 5.17",
+               "choose the stack hf-2026-11");
+    check_schedule(*plan.distributed, pipeline, problems);
+    check_pipeline_loop(plan, problems);
+    if (plan.peft) check_pipeline_adapters(*plan.peft, problems);
+    if (plan.distributed->load_on_device || plan.distributed->load_first)
+        refuse(plan.distributed->load_on_device ? "distributed.load_on_device" : "distributed.load_first",
+               "a network that is split is loaded in host memory", "leave it out");
+    if (plan.load.quantization)
+        refuse("load.quantization_config", "quantized weights are not supported in a pipeline", "train without");
+    if (plan.prepare_kbit) refuse("prepare_kbit", "not supported in a pipeline", "leave it out");
+    if (plan.load.resize_token_embeddings || plan.load.cast_after_adapter)
+        refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
+               "not supported in a pipeline", "leave it out");
+    check_training(plan.training, "a pipeline", "", problems);
+}
+
 /// Methods that SFTTrainer's step was compared with.
 bool sft_is_known(const DistributedPlan& processes) {
     const ZeroPlan* zero = processes.as<ZeroPlan>();
@@ -166,12 +229,14 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                  "FSDP1 with bnb_4bit_quant_storage, or DistributedDataParallel");
     }
     if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);
+    const PipelinePlan* const pipeline = plan.distributed->as<PipelinePlan>();
+    if (pipeline) check_pipeline(plan, stack, *pipeline, problems);
     if (plan.load.upcast && !plan.distributed->as<DdpPlan>())
         problems.unsupported("load.upcast",
                              "casts around the preparation are supported with DistributedDataParallel only",
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
-    if (plan.loop.kind != LoopKind::trainer && !sft)
+    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft)
         problems.unsupported("distributed",
                              plan.loop.kind == LoopKind::sft
                                  ? "trl's SFTTrainer is supported with DistributedDataParallel, ZeRO-1 and ZeRO-2 only"

@@ -34,8 +34,9 @@ struct Traffic {
     std::int64_t all_gather = 0;
     std::int64_t reduce_scatter = 0;
     std::int64_t with_host = 0;  ///< in both directions
+    std::int64_t send = 0;       ///< from one process to another
 
-    std::int64_t between_cards() const { return all_reduce + all_gather + reduce_scatter; }
+    std::int64_t between_cards() const { return all_reduce + all_gather + reduce_scatter + send; }
 
     friend bool operator==(const Traffic&, const Traffic&) = default;
 };

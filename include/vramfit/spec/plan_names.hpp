@@ -45,6 +45,9 @@ inline constexpr Named<FsdpStrategy> kFsdpStrategyNames[] = {{"full_shard", Fsdp
 inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
                                                                      {"backward_pre", BackwardPrefetch::pre},
                                                                      {"backward_post", BackwardPrefetch::post}};
+inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
+                                                             {"1f1b", PipelineSchedule::one_f_one_b},
+                                                             {"interleaved_1f1b", PipelineSchedule::interleaved}};
 inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove::every_step},
                                                        {"once", BatchMove::once}};
 
@@ -56,7 +59,7 @@ struct MethodName {
 };
 inline constexpr MethodName kMethodNames[] = {
     {"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"}, {"fsdp1", "FSDP1"}, {"fsdp2", "FSDP2"},
-    {"tp", "tensor parallelism"},
+    {"tp", "tensor parallelism"},           {"pipeline", "pipeline parallelism"},
 };
 static_assert(std::size(kMethodNames) == std::variant_size_v<DistributedMethod>);
 
@@ -77,6 +80,7 @@ constexpr std::string_view name_of(LoopKind v) { return name_in<LoopKind>(kLoopN
 constexpr std::string_view name_of(LoopLoss v) { return name_in<LoopLoss>(kLossNames, v); }
 constexpr std::string_view name_of(OutputLife v) { return name_in<OutputLife>(kOutputNames, v); }
 constexpr std::string_view name_of(ZeroGrad v) { return name_in<ZeroGrad>(kZeroGradNames, v); }
+constexpr std::string_view name_of(PipelineSchedule v) { return name_in<PipelineSchedule>(kPipelineNames, v); }
 constexpr std::string_view name_of(BatchMove v) { return name_in<BatchMove>(kBatchMoveNames, v); }
 
 }  // namespace vramfit

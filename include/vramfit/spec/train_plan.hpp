@@ -210,8 +210,20 @@ struct TpPlan {
     friend bool operator==(const TpPlan&, const TpPlan&) = default;
 };
 
+enum class PipelineSchedule : std::uint8_t { gpipe, one_f_one_b, interleaved };
+
+/// torch.distributed.pipelining over a network that is split by hand: a process has some of the layers.
+struct PipelinePlan {
+    PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+    std::int64_t micro_batches = 2;   ///< n_microbatches; the batch size is that of one
+    std::int64_t virtual_stages = 1;  ///< in each process, of the interleaved schedule
+    bool return_outputs = true;       ///< schedule.step(return_outputs=): the last stage keeps all logits
+
+    friend bool operator==(const PipelinePlan&, const PipelinePlan&) = default;
+};
+
 /// How several processes share the work: `distributed.kind`, one struct for each.
-using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan, TpPlan>;
+using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan, TpPlan, PipelinePlan>;
 
 /// Several processes with one card each; the run is that of one of them.
 struct DistributedPlan {
@@ -222,7 +234,7 @@ struct DistributedPlan {
     DistributedMethod method;
 
     /// How many different batches are trained on at the same time.
-    std::int64_t replicas() const { return as<TpPlan>() ? 1 : world_size; }
+    std::int64_t replicas() const { return as<TpPlan>() || as<PipelinePlan>() ? 1 : world_size; }
 
     /// The options of a method, or null if it is another one.
     template <class Plan>

@@ -77,9 +77,12 @@ DISTRIBUTED: Job = {
     "fsdp_config": {},
     "deepspeed": {},
     "tp": {},
+    "pipeline": {},
 }
 #: The section of each kind's own options.
-KINDS = {"ddp": "ddp", "fsdp1": "fsdp_config", "fsdp2": "fsdp_config", "deepspeed": "deepspeed", "tp": "tp"}
+KINDS = {"ddp": "ddp", "fsdp1": "fsdp_config", "fsdp2": "fsdp_config", "deepspeed": "deepspeed", "tp": "tp", "pipeline": "pipeline"}
+#: Of a pipeline: the schedule, what torch.distributed.pipelining calls n_microbatches, and stages in each process.
+PIPELINE: Job = {"schedule": "1f1b", "micro_batches": None, "virtual_stages": 1, "return_outputs": True}
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
@@ -148,6 +151,20 @@ def distributed(given: Job) -> Job:
     for options in set(KINDS.values()) - {KINDS[full["kind"]]}:
         if full[options]:
             raise JobError(f"distributed.{options} does not belong to the kind {full['kind']}")
+    if full["kind"] == "pipeline":
+        full["pipeline"] = pipeline(full["pipeline"], full["world_size"])
+    return full
+
+
+def pipeline(given: Job, stages: int) -> Job:
+    """The options of a pipeline; as many micro batches as stages if nothing is said."""
+    unknown = set(given) - set(PIPELINE)
+    if unknown:
+        raise JobError(f"unknown keys in 'distributed.pipeline': {', '.join(sorted(unknown))}")
+    full = {**PIPELINE, **given}
+    if full["schedule"] not in ("gpipe", "1f1b", "interleaved_1f1b"):
+        raise JobError("distributed.pipeline.schedule must be gpipe, 1f1b or interleaved_1f1b")
+    full["micro_batches"] = full["micro_batches"] or stages
     return full
 
 
@@ -161,8 +178,10 @@ def check(job: Job) -> None:
         section, key = place.split(".")
         if job[section][key] not in allowed:
             raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
-    if job["distributed"] and job["loop"]["kind"] == "plain":
-        raise JobError("several processes are traced with loop.kind trainer or sft")
+    if job["distributed"]:
+        kinds = ("plain",) if job["distributed"]["kind"] == "pipeline" else ("trainer", "sft")
+        if job["loop"]["kind"] not in kinds:
+            raise JobError(f"distributed.kind {job['distributed']['kind']} is traced with loop.kind {' or '.join(kinds)}")
     foreign = set(job["environment"]) - set(VARIABLES)
     if foreign:
         raise JobError(f"environment knows only {', '.join(VARIABLES)}")

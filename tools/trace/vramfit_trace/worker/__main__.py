@@ -76,7 +76,11 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
             network = model.build(job, recorder, know_arguments)
             attention.repeat_heads(job)
             counted = model.counts(network)
-            if job["loop"]["kind"] == "plain":
+            if job["distributed"] and job["distributed"]["kind"] == "pipeline":
+                from . import pipeline
+
+                held.append(pipeline.run(job, network, recorder, device))
+            elif job["loop"]["kind"] == "plain":
                 held.append(plain.run(job, network, recorder))
             else:
                 held.append(trainer.run(job, network, recorder, device, *known))
