@@ -27,6 +27,8 @@ DistributedMethod fsdp2_offloaded() {
 
 DistributedMethod tensor_parallel() { return TpPlan{}; }
 
+DistributedMethod pipeline() { return PipelinePlan{}; }
+
 template <int Stage>
 DistributedMethod zero() {
     return zero_plan_of(Stage);
@@ -53,6 +55,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "fsdp2_offload", .title = "FSDP2, all on host", .uneven = true, .method = fsdp2_offloaded},
     {.id = "fsdp1", .title = "FSDP1", .uneven = true, .method = fsdp1},
     {.id = "tp", .title = "tensor parallelism", .method = tensor_parallel},
+    {.id = "pp", .title = "pipeline, 1F1B", .method = pipeline},
     {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
     {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
     {.id = "qlora_fsdp1", .title = "QLoRA, FSDP1", .quantized = true, .uneven = true, .method = fsdp1},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/parallel.hpp"
 #include "methods/candidates.hpp"
@@ -23,6 +24,13 @@ void make_uniform(TrainPlan& plan) {
     plan.prepare_kbit.reset();
 }
 
+/// Batches that would be accumulated are the micro batches; the loop is a plain one.
+void make_pipeline(TrainPlan& plan) {
+    plan.distributed->any_rank = true;
+    plan.distributed->as<PipelinePlan>()->micro_batches = std::exchange(plan.training.gradient_accumulation_steps, 1);
+    if (plan.loop.kind == LoopKind::trainer) plan.loop.kind = LoopKind::plain;
+}
+
 /// The question's run under that method, with as many rows in an optimizer step.
 Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
     Job job = candidate.quantized ? *question.quantized : question.job;
@@ -34,6 +42,7 @@ Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
         processes.world_size = question.cards;
         processes.method = candidate.method();
         job.plan.training.gradient_accumulation_steps *= question.cards / processes.replicas();
+        if (processes.as<PipelinePlan>()) make_pipeline(job.plan);
         if (candidate.quantized && processes.as<Fsdp1Plan>()) make_uniform(job.plan);
     }
     return job;
@@ -96,10 +105,20 @@ double operations_of(const Prediction& p) {
     const auto& processes = p.plan.distributed;
     const std::int64_t shared_by = processes ? processes->world_size / processes->replicas() : 1;  // each product
     const double passes = p.plan.checkpoints() ? 4 : 3;
-    const double tokens = static_cast<double>(training.gradient_accumulation_steps) *
-                          static_cast<double>(training.per_device_train_batch_size) *
+    const PipelinePlan* const pipeline = processes ? processes->as<PipelinePlan>() : nullptr;
+    const std::int64_t batches = pipeline ? pipeline->micro_batches : training.gradient_accumulation_steps;
+    const double tokens = static_cast<double>(batches) * static_cast<double>(training.per_device_train_batch_size) *
                           static_cast<double>(p.plan.batch.sequence_length);
     return 2 * passes * tokens * static_cast<double>(p.total_parameters) / static_cast<double>(shared_by);
+}
+
+/// How much longer a step takes than a stage computes and sends: with m micro batches p - 1 turns more, in which the
+/// pipeline fills and empties (Narayanan et al., arXiv 2104.04473, 2.2).
+double idle_factor(const Prediction& p) {
+    const PipelinePlan* const pipeline = p.plan.distributed ? p.plan.distributed->as<PipelinePlan>() : nullptr;
+    if (!pipeline) return 1;
+    const auto turns = static_cast<double>(pipeline->micro_batches * pipeline->virtual_stages);
+    return (turns + static_cast<double>(p.plan.distributed->world_size - 1)) / turns;
 }
 
 /// Without checkpointing if it fits so, else with it.
@@ -136,8 +155,8 @@ MethodRow row_of(const MethodsQuestion& question, const Candidate& candidate) {
     row.traffic = traffic_of(*row.prediction);
     row.host_bytes = host_bytes_of(*row.prediction);
     row.operations = operations_of(*row.prediction);
-    row.cost = row.operations +
-               question.operations_per_byte * static_cast<double>(row.traffic.between_cards() + row.traffic.with_host);
+    const auto sent = static_cast<double>(row.traffic.between_cards() + row.traffic.with_host);
+    row.cost = (row.operations + question.operations_per_byte * sent) * idle_factor(*row.prediction);
     return row;
 }
 

@@ -95,10 +95,10 @@ Traffic traffic(const TpPlan&, const Amounts& of) {
 }
 
 // torch 2.11, distributed/pipelining/stage.py get_fwd_send_ops and get_bwd_send_ops: what layers give goes to the next
-// stage, its gradient to the one before; a stage between two others sends both.
+// stage, its gradient to the one before; stages between two others send both.
 Traffic traffic(const PipelinePlan& plan, const Amounts& of) {
-    const std::int64_t neighbours = of.world > 2 ? 2 : 1;
-    return {.send = plan.micro_batches * neighbours * of.tokens * of.hidden * of.stored_width};
+    const std::int64_t sends = 2 * plan.virtual_stages - (of.world > 2 ? 0 : 1);
+    return {.send = plan.micro_batches * sends * of.tokens * of.hidden * of.stored_width};
 }
 
 bool is_reentrant(const Prediction& p) {

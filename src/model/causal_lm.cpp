@@ -58,8 +58,9 @@ LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
 void begin_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
                  const Place& place) {
     run.session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
-    on_gradient_complete(hidden, &layer == &network.layers.front() ? phase(PhaseKind::backward_embedding, place)
-                                                  : phase(PhaseKind::backward_layer, place, layer.index - 1));
+    on_gradient_complete(hidden, &layer == &network.layers.front()
+                                     ? phase(PhaseKind::backward_embedding, place)
+                                     : phase(PhaseKind::backward_layer, place, layer.index - 1));
 }
 
 /// DecoderLayer.__call__, inside of what checkpoints it.
@@ -162,7 +163,7 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
         make_tables(family, network, hidden.dtype(), inputs);
     }
     // GemmaModel: the normalizer is a number in host memory.
-    if (family.scales_embedding && !network.embed.scale.defined())
+    if (family.scales_embedding && !network.embed.scale.defined() && !batch.inputs_embeds.defined())
         hidden = mul(hidden, host_tensor(run.session, {}, hidden.dtype()));
     return run_layers(run, network, std::move(hidden), inputs, place);
 }

@@ -129,6 +129,7 @@ Tensor boolean_mask(const Request& q, bool padded) {
 /// eager_mask: 0 where the bool mask is true, else the smallest number.
 Tensor float_mask(const Request& q, const Tensor& mask) {
     const Tensor zero = empty(q.session(), {}, q.embedded.dtype(), Op::to_copy);
+    q.session().streams.host_waits(0);
     const Tensor smallest = empty(q.session(), {}, q.embedded.dtype(), Op::scalar_tensor);
     return where(mask, zero, smallest);
 }

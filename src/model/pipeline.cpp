@@ -23,7 +23,8 @@ struct Loop {
     std::vector<Tensor> losses;
 };
 
-/// Token ids for the first stage, labels for the last one, the mask for all; copies from pageable memory are waited for.
+/// Token ids for the first stage, labels for the last one, the mask for all; copies from pageable memory are waited
+/// for.
 void move_batch(const Run& run, Loop& loop) {
     const std::int64_t micros = run.plan.distributed->as<PipelinePlan>()->micro_batches;
     const Tensor host = host_tensor(run.session, {run.sizes.batch * micros, run.sizes.length}, DType::int64);
@@ -73,7 +74,11 @@ void run_pipeline(const Run& run, Network& network) {
     const DistributedPlan& processes = *run.plan.distributed;
     session.recorder.begin({PhaseKind::trainer});
     Loop loop;
-    loop.stages.emplace_back(run, network, processes.rank, processes.world_size);
+    const std::int64_t local = processes.as<PipelinePlan>()->virtual_stages;
+    const std::int64_t count = local * processes.world_size;
+    loop.stages.reserve(static_cast<std::size_t>(local));  // parameters are known by where they are
+    for (std::int64_t place = 0; place < local; ++place)
+        loop.stages.emplace_back(run, network, processes.rank + place * processes.world_size, count);
     network = {};
     ParameterGroup all{{}, true};
     for (PipelineStage& stage : loop.stages)

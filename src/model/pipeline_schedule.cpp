@@ -1,11 +1,14 @@
-// ScheduleGPipe and Schedule1F1B. Local variables have the names and the lives of Python's: they hold memory.
+// ScheduleGPipe, Schedule1F1B and ScheduleInterleaved1F1B. Local variables have the names and the lives of Python's:
+// they hold memory.
 #include "model/pipeline_schedule.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/backward.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "model/pipeline_interleaved.hpp"
 
 namespace vramfit::model {
 
@@ -120,6 +123,45 @@ void run_1f1b(Steps& steps, PipelineStage& stage, std::int64_t stages) {
     steps.hand_over_losses();
 }
 
+/// _PipelineScheduleRuntime._step_microbatches: what is sent is waited for at the end of the step.
+void run_interleaved(Steps& steps, std::vector<PipelineStage>& stages, const std::vector<PipelineAction>& order,
+                     std::int64_t processes) {
+    std::map<PipelineAction, PeerWork> received;
+    std::vector<PeerWork> sent;
+    for (const PipelineAction& action : order) {
+        PipelineStage& stage = stages[static_cast<std::size_t>(action.stage / processes)];
+        const auto wait_for_peer = [&](PipelineAction::Kind kind) {
+            const auto work = received.find({kind, action.stage, action.micro});
+            if (work != received.end()) steps.wait(work->second);
+        };
+        switch (action.kind) {
+            case PipelineAction::Kind::send_forward:
+                sent.push_back(steps.send(stage.sent_activations(action.micro)));
+                break;
+            case PipelineAction::Kind::send_backward:
+                sent.push_back(steps.send(stage.sent_gradients(action.micro)));
+                break;
+            case PipelineAction::Kind::receive_forward:
+                received[action] = steps.send(stage.received_activations(action.micro));
+                break;
+            case PipelineAction::Kind::receive_backward:
+                received[action] = steps.send(stage.received_gradients(action.micro));
+                break;
+            case PipelineAction::Kind::forward:
+                wait_for_peer(PipelineAction::Kind::receive_forward);
+                steps.compute_loss(stage, steps.forward(stage, action.micro), action.micro);
+                break;
+            case PipelineAction::Kind::backward:
+                wait_for_peer(PipelineAction::Kind::receive_backward);
+                steps.backward(stage, action.micro);
+                break;
+            case PipelineAction::Kind::nothing: break;
+        }
+    }
+    for (auto work = sent.rbegin(); work != sent.rend(); ++work) steps.wait(*work);
+    steps.hand_over_losses();
+}
+
 /// _initialize_stage, in the first step.
 void initialize(const PipelineStep& step, std::int64_t micro_batches) {
     PeerOps all;
@@ -140,10 +182,15 @@ Tensor run_schedule(const PipelineStep& step) {
     if (step.number == 0) initialize(step, plan.micro_batches);
     Steps steps(step);
     PipelineStage& last = step.stages.back();
-    if (plan.schedule == PipelineSchedule::gpipe)
-        run_gpipe(steps, last);
-    else
-        run_1f1b(steps, last, processes.world_size);
+    const std::int64_t world = processes.world_size;
+    switch (plan.schedule) {
+        case PipelineSchedule::gpipe: run_gpipe(steps, last); break;
+        case PipelineSchedule::one_f_one_b: run_1f1b(steps, last, world); break;
+        case PipelineSchedule::interleaved:
+            run_interleaved(steps, step.stages,
+                            interleaved_order({world, plan.virtual_stages, plan.micro_batches}, processes.rank), world);
+            break;
+    }
     return last.is_last() && plan.return_outputs ? cat(last.output_chunks(), 0) : Tensor();
 }
 

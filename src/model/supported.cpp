@@ -130,10 +130,11 @@ void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
     if (!is_pipeline(run.plan)) return;
     refuse_family_under("a pipeline", run, problems);
     refuse_outer_adapters_under("a pipeline", run, problems);
-    const std::int64_t stages = run.plan.distributed->world_size;
+    const DistributedPlan& processes = *run.plan.distributed;
+    const std::int64_t stages = processes.world_size * processes.as<PipelinePlan>()->virtual_stages;
     if (stages > run.spec.num_hidden_layers)
         problems.push_back({"distributed.world_size",
-                            fmt::format("{} stages, but {} layers", stages, run.spec.num_hidden_layers),
+                            fmt::format("more stages ({}) than layers ({})", stages, run.spec.num_hidden_layers),
                             "at most one stage for each layer"});
 }
 

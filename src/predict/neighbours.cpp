@@ -54,6 +54,22 @@ void add(const Job& job, const TrainPlan& plan, const Record& record, const char
     }
 }
 
+/// The same where each question is about all stages of a pipeline.
+Prediction stages_with_next_larger(const Job& job, const TrainPlan& larger, const TrainPlan& longer) {
+    Prediction out = predict(job);
+    if (out.verdict != Verdict::fits) return out;
+    const auto add_stages = [&](const TrainPlan& plan, const char* flag, std::int64_t value) {
+        try {
+            const Prediction p = predict(job.model, plan, job.stack, job.device);
+            out.next_larger.push_back({flag, value, p.verdict, p.peak, p.device.usable.count - p.peak.reserved});
+        } catch (const Error&) {  // more positions than the network has, for instance
+        }
+    };
+    add_stages(larger, "--batch", larger.training.per_device_train_batch_size);
+    add_stages(longer, "--seq", longer.batch.sequence_length);
+    return out;
+}
+
 }  // namespace
 
 Prediction predict_with_next_larger(const Job& job) {
@@ -62,6 +78,7 @@ Prediction predict_with_next_larger(const Job& job) {
     ++batch_of(larger);
     TrainPlan longer = job.plan;
     length_of(longer) = (length_of(longer) / kTokens + 1) * kTokens;
+    if (job.plan.distributed && job.plan.distributed->any_rank) return stages_with_next_larger(job, larger, longer);
     SharedRecording shared(job.plan, larger, longer);
     const Record record = std::ref(shared);
     Prediction out = predict_recorded(job.model, job.plan, job.stack, job.device, record);

@@ -5,6 +5,7 @@
 #include "predict/peaks.hpp"
 #include "predict/predict_recorded.hpp"
 #include "predict/quantities.hpp"
+#include "predict/stages.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -69,6 +70,7 @@ Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const
 }
 
 Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given) {
+    if (plan.distributed && plan.distributed->any_rank) return predict_stages(model, plan, stack, given);
     return predict_recorded(model, plan, stack, given, model::record);
 }
 
@@ -96,6 +98,8 @@ Notes notes_of(const Job& job) {
 
 Program program_of(const Job& job) {
     check_plan(job.model, job.plan, job.stack);
+    if (job.plan.distributed && job.plan.distributed->any_rank)
+        return model::record(job.model, predict(job).plan, job.stack, job.device);
     return model::record(job.model, job.plan, job.stack, job.device);
 }
 

@@ -30,6 +30,7 @@ JsonValue method_row(const MethodRow& row) {
     collectives.put("all_reduce", JsonValue::of(row.traffic.all_reduce));
     collectives.put("all_gather", JsonValue::of(row.traffic.all_gather));
     collectives.put("reduce_scatter", JsonValue::of(row.traffic.reduce_scatter));
+    collectives.put("send", JsonValue::of(row.traffic.send));
     out.put("by_collective", std::move(collectives));
     out.put("with_host", JsonValue::of(row.traffic.with_host));
     out.put("host_bytes", JsonValue::of(row.host_bytes));

@@ -86,6 +86,11 @@ std::string processes(const DistributedPlan& plan) {
     if ((fsdp1 && fsdp1->cpu_offload) || (fsdp2 && fsdp2->cpu_offload))
         title += ", parameters and optimizer in host memory";
     if (plan.world_size == 1) return fmt::format("one, {}", title);
+    if (const auto* pipeline = plan.as<PipelinePlan>())
+        return fmt::format(
+            "{} with a card each, {}: {}, {} micro batches{}; this is process {}", plan.world_size, title,
+            name_of(pipeline->schedule), pipeline->micro_batches,
+            pipeline->virtual_stages > 1 ? fmt::format(", {} stages each", pipeline->virtual_stages) : "", plan.rank);
     if (!fsdp2) return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
     if (plan.rank == 0)
         return fmt::format("{} with a card each, {}; this is the first, which needs the most", plan.world_size, title);

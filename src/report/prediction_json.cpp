@@ -55,6 +55,16 @@ JsonValue next_larger(const Prediction& p) {
     return JsonValue::list(std::move(items));
 }
 
+JsonValue stages(const Prediction& p) {
+    std::vector<JsonValue> items;
+    for (const StageResult& stage : p.stages) {
+        JsonValue out = levels_to_json(stage.peak);
+        out.put("process", JsonValue::of(stage.process));
+        items.push_back(out.put("verdict", JsonValue::of(name_of(stage.verdict))));
+    }
+    return JsonValue::list(std::move(items));
+}
+
 JsonValue model(const ModelSpec& spec) {
     JsonValue out = JsonValue::object();
     out.put("name", JsonValue::of(std::string_view(spec.name)));
@@ -90,6 +100,7 @@ std::string prediction_json(const Prediction& p, const Layout&) {
     out.put("out_of_memory", out_of_memory(p));
     out.put("retries", JsonValue::of(p.retries));
     out.put("next_larger", next_larger(p));
+    if (!p.stages.empty()) out.put("stages", stages(p));
     out.put("notes", notes_to_json(p.notes));
     return to_text(out);
 }

@@ -92,6 +92,34 @@ std::string next_larger(const Prediction& p, const Layout& layout) {
     return out.empty() ? out : wrapped(out + ".", layout.width);
 }
 
+/// "0 to 7", or of several stages "0 to 3, 16 to 19".
+std::string layers_of(const Prediction& p, std::int64_t process) {
+    const DistributedPlan& processes = *p.plan.distributed;
+    const std::int64_t local = processes.as<PipelinePlan>()->virtual_stages, count = processes.world_size * local;
+    std::string out;
+    for (std::int64_t stage = process; stage < count; stage += processes.world_size)
+        out += fmt::format("{}{} to {}", out.empty() ? "" : ", ", stage * p.model.num_hidden_layers / count,
+                           (stage + 1) * p.model.num_hidden_layers / count - 1);
+    return out;
+}
+
+/// The first, the last and the worst process of a pipeline.
+std::string stages(const Prediction& p, const Layout& layout) {
+    if (p.stages.empty()) return {};
+    const auto count = static_cast<std::int64_t>(p.stages.size());
+    TextTable table;
+    table.columns = {{"", Align::left},           {"process", Align::right},      {"layers", Align::right},
+                     {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right, 1}};
+    for (const StageResult& stage : p.stages) {
+        const bool worst = stage.process == p.plan.distributed->rank;
+        if (!worst && stage.process != 0 && stage.process != count - 1) continue;
+        table.rows.push_back({worst ? ">" : "", std::to_string(stage.process), layers_of(p, stage.process),
+                              size_text(stage.peak.requested), size_text(stage.peak.allocated),
+                              size_text(stage.peak.reserved)});
+    }
+    return text_of(table, layout.width) + "\n";
+}
+
 std::string peaks(const Prediction& p, const Layout& layout) {
     TextTable table;
     table.columns = {{"", Align::left},           {"peak", Align::left},          {"highest in", Align::left, 3},
@@ -150,8 +178,8 @@ std::string parameters(const Prediction& p, const Layout& layout) {
 }  // namespace
 
 std::string prediction_text(const Prediction& p, const Layout& layout) {
-    std::string out = fmt::format("{}\n{}{}\n{}\n", question(p, layout), verdict(p, layout), next_larger(p, layout),
-                                  peaks(p, layout));
+    std::string out = fmt::format("{}\n{}{}\n{}{}\n", question(p, layout), verdict(p, layout), next_larger(p, layout),
+                                  stages(p, layout), peaks(p, layout));
     const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout),
                                  describe(p.notes, layout.width)};
     const char* separator = "";

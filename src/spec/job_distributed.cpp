@@ -150,7 +150,8 @@ DistributedMethod read_pipeline(std::optional<ObjectReader> given) {
     if (!given) return plan;
     ObjectReader& options = *given;
     ObjectReader::set(plan.schedule, options.choice<PipelineSchedule>("schedule", kPipelineNames));
-    ObjectReader::set(plan.micro_batches, options.integer("micro_batches", {.low = 1, .high = kMostBatches}, Null::absent));
+    ObjectReader::set(plan.micro_batches,
+                      options.integer("micro_batches", {.low = 1, .high = kMostBatches}, Null::absent));
     ObjectReader::set(plan.virtual_stages, options.integer("virtual_stages", {.low = 1, .high = kMostRanks}));
     ObjectReader::set(plan.return_outputs, options.boolean("return_outputs"));
     options.refuse_unknown();
@@ -228,11 +229,13 @@ std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
 DistributedPlan read_distributed(ObjectReader distributed) {
     DistributedPlan plan;
     ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 1, .high = kMostRanks}));
-    ObjectReader::set(plan.rank, distributed.integer("rank", {.low = 0, .high = kMostRanks - 1}));
+    const auto rank = distributed.integer("rank", {.low = 0, .high = kMostRanks - 1});
+    ObjectReader::set(plan.rank, rank);
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     read_method(distributed, plan);
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();
     if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
+    plan.any_rank = pipeline && !rank;
     ObjectReader::set(plan.load_first, distributed.boolean("load_first"));
     (void)distributed.value("events");  // of the tracer
     distributed.refuse_unknown();

@@ -1,7 +1,10 @@
 // What contradicts or is not supported in a plan of several processes.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
 
@@ -138,8 +141,8 @@ void check_pipeline_adapters(const LoraPlan& lora, Problems& problems) {
         problems.unsupported("peft", "in a pipeline only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
     if (lora.layers_to_transform || !lora.layers_pattern.empty())
-        problems.unsupported("peft.layers_to_transform", "adapters in some of the layers are not supported in a pipeline",
-                             "leave it out");
+        problems.unsupported("peft.layers_to_transform",
+                             "adapters in some of the layers are not supported in a pipeline", "leave it out");
 }
 
 /// Choices of the plain loop that the pipeline's loop has not.
@@ -168,8 +171,17 @@ void check_schedule(const DistributedPlan& processes, const PipelinePlan& pipeli
                          fmt::format("torch stops: 1F1B over {} stages needs as many micro batches, not {}",
                                      processes.world_size, pipeline.micro_batches),
                          fmt::format("--micro-batches {}, or --pp-schedule gpipe", processes.world_size));
-    if (pipeline.schedule == PipelineSchedule::interleaved || pipeline.virtual_stages > 1)
-        problems.unsupported("distributed.pipeline.schedule", "interleaved stages are not supported", "1f1b or gpipe");
+    const bool interleaved = pipeline.schedule == PipelineSchedule::interleaved;
+    if (!interleaved && pipeline.virtual_stages > 1)
+        problems.invalid("distributed.pipeline.virtual_stages",
+                         fmt::format("torch's {} has one stage in each process", name_of(pipeline.schedule)),
+                         "--pp-schedule interleaved_1f1b");
+    const std::int64_t rounds = std::max<std::int64_t>(1, pipeline.micro_batches / processes.world_size);
+    if (interleaved && pipeline.micro_batches % rounds != 0)
+        problems.invalid(kMicro,
+                         fmt::format("torch stops: Interleaved 1F1B needs a multiple of its {} rounds, not {}", rounds,
+                                     pipeline.micro_batches),
+                         fmt::format("--micro-batches {}", pipeline.micro_batches / rounds * rounds));
 }
 
 /// What pipelines were not compared with, or what torch refuses.

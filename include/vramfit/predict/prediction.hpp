@@ -48,6 +48,13 @@ struct Neighbour {
     std::int64_t left = 0;  ///< of the usable bytes; below zero: missing
 };
 
+/// One stage of a pipeline.
+struct StageResult {
+    std::int64_t process = 0;
+    Verdict verdict = Verdict::not_asked;
+    Levels peak;  ///< as in a prediction
+};
+
 /// The answer. After an out of memory the verdict and `out_of_memory` are those of the card; all levels are those of
 /// the same run on a card that is large enough.
 struct Prediction {
@@ -70,6 +77,7 @@ struct Prediction {
     std::string out_of_memory_window;
     Levels out_of_memory_levels;         ///< on the card, when the request failed
     std::vector<Neighbour> next_larger;  ///< empty unless asked for (predict_with_next_larger)
+    std::vector<StageResult> stages;     ///< of a pipeline, where no process was named; else empty
     std::int64_t retries = 0;            ///< times the allocator gave its free segments back and asked again
     Notes notes;
 };

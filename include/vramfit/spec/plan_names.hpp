@@ -58,8 +58,8 @@ struct MethodName {
     std::string_view title;
 };
 inline constexpr MethodName kMethodNames[] = {
-    {"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"}, {"fsdp1", "FSDP1"}, {"fsdp2", "FSDP2"},
-    {"tp", "tensor parallelism"},           {"pipeline", "pipeline parallelism"},
+    {"ddp", "DistributedDataParallel"}, {"deepspeed", "DeepSpeed ZeRO"},      {"fsdp1", "FSDP1"}, {"fsdp2", "FSDP2"},
+    {"tp", "tensor parallelism"},       {"pipeline", "pipeline parallelism"},
 };
 static_assert(std::size(kMethodNames) == std::variant_size_v<DistributedMethod>);
 

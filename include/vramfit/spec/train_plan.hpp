@@ -229,6 +229,7 @@ using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan, 
 struct DistributedPlan {
     std::int64_t world_size = 2;
     std::int64_t rank = 0;
+    bool any_rank = false;        ///< of a pipeline: the answer is about the stage that needs the most
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
     bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;

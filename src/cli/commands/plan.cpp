@@ -55,6 +55,7 @@ Cards cards_from(const std::string& text) {
 void refuse_method_flags(const PlanFlags& flags) {
     for (const char* name :
          {"fsdp", "fsdp-backward-prefetch", "fsdp-reshard-after-forward", "fsdp-cpu-ram-efficient-loading", "process",
+          "tp", "pp", "pp-schedule", "micro-batches", "pp-virtual-stages", "pp-return-outputs",
           "ddp-find-unused-parameters", "ddp-bucket-cap-mb", "deepspeed", "zero-stage"})
         if (flags.given(name))
             throw Error(ErrorKind::invalid, fmt::format("--{}", name), "plan compares the methods by itself",

@@ -105,6 +105,43 @@ void choose_tensor_parallelism(Job& job, std::string_view value, const std::stri
     processes.method = TpPlan{};
 }
 
+/// `--gpus N` may say it as well. The loop is a plain one: no trainer runs a pipeline.
+void choose_pipeline(Job& job, std::string_view value, const std::string& where) {
+    const std::int64_t count = integer_from(value, where);
+    if (count < 2)
+        throw Error(ErrorKind::invalid, where, "a pipeline has two stages or more", "2 or more, or leave it out");
+    if (!job.plan.distributed) choose_processes(job, value, where);
+    DistributedPlan& processes = *job.plan.distributed;
+    if (processes.world_size != count)
+        throw Error(ErrorKind::invalid, where,
+                    fmt::format("{} processes, and {} stages: each process has one", processes.world_size, count),
+                    fmt::format("--gpus {0} --pp {0}, or --pp alone", count));
+    if (processes.as<PipelinePlan>()) return;
+    refuse_beside(processes, "pipeline parallelism", where);
+    processes.method = PipelinePlan{.micro_batches = count};
+    processes.any_rank = true;
+    if (job.plan.loop.kind == LoopKind::trainer) job.plan.loop.kind = LoopKind::plain;
+}
+
+PipelinePlan& pipeline_of(Job& job, const std::string& where) {
+    PipelinePlan* const pipeline = job.plan.distributed ? job.plan.distributed->as<PipelinePlan>() : nullptr;
+    if (pipeline) return *pipeline;
+    throw Error(ErrorKind::invalid, where, "there is no pipeline", "give --pp as well");
+}
+
+void choose_process(Job& job, std::string_view value, const std::string& where) {
+    DistributedPlan& processes = processes_of(job, where);
+    processes.rank = integer_from(value, where);
+    processes.any_rank = false;
+}
+
+std::int64_t count_from(std::string_view value, const std::string& where, std::int64_t most) {
+    const std::int64_t count = integer_from(value, where);
+    if (count < 1 || count > most)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} is not possible", count), fmt::format("1 to {}", most));
+    return count;
+}
+
 void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     if (value != "1" && value != "2")
@@ -147,6 +184,33 @@ constexpr PlanFlag kPlaceFlags[] = {
      "Processes that share every layer: transformers' tensor parallelism, tp_plan \"auto\"; all see the same batches "
      "[off]",
      choose_tensor_parallelism, 2},
+    {"pp", "pp_size pipeline_parallel_size", "N", nullptr, kPlace,
+     "Processes that each have some of the layers: torch's pipelining in a plain loop; the answer is about the stage "
+     "that needs the most [off]",
+     choose_pipeline, 2},
+    {"pp-schedule", "", "NAME", nullptr, kPlace,
+     "The order of the stages' work, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         pipeline_of(job, where).schedule = value_from(value, where, kPipelineNames);
+     },
+     3},
+    {"micro-batches", "n_microbatches", "M", nullptr, kPlace,
+     "Micro batches of --batch rows in each step, with --pp [as many as processes]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         pipeline_of(job, where).micro_batches = count_from(value, where, kMostBatches);
+     },
+     3},
+    {"pp-virtual-stages", "", "V", nullptr, kPlace, "Stages in each process, with --pp-schedule interleaved_1f1b [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         pipeline_of(job, where).virtual_stages = count_from(value, where, kMostRanks);
+     },
+     3},
+    {"pp-return-outputs", "", "BOOL", nullptr, kPlace,
+     "The last stage keeps the logits of all micro batches, schedule.step(return_outputs=...), with --pp [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         pipeline_of(job, where).return_outputs = boolean_from(value, where);
+     },
+     3},
     {"fsdp", "fsdp_version", "1|2", nullptr, kPlace,
      "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus "
      "[off]",
@@ -192,10 +256,9 @@ constexpr PlanFlag kPlaceFlags[] = {
      },
      3},
     {"process", "", "K", nullptr, kPlace,
-     "The process that the answer is about, from 0, with --gpus; shards of the first are the largest [0]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         processes_of(job, where).rank = integer_from(value, where);
-     }},
+     "The process that the answer is about, from 0, with --gpus; shards of the first are the largest [0; with --pp the "
+     "stage that needs the most]",
+     choose_process, 3},
     {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
      "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -126,6 +126,9 @@ void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, N
     report.choices = names_of_choices(asked);
     for (const Chosen& chosen : combinations(asked)) {
         Job job = with_recipe(flags, chosen);
+        if (job.plan.distributed && job.plan.distributed->any_rank)
+            throw Error(ErrorKind::invalid, "--pp", "a sweep asks about one stage of a pipeline",
+                        "give --process as well; vramfit predict says which stage needs the most");
         report.questions.push_back({job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
                                     space_from(flags, asked, chosen, job)});
         std::vector<std::string>& values = report.chosen.emplace_back();

@@ -114,8 +114,8 @@ TEST_CASE("what a method cannot share is refused and goes last") {
     MethodsQuestion question = asked_on("24GiB");
     question.job.model.num_key_value_heads = 2;
     const MethodsAnswer answer = compare_methods(question);
-    CHECK(answer.rows.back().id == "tp");
-    CHECK(answer.rows.back().refusal.find("cannot be cut into 4 pieces") != std::string::npos);
+    CHECK_FALSE(answer.rows.back().prediction);
+    CHECK(row_called(answer, "tp").refusal.find("cannot be cut into 4 pieces") != std::string::npos);
 }
 
 TEST_CASE("tensor parallelism sends activations, and shares the work") {
@@ -130,6 +130,25 @@ TEST_CASE("tensor parallelism sends activations, and shares the work") {
     CHECK(traffic_of(checkpointed_run(TpPlan{})).all_reduce == once.all_reduce + run.model.num_hidden_layers * sums);
     const MethodsAnswer answer = compare_methods(asked_on("24GiB"));
     CHECK(row_called(answer, "tp").operations == row_called(answer, "ddp").operations);
+}
+
+TEST_CASE("a pipeline sends what layers give and its gradient, and waits while it fills and empties") {
+    MethodsQuestion question = asked_on("24GiB", 4, 6);
+    question.job.plan.training.gradient_accumulation_steps = 2;
+    const MethodsAnswer answer = compare_methods(question);
+    const MethodRow& row = row_called(answer, "pp");
+    REQUIRE(row.prediction);
+    const PipelinePlan& pipeline = *row.prediction->plan.distributed->as<PipelinePlan>();
+    CHECK(pipeline.micro_batches == 8);
+    CHECK(row.prediction->plan.training.gradient_accumulation_steps == 1);
+    const std::int64_t hidden = question.job.plan.batch.sequence_length * question.job.model.hidden_size * 2;
+    CHECK(row.traffic == Traffic{.send = 8 * 2 * hidden});
+    CHECK(row.operations == row_called(answer, "ddp").operations);
+    CHECK(row.cost == (row.operations + question.operations_per_byte * static_cast<double>(row.traffic.send)) * 11 / 8);
+    CHECK(row.prediction->stages.size() == 4);
+    for (const StageResult& stage : row.prediction->stages) CHECK(stage.peak.reserved <= row.prediction->peak.reserved);
+    const Traffic two = traffic_of(*row_called(compare_methods(asked_on("24GiB", 2, 2)), "pp").prediction);
+    CHECK(two == Traffic{.send = 2 * hidden});
 }
 
 TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {

@@ -131,6 +131,15 @@ def loss_of(function: Any, vocabulary: int, logits: torch.Tensor, labels: torch.
     return function(logits=logits, labels=labels, vocab_size=vocabulary)
 
 
+def refuse(job: Job) -> None:
+    """Choices of the plain loop that this one has not."""
+    if job["training"]["gradient_accumulation_steps"] != 1:
+        raise JobError("micro batches take the place of gradient_accumulation_steps")
+    for section, key, only in (("loop", "zero_grad", "after_step"), ("loop", "batch", "every_step"), ("batch", "labels", "copy")):
+        if job[section][key] != only:
+            raise JobError(f"a pipeline is traced with {section}.{key} {only}")
+
+
 def whole_batch(job: Job) -> dict[str, torch.Tensor]:
     """All micro batches of a step, in host memory."""
     full = copy.deepcopy(job)
@@ -141,6 +150,7 @@ def whole_batch(job: Job) -> dict[str, torch.Tensor]:
 def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device) -> Any:
     """The steps. Returns what is still held at the end."""
     check(job)
+    refuse(job)
     training, loop = job["training"], job["loop"]
     windows = Windows(job, recorder, device)
     if training["gradient_checkpointing"] and not job["load"]["gradient_checkpointing"]:
