@@ -75,7 +75,8 @@ std::string legend(const MethodsQuestion& question, int width) {
     return "\n" + wrapped(fmt::format("Ranked: what fits, as asked before quantized, nothing on the host before "
                                       "something, less cost. reserved: of the process that needs most; {}cost: of one "
                                       "card for one optimizer step, in the least of the column: its operations, and "
-                                      "{:g} for each byte it sends (--operations-per-byte); sent, to host: bytes of "
+                                      "{:g} for each byte it sends (--operations-per-byte), and for a pipeline the "
+                                      "turns in which it fills and empties; sent, to host: bytes of "
                                       "one process in one optimizer step; on host: states of all processes.",
                                       question.largest_batch ? "batch: the most rows on a card that fit; " : "",
                                       question.operations_per_byte),

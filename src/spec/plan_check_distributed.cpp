@@ -200,7 +200,8 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
                "a network that is split is loaded in host memory", "leave it out");
     if (plan.load.quantization)
         refuse("load.quantization_config", "quantized weights are not supported in a pipeline", "train without");
-    if (plan.prepare_kbit) refuse("prepare_kbit", "not supported in a pipeline", "leave it out");
+    else if (plan.prepare_kbit)
+        refuse("prepare_kbit", "not supported in a pipeline", "leave it out");
     if (plan.load.resize_token_embeddings || plan.load.cast_after_adapter)
         refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
                "not supported in a pipeline", "leave it out");
