@@ -124,21 +124,32 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     if (!rest.empty()) root_ = group_of(rest, false);
 }
 
-// The root's hooks around the model: all_gather_state is given up at the end, once outputs are cast.
-Output Fsdp2::forward(const Batch& batch, const Tensor& items, const Place& place, bool sync) {
+void Fsdp2::before_forward(bool sync) {
     comm_.reduces = sync;
     if (root_) root_->pre_forward();
-    Output output = causal_lm(run_, network_, batch, items, place);
+}
+
+// all_gather_state is given up at the end, once outputs are cast, which live until all of them are.
+void Fsdp2::after_forward(const Tensor& output, std::span<Tensor* const> outputs) {
     if (root_) {
         root_->post_forward();
-        expect_backward(output.loss.defined() ? output.loss : output.logits, *root_);
+        expect_backward(output, *root_);
     }
     const Tensor last = std::move(comm_.gathered);
-    if (!comm_.compute_dtype) return output;
-    Output cast = output;
-    for (Tensor* t : {&cast.loss, &cast.logits})
-        if (t->defined()) *t = to(*t, *comm_.compute_dtype);
-    return cast;
+    if (!comm_.compute_dtype) return;
+    std::vector<Tensor> cast;
+    for (const Tensor* t : outputs)
+        cast.push_back(t->defined() && is_floating(t->dtype()) ? to(*t, *comm_.compute_dtype) : *t);
+    for (std::size_t i = 0; i < cast.size(); ++i) *outputs[i] = cast[i];
+}
+
+Output Fsdp2::forward(const Batch& batch, const Tensor& items, const Place& place, bool sync) {
+    before_forward(sync);
+    Output output = causal_lm(run_, network_, batch, items, place);
+    Tensor* const outputs[] = {&output.loss, &output.logits};
+    const Tensor loss = output.loss.defined() ? output.loss : output.logits;
+    after_forward(loss, outputs);
+    return output;
 }
 
 // FSDPState._register_pre_backward_hook.
@@ -189,6 +200,13 @@ Tensor Fsdp2::before_head(const Tensor& hidden) {
 void Fsdp2::after_head(const Tensor& logits) {
     tail_->post_forward();
     expect_backward(logits, *tail_);
+}
+
+// A group of the head alone is gathered by its forward only: DTensor.full_tensor.
+Tensor Fsdp2::head_weight(const Tensor& weight) {
+    if (!embedding_ || norm_in_tail_) return weight;
+    const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
+    return empty(run_.session, {weight.size(0) * comm_.world, weight.size(1)}, weight.dtype(), Op::empty);
 }
 
 // _root_post_backward_final_callback: all groups in the order of modules.

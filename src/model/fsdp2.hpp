@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "model/causal_lm.hpp"
@@ -21,6 +22,10 @@ class Fsdp2 final : public UnitHooks {
     Fsdp2(const Fsdp2&) = delete;
     Fsdp2& operator=(const Fsdp2&) = delete;
 
+    /// The root's hooks around the model's forward. `output` is what the loss is made of; `outputs`, without those that
+    /// are undefined, are cast.
+    void before_forward(bool sync);
+    void after_forward(const Tensor& output, std::span<Tensor* const> outputs);
     /// The model's forward. `sync`: not in no_sync, gradients are reduced in the backward that follows.
     Output forward(const Batch& batch, const Tensor& items, const Place& place, bool sync);
 
@@ -31,6 +36,7 @@ class Fsdp2 final : public UnitHooks {
     Tensor before_norm(const Tensor& hidden) override;
     Tensor before_head(const Tensor& hidden) override;
     void after_head(const Tensor& logits) override;
+    Tensor head_weight(const Tensor& weight) override;
 
   private:
     void shard_all(const Optimizer& optimizer);

@@ -8,8 +8,10 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "engine/session.hpp"
 #include "model/chunked_log_prob.hpp"
 #include "model/collectives.hpp"
+#include "model/unit_hooks.hpp"
 
 namespace vramfit::model {
 
@@ -48,11 +50,13 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     const Tensor hidden = slice(last, 1, 0, last.size(1) - 1);
     const Tensor labels = slice(batch.labels, 1, 1, batch.labels.size(1));
     out.label_mask = compare(Op::ne, labels);
+    Tensor weight = network.head.weight;
+    if (network.hooks) weight = network.hooks->head_weight(weight);
     {
         const Size count = labelled(run);
         const Tensor picked = index_by_mask(hidden, out.label_mask, count);
         const Tensor targets = index_by_mask(labels, out.label_mask, count);
-        const TokenScores scores = chunked_log_prob(picked, network.head.weight, targets);
+        const TokenScores scores = chunked_log_prob(picked, weight, targets);
         out.log_probs = scattered(out.label_mask, scores.log_probs);
         out.entropy = scattered(out.label_mask, scores.entropy);
         out.is_top1 = scattered(out.label_mask, scores.is_top1);
@@ -73,27 +77,35 @@ Tensor gathered_sum(const Run& run, const Tensor& t) {
 
 /// The conditional reads whether any label is there, and divides if so.
 void read_share(const Run& run, const Tensor& part, const Tensor& all) {
-    { const Tensor any = compare(Op::gt, all); }
-    if (!is_padded(run)) const Tensor share = div(part, all);
+    Streams& streams = run.session.streams;
+    {
+        const Tensor any = compare(Op::gt, all);
+        streams.host_waits(0);
+    }
+    if (is_padded(run)) return;
+    const Tensor share = div(part, all);
+    streams.host_waits(0);
 }
 
 }  // namespace
 
 Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place,
-                Ddp* ddp, bool sync) {
-    if (ddp) ddp->before_forward(sync);
+                const ForwardWrapper& wrapper) {
+    if (wrapper.before) wrapper.before();
     FusedOutput outputs;
     {
         const TrainingPlan& training = run.plan.training;
         std::optional<AutocastScope> autocast;
-        if (training.bf16 || training.fp16)
+        // Accelerator._prepare_fsdp2 puts no autocast around the forward.
+        const bool casts_itself = run.plan.distributed && run.plan.distributed->as<Fsdp2Plan>();
+        if ((training.bf16 || training.fp16) && !casts_itself)
             autocast.emplace(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
         outputs = fused_forward(run, network, batch, place);
     }
-    if (ddp) {
+    if (wrapper.after) {
         Tensor* const all[] = {&outputs.loss, &outputs.log_probs, &outputs.entropy, &outputs.is_top1,
                                &outputs.label_mask};
-        ddp->after_forward(all);
+        wrapper.after(outputs.log_probs, all);
     }
     const Tensor per_token_loss = neg(outputs.log_probs);
     Tensor loss;
@@ -107,7 +119,10 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
     const Tensor num_correct = gathered_sum(run, outputs.is_top1);
     read_share(run, entropy_sum, num_valid);
     read_share(run, num_correct, num_valid);
-    { const Tensor tokens = gathered_sum(run, batch.attention_mask); }
+    {
+        const Tensor tokens = gathered_sum(run, batch.attention_mask);
+        run.session.streams.host_waits(0);
+    }
     return loss;
 }
 

@@ -1,14 +1,22 @@
 // The loss of trl's SFTTrainer in its 1.x releases.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "model/causal_lm.hpp"
-#include "model/ddp.hpp"
 
 namespace vramfit::model {
 
-/// SFTTrainer.compute_loss: chunked log-probabilities, the loss from them, the metrics. `ddp`: around the network, or
-/// nullptr; `sync`: gradients are reduced in the backward that follows.
+/// What lies around the network's forward; empty: nothing.
+struct ForwardWrapper {
+    std::function<void()> before;
+    /// `scored` is what the loss is made of, one of `outputs`, which may be replaced.
+    std::function<void(Tensor& scored, std::span<Tensor* const> outputs)> after;
+};
+
+/// SFTTrainer.compute_loss: chunked log-probabilities, the loss from them, the metrics.
 Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place,
-                Ddp* ddp, bool sync);
+                const ForwardWrapper& wrapper);
 
 }  // namespace vramfit::model

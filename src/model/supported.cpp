@@ -111,6 +111,15 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const std::string_view version = name_of(processes->method).title;
     refuse_family_under(version, run, problems);
     refuse_outer_adapters_under(version, run, problems);
+    // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
+    const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&
+                              !run.spec.tie_word_embeddings;
+    if (gathers_head && run.spec.vocab_size % processes->world_size != 0)
+        problems.push_back(
+            {"distributed.world_size",
+             "rows of the head that do not divide by the processes are not supported with adapters under "
+             "trl's SFTTrainer",
+             "a number of processes that divides the vocabulary"});
 }
 
 void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {

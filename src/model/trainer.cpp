@@ -50,10 +50,22 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     return total;
 }
 
+/// What the processes share the network by, for a loss that calls the network itself.
+ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
+    if (Ddp* ddp = trainer.ddp.get())
+        return {[=] { ddp->before_forward(sync); }, [=](Tensor&, auto outputs) { ddp->after_forward(outputs); }};
+    if (Fsdp1* fsdp = trainer.fsdp1.get())
+        return {[=] { fsdp->before_forward(sync); }, [=](Tensor& scored, auto) { fsdp->after_forward(scored); }};
+    if (Fsdp2* fsdp = trainer.fsdp2.get())
+        return {[=] { fsdp->before_forward(sync); },
+                [=](Tensor& scored, auto outputs) { fsdp->after_forward(scored, outputs); }};
+    return {};
+}
+
 /// compute_loss: the model's loss, multiplied in place by the number of processes.
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::sft)
-        return sft_loss(trainer.run, trainer.network, batch, items, place, trainer.ddp.get(), trainer.is_last(place));
+        return sft_loss(trainer.run, trainer.network, batch, items, place, wrapper_of(trainer, trainer.is_last(place)));
     if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
     Output outputs = trainer.fsdp1   ? trainer.fsdp1->forward(batch, items, place, trainer.is_last(place))
                      : trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))

@@ -211,7 +211,8 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
 /// Methods that SFTTrainer's step was compared with.
 bool sft_is_known(const DistributedPlan& processes) {
     const ZeroPlan* zero = processes.as<ZeroPlan>();
-    return processes.as<DdpPlan>() || (zero && zero->stage < 3);
+    return processes.as<DdpPlan>() || processes.as<Fsdp1Plan>() || processes.as<Fsdp2Plan>() ||
+           (zero && zero->stage < 3);
 }
 
 }  // namespace
@@ -250,11 +251,12 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
     if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft)
-        problems.unsupported("distributed",
-                             plan.loop.kind == LoopKind::sft
-                                 ? "trl's SFTTrainer is supported with DistributedDataParallel, ZeRO-1 and ZeRO-2 only"
-                                 : "several processes are supported with a Trainer's loop only",
-                             "loop.kind trainer");
+        problems.unsupported(
+            "distributed",
+            plan.loop.kind == LoopKind::sft
+                ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP, ZeRO-1 and ZeRO-2 only"
+                : "several processes are supported with a Trainer's loop only",
+            "loop.kind trainer");
 }
 
 }  // namespace vramfit

@@ -54,6 +54,7 @@ Tensor nonzero(const Tensor& mask, Size count) {
     const Size n = mask.numel();
     const Tensor number = empty(session, {1}, DType::int32, Op::nonzero);
     use_scratch(session, count_scratch(session, n), Op::nonzero);
+    session.streams.host_waits(session.recorder.stream);  // the number decides the size of the result
     Tensor places = empty(session, {count, mask.dim()}, DType::int64, Op::nonzero);
     use_scratch(session, select_scratch(session, n), Op::nonzero);
     return places;

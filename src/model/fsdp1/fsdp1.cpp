@@ -154,7 +154,7 @@ void Fsdp1::initialise() {
     for (Fsdp1Unit* unit : all_) unit->make_buffers();
 }
 
-Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& place, bool sync) {
+void Fsdp1::before_forward(bool sync) {
     Session& session = run_.session;
     shared_.reduces = sync;
     if (!is_initialised_) initialise();
@@ -163,9 +163,17 @@ Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& plac
     for (Fsdp1Unit* unit : all_) unit->begin_forward();
     forget_gradients();
     root_->pre_forward();
-    Output output = prepared_forward(run_, network_, batch, items, place);
+}
+
+void Fsdp1::after_forward(const Tensor& output) {
     root_->post_forward();
-    root_->expect_backward(output.loss.defined() ? output.loss : output.logits);
+    root_->expect_backward(output);
+}
+
+Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& place, bool sync) {
+    before_forward(sync);
+    Output output = prepared_forward(run_, network_, batch, items, place);
+    after_forward(output.loss.defined() ? output.loss : output.logits);
     return output;
 }
 

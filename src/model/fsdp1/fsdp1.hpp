@@ -22,7 +22,11 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     Fsdp1(const Fsdp1&) = delete;
     Fsdp1& operator=(const Fsdp1&) = delete;
 
-    /// FullyShardedDataParallel.forward of the root. `sync`: not in no_sync, gradients are reduced in the backward that
+    /// FullyShardedDataParallel.forward of the root, around what it calls. `sync`: as of `forward`. `output` is what
+    /// the loss is made of.
+    void before_forward(bool sync);
+    void after_forward(const Tensor& output);
+    /// The same around the model with its own loss. `sync`: not in no_sync, gradients are reduced in the backward that
     /// follows.
     Output forward(const Batch& batch, const Tensor& items, const Place& place, bool sync);
     /// FullyShardedDataParallel.clip_grad_norm_.
