@@ -25,6 +25,27 @@ Tensor flat_copy(Session& session, std::span<const Tensor> tensors, const std::v
     return empty(session, {elements}, tensors[bucket[0]].dtype(), Op::cat);
 }
 
+constexpr std::uint8_t kCollectives = 1;  // ProcessGroupNCCL's stream
+
+/// A group that records its stream gives a tensor's memory back once the host knows that the collective is done.
+void record_collective(const Tensor& t) {
+    if (t.session().stack.collectives_record_streams()) t.session().streams.record(t, kCollectives);
+}
+
+/// ProcessGroupNCCL::collective on a tensor that computing has made.
+void begin_collective(const Tensor& t) {
+    Session& session = t.session();
+    if (!session.stack.collectives_record_streams()) return;
+    session.streams.wait(kCollectives, session.recorder.stream);
+    session.streams.launch(kCollectives);
+    record_collective(t);
+}
+
+/// Work::wait: what is computed from now on comes behind it.
+void finish_collective(Session& session) {
+    if (session.stack.collectives_record_streams()) session.streams.wait(session.recorder.stream, kCollectives);
+}
+
 }  // namespace
 
 std::vector<std::vector<std::size_t>> assign_buckets(std::span<const Tensor> tensors,
@@ -55,11 +76,17 @@ std::vector<std::vector<std::size_t>> assign_buckets(std::span<const Tensor> ten
 void broadcast_coalesced(Session& session, std::span<const Tensor> tensors, std::int64_t bucket_bytes) {
     constexpr std::size_t kMostInFlight = 2;
     std::deque<Tensor> in_flight;
+    const auto finish_first = [&] {
+        finish_collective(session);
+        session.streams.launch(session.recorder.stream);  // the copies back
+        in_flight.pop_front();
+    };
     for (const auto& bucket : assign_buckets(tensors, std::span(&bucket_bytes, 1), true)) {
-        if (in_flight.size() == kMostInFlight) in_flight.pop_front();
+        if (in_flight.size() == kMostInFlight) finish_first();
         in_flight.push_back(flat_copy(session, tensors, bucket));
+        begin_collective(in_flight.back());
     }
-    while (!in_flight.empty()) in_flight.pop_front();
+    while (!in_flight.empty()) finish_first();
 }
 
 Tensor gather_scalar(const Tensor& scalar, std::int64_t world) {
@@ -70,8 +97,13 @@ Tensor gather_scalar(const Tensor& scalar, std::int64_t world) {
 namespace {
 
 /// ProcessGroupNCCL::allgather into a list: one flat tensor first.
-void all_gather(Session& session, std::int64_t world, DType dtype) {
-    const Tensor flat = empty(session, {world}, dtype, Op::empty);
+void all_gather(const Tensor& own, std::span<const Tensor> list) {
+    const Tensor flat = empty(own.session(), {static_cast<std::int64_t>(list.size())}, own.dtype(), Op::empty);
+    if (list.size() == 1) return;  // a group of one has nobody to wait for
+    begin_collective(own);
+    for (const Tensor& t : list) record_collective(t);
+    record_collective(flat);
+    finish_collective(own.session());
 }
 
 }  // namespace
@@ -82,20 +114,23 @@ void sum_over_ranks(Session& session, std::int64_t world) {
         const Tensor one = to_device(host_tensor(session, {1}, DType::float32));
         std::vector<Tensor> all;
         for (std::int64_t i = 0; i < world; ++i) all.push_back(clone(one));
-        all_gather(session, world, DType::float32);
+        all_gather(one, all);
         total = empty(session, {world}, DType::float32, Op::cat);
     }
     const Tensor sum = sum_all(total);
+    session.streams.host_waits(0);  // Tensor.item
 }
 
 void compare_shapes(Session& session, std::span<const Tensor> parameters, std::int64_t world) {
     const Tensor count = to_device(host_tensor(session, {1}, DType::int64));
     std::vector<Tensor> counts;
     for (std::int64_t i = 0; i < world; ++i) counts.push_back(empty(session, {1}, DType::int64, Op::empty));
-    all_gather(session, world, DType::int64);
+    all_gather(count, counts);
+    session.streams.host_waits(0);  // the counts are read
     std::int64_t numbers = 0;
     for (const Tensor& p : parameters) numbers += 2 * p.dim();
     const Tensor shapes = to_device(host_tensor(session, {numbers}, DType::int64));
+    session.streams.host_waits(0);  // for that copy, then for the broadcast's
 }
 
 }  // namespace vramfit::model

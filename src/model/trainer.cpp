@@ -73,6 +73,9 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     if (trainer.ddp) {
         std::vector<Tensor*> tensors = {&outputs.loss};
         if (outputs.logits.defined()) tensors.push_back(&outputs.logits);
+        if (outputs.past_key_values && trainer.run.stack.pytrees_know_the_cache())
+            for (KvCache::Layer& layer : outputs.past_key_values->layers())
+                tensors.insert(tensors.end(), {&layer.keys, &layer.values});
         trainer.ddp->after_forward(tensors);
     }
     Tensor loss = outputs.loss;
@@ -211,6 +214,7 @@ void run_trainer(const Run& run, Network& network) {
     place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
+    session.streams.host_waits(0);  // for that copy
     if (run.stack.trainer_counts_items()) {
         run_epoch(trainer);
         if (run.stack.trainer_has_epoch_function()) session.recorder.mark("allocated_end");

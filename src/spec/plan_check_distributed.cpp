@@ -231,7 +231,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
         problems.unsupported("distributed",
                              fmt::format("several processes with torch {} and transformers {} are not supported",
                                          text_of(stack.torch), text_of(stack.transformers)),
-                             "choose a stack with torch 2.10 and transformers 5.0 or later");
+                             "choose a stack with torch 2.5 and transformers 4.48 or later");
     if (const Fsdp1Plan* fsdp = plan.distributed->as<Fsdp1Plan>()) {
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_fsdp1(plan, *fsdp, problems);

@@ -117,6 +117,8 @@ struct Stack {
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
+    bool collectives_record_streams() const;         ///< a group keeps what it works on until the host knows it is done
+    bool pytrees_know_the_cache() const;             ///< DDP finds the tensors of a DynamicCache in an output
     bool tensor_parallelism_is_known() const;        ///< transformers' tp_plan was compared
     bool fsdp_is_known() const;                      ///< torch's FSDP and accelerate's units were compared
     bool trainer_averages_over_devices() const;      ///< the loss times their number

@@ -22,9 +22,12 @@ bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0};
 // CUBLAS_WORKSPACE_CONFIG=:16:8, which makes the usual 1 MiB smaller. 2.10 takes what is asked for.
 bool Stack::cublaslt_workspace_is_limited() const { return torch >= Version{2, 11, 0}; }
 
-// nn/parallel/distributed.py and csrc/distributed/c10d of 2.10 and 2.11, with Trainer of 5.0 and 5.17; earlier releases
-// have not been compared.
-bool Stack::ddp_is_known() const { return torch >= Version{2, 10, 0} && transformers >= Version{5, 0, 0}; }
+// nn/parallel/distributed.py and csrc/distributed/c10d of 2.5, 2.7, 2.10 and 2.11, with Trainer of 4.48 to 5.17;
+// earlier releases have not been compared.
+bool Stack::ddp_is_known() const { return torch >= Version{2, 5, 0} && transformers >= Version{4, 48, 0}; }
+
+// csrc/distributed/c10d/ProcessGroupNCCL.cpp collective: TORCH_NCCL_AVOID_RECORD_STREAMS is on from 2.8.
+bool Stack::collectives_record_streams() const { return torch < Version{2, 8, 0}; }
 
 // distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head) and Trainer of 5.17 use it.
 bool Stack::fsdp_is_known() const {

@@ -63,6 +63,11 @@ bool Stack::split_plans_have_norms_of_heads() const { return transformers >= Ver
 // quantizers_utils.py should_convert_module, 5.0; before, integrations/bitsandbytes.py _replace_with_bnb_linear.
 bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{5, 0, 0}; }
 
+// cache_utils.py: importing it makes DynamicCache a node of torch.utils._pytree, which DDP walks: 4.50 to 4.55.
+bool Stack::pytrees_know_the_cache() const {
+    return transformers >= Version{4, 50, 0} && transformers < Version{4, 56, 0};
+}
+
 // trainer.py Trainer.__init__, training_args.py use_cache: not in 4.40, in 5.17.
 bool Stack::trainer_decides_about_cache() const { return transformers >= Version{5, 0, 0}; }
 
