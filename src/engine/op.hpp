@@ -43,6 +43,7 @@ namespace vramfit::engine {
     X(silu_backward, "aten::silu_backward")                                 \
     X(sigmoid, "aten::sigmoid")                                             \
     X(sigmoid_backward, "aten::sigmoid_backward")                           \
+    X(log_sigmoid_forward, "aten::log_sigmoid_forward")                     \
     X(gelu, "aten::gelu")                                                   \
     X(gelu_backward, "aten::gelu_backward")                                 \
     X(relu, "aten::relu")                                                   \

@@ -53,6 +53,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "fsdp2", .title = "FSDP2", .uneven = true, .method = fsdp2},
     {.id = "fsdp2_keep", .title = "FSDP2, no resharding", .uneven = true, .method = fsdp2_keeping},
     {.id = "fsdp2_offload", .title = "FSDP2, all on host", .uneven = true, .method = fsdp2_offloaded},
+    {.id = "fsdp2_cp", .title = "context parallelism", .uneven = true, .context = true, .method = fsdp2},
     {.id = "fsdp1", .title = "FSDP1", .uneven = true, .method = fsdp1},
     {.id = "tp", .title = "tensor parallelism", .method = tensor_parallel},
     {.id = "pp", .title = "pipeline, 1F1B", .method = pipeline},

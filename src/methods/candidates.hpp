@@ -14,6 +14,7 @@ struct Candidate {
     bool alone = false;      ///< on one of the cards
     bool quantized = false;  ///< over the quantized network
     bool uneven = false;     ///< processes hold different amounts
+    bool context = false;    ///< all processes share each sequence
     /// The processes' method; null: one process, or not predicted.
     DistributedMethod (*method)() = nullptr;
     const char* refusal = "";  ///< why it is not predicted

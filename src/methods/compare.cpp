@@ -41,6 +41,7 @@ Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
         DistributedPlan& processes = job.plan.distributed.emplace();
         processes.world_size = question.cards;
         processes.method = candidate.method();
+        if (candidate.context) processes.as<Fsdp2Plan>()->context.size = question.cards;
         job.plan.training.gradient_accumulation_steps *= question.cards / processes.replicas();
         if (processes.as<PipelinePlan>()) make_pipeline(job.plan);
         if (candidate.quantized && processes.as<Fsdp1Plan>()) make_uniform(job.plan);

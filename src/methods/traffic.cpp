@@ -30,7 +30,9 @@ struct Amounts {
     std::int64_t adapter_width = 2;    ///< bytes of an element of that
     std::int64_t hidden = 0;
     std::int64_t vocabulary = 0;
-    std::int64_t stored_width = 2;  ///< bytes of an element of what norms give and the table holds
+    std::int64_t keys_forward = 0;   ///< elements of keys and values of one process's part, of each pass that has them
+    std::int64_t keys_backward = 0;  ///< the same of the backward
+    std::int64_t stored_width = 2;   ///< bytes of an element of what norms give and the table holds
     bool tied = false;
 };
 
@@ -79,6 +81,12 @@ Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
                 .reduce_scatter = once_around(of, of.trained * of.width)};
     if (plan.cpu_offload)  // shards as they are kept, there for each gather; gradients in their dtype back
         out.with_host = of.batches * gathers * (of.kept / of.world) + of.trained * of.kept_width / of.world;
+    if (plan.context.size == 1) return out;
+    // torch 2.11, _context_parallel/_attention.py: keys and values pass all others in the forward and once more in the
+    // backward; their gradients, in float32, go the whole way round, back to where they belong.
+    std::int64_t& keys = plan.context.gathers ? out.all_gather : out.send;
+    keys += of.batches * (plan.context.size - 1) * (of.keys_forward + of.keys_backward) * of.width;
+    out.send += of.batches * plan.context.size * of.keys_backward * 4;
     return out;
 }
 
@@ -137,6 +145,28 @@ std::int64_t input_gradients(const Prediction& p) {
         flows = flows || in_mlp[i];
     }
     return out + 1;
+}
+
+/// Layers whose attention has a backward: not those before the first adapter.
+std::int64_t attention_backwards(const Prediction& p) {
+    const std::int64_t layers = p.model.num_hidden_layers;
+    if (!p.plan.peft || p.plan.checkpoints()) return layers;
+    std::int64_t first = layers;
+    for (const LoraTarget& target : lora_targets(p.model, *p.plan.peft)) {
+        const ModulePart part = target.module.part;
+        const bool before = part == ModulePart::query || part == ModulePart::key || part == ModulePart::value;
+        first = std::min<std::int64_t>(first, target.module.layer + (before ? 0 : 1));
+    }
+    return layers - first;
+}
+
+/// Keys and values of all layers, of the tokens that one process has.
+void count_keys(const Prediction& p, Amounts& of) {
+    const std::int64_t context = p.plan.distributed->context_size();
+    if (context == 1) return;
+    const std::int64_t elements = 2 * (of.tokens / context) * p.model.num_key_value_heads * p.model.head_dim;
+    of.keys_forward = elements * p.model.num_hidden_layers * (p.plan.checkpoints() ? 2 : 1);
+    of.keys_backward = elements * attention_backwards(p);
 }
 
 /// What adapters sum: between the matrices of a layer cut by columns in the backward, of one cut by rows in the forward
@@ -209,6 +239,7 @@ Traffic traffic_of(const Prediction& p) {
     of.kept = kept_bytes(p);
     of.kept_width = kept_width(p);
     of.tied = p.model.tie_word_embeddings;
+    count_keys(p, of);
     if (plan.distributed->as<TpPlan>()) {
         of.outputs = summed_outputs(p);
         of.input_gradients = input_gradients(p);

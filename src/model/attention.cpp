@@ -4,6 +4,7 @@
 #include "engine/ops/attention.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/view.hpp"
+#include "model/context_parallel.hpp"
 
 namespace vramfit::model {
 
@@ -36,10 +37,13 @@ Tensor repeat_kv(const Tensor& t, Size groups) {
 Tensor for_keys(const Tensor& mask, const Tensor& k) { return mask.defined() ? slice(mask, -1, 0, k.size(-2)) : mask; }
 
 // transformers 4.48 to 5.17 integrations/sdpa_attention.py sdpa_attention_forward.
-Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& whole_mask) {
+Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& given_mask) {
     Tensor query = q, key = k, value = v;
     const Size groups = q.size(1) / k.size(1);
     AttentionArguments arguments;
+    arguments.ring = ring_of(run.plan);
+    // accelerate 1.15 big_modeling.py _attach_context_parallel_hooks: the mask is taken away.
+    const Tensor whole_mask = arguments.ring ? Tensor() : given_mask;
     if (groups > 1) {
         // use_gqa_in_sdpa
         const bool narrow =

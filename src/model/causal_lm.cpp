@@ -146,7 +146,7 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     if (network.hooks) network.hooks->after_embedding(embedded);
     if (family.multiplies_embedding) embedded = mul(embedded, 1.0);  // GraniteModel
     LayerInputs inputs;
-    inputs.position_ids = positions(run.session, embedded.size(1));
+    inputs.position_ids = batch.position_ids.defined() ? batch.position_ids : positions(run.session, embedded.size(1));
     inputs.cache = cache;
     Tensor hidden = embedded, position_embeds;
     if (network.positions.rows > 0) {  // GPT2Model
@@ -232,7 +232,10 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     const bool own_loss = has_its_own_loss(run);
     if (run.stack.logits_are_float32() || own_loss) logits = to(logits, DType::float32);
     Tensor loss;
-    if (batch.labels.defined()) loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
+    if (batch.shift_labels.defined())
+        loss = shifted_labels_loss(logits, batch.shift_labels, items);
+    else if (batch.labels.defined())
+        loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
     return {loss, logits, cache};
 }
 

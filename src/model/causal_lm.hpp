@@ -36,5 +36,7 @@ void refuse_without_gradient(const Tensor& loss);
 
 /// The loss inside the model, by version; `labels` -- [B, S].
 Tensor causal_lm_loss(const Run& run, const Tensor& logits, const Tensor& labels, const Tensor& items);
+/// The same where the labels of a part of a sequence are given shifted.
+Tensor shifted_labels_loss(const Tensor& source, const Tensor& shifted_labels, const Tensor& items);
 
 }  // namespace vramfit::model

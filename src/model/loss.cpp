@@ -37,6 +37,13 @@ void refuse_without_gradient(const Tensor& loss) {
         "gradient_checkpointing_kwargs {\"use_reentrant\": false}, prepare_kbit, or loop.input_require_grads");
 }
 
+// transformers 5.17 loss/loss_utils.py ForCausalLMLoss with shift_labels.
+Tensor shifted_labels_loss(const Tensor& source, const Tensor& shifted_labels, const Tensor& items) {
+    Tensor logits = to(source, DType::float32);
+    logits = view(logits, {-1, logits.size(-1)});
+    return divided(cross_entropy(logits, view(shifted_labels, {-1})), items);
+}
+
 // transformers 4.46 to 5.17 loss/loss_utils.py ForCausalLMLoss, fixed_cross_entropy.
 Tensor causal_lm_loss(const Run& run, const Tensor& source, const Tensor& targets, const Tensor& items) {
     Tensor logits = to(source, DType::float32);

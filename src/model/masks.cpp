@@ -6,6 +6,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/context_parallel.hpp"
 #include "model/family.hpp"
 
 namespace vramfit::model {
@@ -59,8 +60,7 @@ bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
     if (q.window && q.length() >= *q.window) return false;
     if (!padding.defined()) return true;
     read_all(padding);
-    const AttentionMask mask = q.run.plan.batch.attention_mask;
-    if (mask == AttentionMask::ones) return true;
+    if (!sees_padding(q.run.plan)) return true;
     // The case of an empty static cache asks the same of the first q_length places.
     if (q.run.stack.masks_are_read_by_sum()) read_all(slice(padding, 1, 0, q.length()));
     return false;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/context_parallel.hpp"
 #include "model/liger.hpp"
 #include "model/pipeline.hpp"
 #include "model/tensor_parallel.hpp"
@@ -120,6 +121,17 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
              "rows of the head that do not divide by the processes are not supported with adapters under "
              "trl's SFTTrainer",
              "a number of processes that divides the vocabulary"});
+    if (!ring_of(run.plan)) return;
+    // accelerate 1.15.0, big_modeling.py _attach_context_parallel_hooks.
+    if (run.spec.sliding_window)
+        problems.push_back({"model.sliding_window",
+                            "accelerate stops: context parallelism does not support attention layers of type "
+                            "['sliding_attention']",
+                            "a network without sliding windows"});
+    const std::string& rope = run.spec.rope_type;
+    if (!rope.empty() && rope != "default" && rope != "llama3" && rope != "linear")
+        problems.push_back({"model.rope_scaling", fmt::format("{} is not supported with context parallelism", rope),
+                            "llama3, linear, or no scaling"});
 }
 
 void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {

@@ -9,6 +9,7 @@
 #include "engine/ops/view.hpp"
 #include "model/batch.hpp"
 #include "model/collectives.hpp"
+#include "model/context_parallel.hpp"
 #include "model/family.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
@@ -44,7 +45,9 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     // average_tokens_across_devices: accelerator.gather(num_items_in_batch).sum().
     if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
         total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
-        if (is_tensor_parallel(run.plan)) total = pointwise_result(total, total.dtype(), Op::floor_divide);
+        // parallelism_config.non_data_parallel_size.
+        if (is_tensor_parallel(run.plan) || ring_of(run.plan))
+            total = pointwise_result(total, total.dtype(), Op::floor_divide);
     }
     if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);
     return total;
@@ -83,7 +86,8 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     return loss;
 }
 
-Tensor training_step(Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    const CutBatch cut(trainer.run, batch);
     const Tensor loss = compute_loss(trainer, batch, items, place);
     empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
@@ -133,7 +137,7 @@ void run_epoch(Trainer& trainer) {
         }
         for (std::int32_t micro = 0; micro < micros; ++micro) {
             const Place place{step, micros > 1 ? micro : -1};
-            const Batch& batch = batches[static_cast<std::size_t>(micro)];
+            Batch& batch = batches[static_cast<std::size_t>(micro)];
             RepeatedMicroBatch& repeated = micro == 0 ? first : later;
             if (may_repeat && step_loss.defined() && repeated.holds()) {
                 repeated.write(place, step_loss, batch, items, trainer.is_last(place));

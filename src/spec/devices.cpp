@@ -178,7 +178,11 @@ Device device_from(std::string_view text, std::string_view where) {
 // NVIDIA/nccl issue 964: four A100 with NVLink, what one communicator takes: 544 MiB for two ranks, 688 for more.
 Device of_process(Device device, const std::optional<DistributedPlan>& distributed) {
     if (!distributed || distributed->world_size == 1 || device.communicator.count > 0) return device;
-    const Bytes buffers{(distributed->world_size == 2 ? 544 : 688) * kMiB};
+    const auto of = [](std::int64_t ranks) { return (ranks == 2 ? 544 : 688) * kMiB; };
+    // accelerate 1.15: those that share a sequence have a communicator of their own, unless they are all.
+    const std::int64_t context = distributed->context_size();
+    const bool own = context > 1 && context < distributed->world_size;
+    const Bytes buffers{of(distributed->world_size) + (own ? of(context) : 0)};
     device.communicator = buffers;
     device.context += buffers;
     device.notes.push_back({NoteKind::assumed_communicator,

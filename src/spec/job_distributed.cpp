@@ -206,6 +206,21 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
     plan.method = method->read(std::move(options));
 }
 
+// accelerate 1.15.0, parallelism_config.py ParallelismConfig, utils/dataclasses.py TorchContextParallelConfig;
+// state.py.
+void read_context(ObjectReader& distributed, DistributedPlan& plan) {
+    ContextPlan context;
+    ObjectReader::set(context.size, distributed.integer("cp_size", {.low = 1, .high = kMostRanks}, Null::absent));
+    constexpr Named<bool> kStrategies[] = {{"allgather", true}, {"alltoall", false}};
+    ObjectReader::set(context.gathers, distributed.choice<bool>("cp_comm_strategy", kStrategies));
+    if (context.size == 1) return;
+    if (Fsdp2Plan* const fsdp = plan.as<Fsdp2Plan>())
+        fsdp->context = context;
+    else
+        distributed.problems().invalid(distributed.path("cp_size"),
+                                       "accelerate stops: context parallelism requires FSDP2", "kind fsdp2");
+}
+
 }  // namespace
 
 std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
@@ -233,6 +248,7 @@ DistributedPlan read_distributed(ObjectReader distributed) {
     ObjectReader::set(plan.rank, rank);
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     read_method(distributed, plan);
+    read_context(distributed, plan);
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();
     if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
     plan.any_rank = pipeline && !rank;

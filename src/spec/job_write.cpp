@@ -203,6 +203,9 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     config.put("cpu_ram_efficient_loading", JsonValue::of(plan.cpu_ram_efficient_loading));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     out.put("fsdp_config", std::move(config));
+    if (plan.context.size == 1) return;
+    out.put("cp_size", JsonValue::of(plan.context.size));
+    out.put("cp_comm_strategy", JsonValue::of(plan.context.gathers ? "allgather" : "alltoall"));
 }
 
 void put_method(const TpPlan&, JsonValue& out) {

@@ -96,6 +96,40 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
 }
 
+/// What the libraries refuse of context parallelism, and what it was not compared with.
+void check_context(const TrainPlan& plan, const ContextPlan& context, Problems& problems) {
+    constexpr const char* kSize = "distributed.cp_size";
+    if (context.size == 1) return;
+    // parallelism_config.py _validate_accelerator.
+    if (plan.distributed->world_size % context.size != 0)
+        problems.invalid(kSize,
+                         fmt::format("accelerate stops: sequences cut over {} of {} processes (ParallelismConfig "
+                                     "total_size does not match num_processes)",
+                                     context.size, plan.distributed->world_size),
+                         "a divisor of world_size (--gpus)");
+    // transformers 5.17.0, trainer.py _prepare_context_parallel_inputs.
+    if (plan.load.attention != AttentionImplementation::sdpa)
+        problems.invalid("load.attn_implementation",
+                         fmt::format("transformers stops: \"Context parallelism is supported only with SDPA attention, "
+                                     "you are using {}.\"",
+                                     name_of(plan.load.attention)),
+                         "sdpa");
+    // torch 2.11, _context_parallel/_load_balancer.py _HeadTailLoadBalancer: a part of the front and one of the back.
+    if (plan.batch.sequence_length % (2 * context.size) != 0)
+        problems.invalid("batch.sequence_length",
+                         fmt::format("torch stops: {} tokens do not divide into 2 x {} parts, two for each process",
+                                     plan.batch.sequence_length, context.size),
+                         fmt::format("a multiple of {}", 2 * context.size));
+    if (plan.distributed->as<Fsdp2Plan>()->cpu_offload)
+        problems.unsupported("distributed.fsdp_config.cpu_offload",
+                             "shards in host memory were not compared with context parallelism", "leave it out");
+    if (plan.batch.attention_mask == AttentionMask::absent)
+        problems.unsupported("batch.attention_mask",
+                             "without a mask the parts of a cut sequence look like packed rows to transformers, which "
+                             "was not compared",
+                             "ones: what collators make");
+}
+
 /// What is FSDP1's own.
 void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
     if (plan.load.quantization) check_quantized_units(plan, *plan.load.quantization, problems);
@@ -238,6 +272,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
     }
     if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>()) {
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
+        check_context(plan, fsdp->context, problems);
         if (plan.load.quantization)
             problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP2",
                                  "FSDP1 with bnb_4bit_quant_storage, or DistributedDataParallel");

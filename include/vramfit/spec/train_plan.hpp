@@ -195,12 +195,22 @@ struct Fsdp1Plan {
     friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
 };
 
+/// accelerate's `ParallelismConfig(cp_size=…)`: each sequence is cut over so many processes, which pass keys and values
+/// around (torch's context_parallel).
+struct ContextPlan {
+    std::int64_t size = 1;  ///< 1: whole sequences
+    bool gathers = true;    ///< cp_comm_strategy: "allgather", else "alltoall"
+
+    friend bool operator==(const ContextPlan&, const ContextPlan&) = default;
+};
+
 /// `TrainingArguments.fsdp_config` of version 2, torch's fully_shard: every decoder layer is a group of its own.
 struct Fsdp2Plan {
     bool reshard_after_forward = true;
     bool activation_checkpointing = false;
     bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
     bool cpu_offload = false;                ///< rows live in host memory, and so do gradients and states
+    ContextPlan context = {};
 
     friend bool operator==(const Fsdp2Plan&, const Fsdp2Plan&) = default;
 };
@@ -234,8 +244,11 @@ struct DistributedPlan {
     bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;
 
+    /// Over how many processes a sequence is cut.
+    std::int64_t context_size() const { return as<Fsdp2Plan>() ? as<Fsdp2Plan>()->context.size : 1; }
+
     /// How many different batches are trained on at the same time.
-    std::int64_t replicas() const { return as<TpPlan>() || as<PipelinePlan>() ? 1 : world_size; }
+    std::int64_t replicas() const { return as<TpPlan>() || as<PipelinePlan>() ? 1 : world_size / context_size(); }
 
     /// The options of a method, or null if it is another one.
     template <class Plan>

@@ -151,6 +151,32 @@ void choose_fsdp(Job& job, std::string_view value, const std::string& where) {
     if (value == "2" && !processes.as<Fsdp2Plan>()) processes.method = Fsdp2Plan{};
 }
 
+/// `--fsdp 2` and, without `--gpus`, as many processes follow from it.
+void choose_context_parallelism(Job& job, std::string_view value, const std::string& where) {
+    const std::int64_t count = integer_from(value, where);
+    if (count < 2)
+        throw Error(ErrorKind::invalid, where, "a sequence is cut over two processes or more",
+                    "2 or more, or leave it out");
+    if (!job.plan.distributed) choose_processes(job, value, where);
+    DistributedPlan& processes = *job.plan.distributed;
+    if (processes.as<Fsdp1Plan>())
+        throw Error(ErrorKind::invalid, where, "accelerate stops: context parallelism requires FSDP2", "--fsdp 2");
+    if (!processes.as<Fsdp2Plan>()) {
+        refuse_beside(processes, "context parallelism", where);
+        processes.method = Fsdp2Plan{};
+    }
+    processes.as<Fsdp2Plan>()->context.size = count;
+}
+
+void choose_context_strategy(Job& job, std::string_view value, const std::string& where) {
+    Fsdp2Plan* const fsdp = processes_of(job, where).as<Fsdp2Plan>();
+    if (!fsdp || fsdp->context.size == 1)
+        throw Error(ErrorKind::invalid, where, "sequences are not cut", "give --cp as well");
+    if (value != "allgather" && value != "alltoall")
+        throw Error(ErrorKind::invalid, where, fmt::format("unknown value '{}'", value), "allgather or alltoall");
+    fsdp->context.gathers = value == "allgather";
+}
+
 Fsdp1Plan& fsdp1_of(Job& job, const std::string& where) {
     if (Fsdp1Plan* fsdp = processes_of(job, where).as<Fsdp1Plan>()) return *fsdp;
     throw Error(ErrorKind::invalid, where, "the processes do not use FSDP1", "give --fsdp 1 as well");
@@ -211,6 +237,12 @@ constexpr PlanFlag kPlaceFlags[] = {
          pipeline_of(job, where).return_outputs = boolean_from(value, where);
      },
      3},
+    {"cp", "cp_size context_parallel_size parallelism_config_cp_size", "N", nullptr, kPlace,
+     "Processes that share every sequence: accelerate's context parallelism, with --fsdp 2, which it implies [off]",
+     choose_context_parallelism, 3},
+    {"cp-comm-strategy", "cp_comm_strategy parallelism_config_cp_comm_strategy", "HOW", nullptr, kPlace,
+     "allgather or alltoall: how keys and values reach the other processes, with --cp [allgather]",
+     choose_context_strategy, 4},
     {"fsdp", "fsdp_version", "1|2", nullptr, kPlace,
      "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus "
      "[off]",

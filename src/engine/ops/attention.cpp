@@ -49,6 +49,7 @@ Tensor padded_flash_attention(const Tensor& query, const Tensor& key, const Tens
 
 Tensor run(SdpaKernel kernel, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
            const AttentionArguments& arguments) {
+    if (arguments.ring) return ring_attention(kernel, query, key, value, arguments);
     if (kernel == SdpaKernel::flash) return padded_flash_attention(query, key, value, arguments);
     Tensor additive = additive_mask(mask, query.dtype());
     switch (kernel) {

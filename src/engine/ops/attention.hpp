@@ -8,11 +8,32 @@
 
 namespace vramfit::engine {
 
+/// The processes over which context parallelism cuts a sequence, and which of them this one is.
+struct Ring {
+    std::int64_t size = 1;
+    std::int64_t rank = 0;
+    bool gathers = true;  ///< keys and values come by one all-gather, else from neighbour to neighbour
+};
+
 struct AttentionArguments {
     bool is_causal = false;
     bool enable_gqa = false;
     double dropout = 0.0;
     std::optional<SdpaKernel> forced;  ///< all other kernels are switched off
+    std::optional<Ring> ring;          ///< query, key and value are this process's part of the sequence
+};
+
+/// What a kernel gives besides its output, and what of its state the backward needs.
+struct AttentionResult {
+    Tensor output;  ///< [B, H, S, D]
+    Tensor logsumexp;
+    Tensor seed;
+    Tensor offset;
+};
+
+/// Gradients of query, key and value, [B, H, S, D] each.
+struct AttentionGradients {
+    Tensor query, key, value;
 };
 
 /// F.scaled_dot_product_attention. query -- [B, H, S, D], key and value -- [B, Hk, S, D], mask -- undefined,
@@ -28,6 +49,27 @@ SdpaKernel choose_attention(const Tensor& query, const Tensor& key, const Tensor
 
 /// convert_boolean_attn_mask: 0 where a bool mask is true, else minus infinity. Other masks as they are.
 Tensor additive_mask(const Tensor& mask, DType dtype);
+
+/// aten::_scaled_dot_product_flash_attention without a tape.
+AttentionResult flash_forward(const Tensor& query, const Tensor& key, const Tensor& value, double dropout);
+/// aten::_scaled_dot_product_flash_attention_backward.
+AttentionGradients flash_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const Tensor& output);
+/// aten::_scaled_dot_product_efficient_attention without a tape or bias.
+AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp);
+/// aten::_scaled_dot_product_efficient_attention_backward.
+AttentionGradients efficient_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+                                      const Tensor& output, bool drops);
+/// aten::_scaled_dot_product_cudnn_attention without a tape.
+AttentionResult cudnn_forward(const Tensor& query, bool with_logsumexp);
+/// aten::_scaled_dot_product_cudnn_attention_backward.
+AttentionGradients cudnn_backward(const Tensor& query, const Tensor& key, const Tensor& value);
+
+/// Attention over a sequence of which each process has a part
+/// (torch/distributed/tensor/experimental/_context_parallel). Throws Error (unsupported) for kernels that it was not
+/// compared with.
+Tensor ring_attention(SdpaKernel kernel, const Tensor& query, const Tensor& key, const Tensor& value,
+                      const AttentionArguments& arguments);
 
 /// aten::_scaled_dot_product_flash_attention; the head size must be a multiple of 8.
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool is_causal, double dropout);

@@ -16,17 +16,35 @@ Tensor like(const Tensor& t, Op op) {
 
 // Saved: query, key, value, bias, output, logsumexp, seed, offset. All are unpacked before the operator is called,
 // which computes three gradients whichever are wanted.
-void cudnn_backward(Node& node, Grads&, Grads& out) {
+void cudnn_node_backward(Node& node, Grads&, Grads& out) {
     std::array<Tensor, 8> saved;
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
-    std::array<Tensor, 3> gradients;
-    for (std::size_t i = 0; i < 3; ++i) gradients[i] = like(saved[i], Op::cudnn_backward);
-    for (std::size_t i = 0; i < 3; ++i)
-        if (node.wants(i)) out[i] = gradients[i];
+    const AttentionGradients gradients = cudnn_backward(saved[0], saved[1], saved[2]);
+    if (node.wants(0)) out[0] = gradients.query;
+    if (node.wants(1)) out[1] = gradients.key;
+    if (node.wants(2)) out[2] = gradients.value;
 }
-const NodeType kCudnnBackward{"ScaledDotProductCudnnAttentionBackward0", cudnn_backward};
+const NodeType kCudnnBackward{"ScaledDotProductCudnnAttentionBackward0", cudnn_node_backward};
 
 }  // namespace
+
+AttentionGradients cudnn_backward(const Tensor& query, const Tensor& key, const Tensor& value) {
+    const Tensor dq = like(query, Op::cudnn_backward);
+    const Tensor dk = like(key, Op::cudnn_backward);
+    const Tensor dv = like(value, Op::cudnn_backward);
+    return {dq, dk, dv};
+}
+
+AttentionResult cudnn_forward(const Tensor& query, bool with_logsumexp) {
+    Session& session = query.session();
+    const Tensor seed = empty(session, {}, DType::int64, Op::cudnn_forward);
+    const Tensor offset = empty(session, {}, DType::int64, Op::cudnn_forward);
+    const Tensor out = like(query, Op::cudnn_forward);
+    Tensor lse;
+    if (with_logsumexp)
+        lse = empty(session, {query.size(0), query.size(1), query.size(2), 1}, DType::float32, Op::cudnn_forward);
+    return {out, lse, seed, offset};
+}
 
 Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias) {
     Session& session = query.session();
@@ -39,19 +57,14 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
         }
         node->save(bias);
     }
-    const Tensor seed = empty(session, {}, DType::int64, Op::cudnn_forward);
-    const Tensor offset = empty(session, {}, DType::int64, Op::cudnn_forward);
-    Tensor out = like(query, Op::cudnn_forward);
-    Tensor lse;
+    const AttentionResult result = cudnn_forward(query, static_cast<bool>(node));
     if (node) {
-        lse = empty(session, {query.size(0), query.size(1), query.size(2), 1}, DType::float32, Op::cudnn_forward);
-        set_history(out, node);
-        node->save(out, true);
-        node->save(lse, true);
-        node->save(seed, true);
-        node->save(offset, true);
+        set_history(result.output, node);
+        for (const Tensor* t : {&result.output, &result.logsumexp, &result.seed, &result.offset}) {
+            node->save(*t, true);
+        }
     }
-    return out;
+    return result.output;
 }
 
 }  // namespace vramfit::engine

@@ -1,4 +1,6 @@
 // Memory-efficient attention (torch 2.11 ATen/native/transformers/cuda/{attention,attention_backward}.cu).
+#include <array>
+
 #include "engine/ops/attention.hpp"
 #include "engine/ops/attention_efficient_kernels.hpp"
 #include "engine/ops/copy.hpp"
@@ -19,22 +21,35 @@ Tensor computed_delta(const Tensor& grad, const Tensor& output) {
     return contiguous(transpose(sum_dim(product, -1, false, DType::float32), 1, 2));
 }
 
-// Saved: query, key, value, bias, output, logsumexp; the operator sees [B, S, H, D].
-void efficient_backward(Node& node, Grads& in, Grads& out) {
-    Session& session = *node.session;
-    const Tensor q = transpose(node.unpack(0), 1, 2);
-    const Tensor k = transpose(node.unpack(1), 1, 2);
-    const Tensor v = transpose(node.unpack(2), 1, 2);
-    const Tensor bias = node.unpack(3);
-    const Tensor output = transpose(node.unpack(4), 1, 2);
-    const Tensor lse = node.unpack(5);
-    const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
+// Saved: query, key, value, bias, output, logsumexp.
+void efficient_node_backward(Node& node, Grads& in, Grads& out) {
+    std::array<Tensor, 6> saved;
+    for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
+    const AttentionGradients gradients =
+        efficient_backward(in[0], saved[0], saved[1], saved[2], saved[4], node.ints[0] != 0);
+    if (node.wants(0)) out[0] = gradients.query;
+    if (node.wants(1)) out[1] = gradients.key;
+    if (node.wants(2)) out[2] = gradients.value;
+}
+const NodeType kEfficientBackward{"ScaledDotProductEfficientAttentionBackward0", efficient_node_backward};
+
+}  // namespace
+
+// The kernels see [B, S, H, D].
+AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
+                                      const Tensor& value, const Tensor& given_output, bool drops) {
+    Session& session = query.session();
+    const Tensor q = transpose(detach(query), 1, 2);
+    const Tensor k = transpose(detach(key), 1, 2);
+    const Tensor v = transpose(detach(value), 1, 2);
+    const Tensor output = transpose(detach(given_output), 1, 2);
+    const Tensor grad = contiguous(transpose(detach(grad_output), 1, 2));
     const Tensor dq = empty(session, q.sizes(), q.dtype(), Op::efficient_backward);
     const Tensor dk = empty(session, k.sizes(), k.dtype(), Op::efficient_backward);
     const Tensor dv = empty(session, v.sizes(), v.dtype(), Op::efficient_backward);
     const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3)};
-    EfficientBackwardKernel kernel = efficient_backward_kernel(
-        session.device.capability, q.dtype(), static_cast<std::int64_t>(shape.head), node.ints[0] != 0);
+    EfficientBackwardKernel kernel =
+        efficient_backward_kernel(session.device.capability, q.dtype(), static_cast<std::int64_t>(shape.head), drops);
     kernel.keeps_all_keys = session.stack.efficient_attention_accumulates_all_keys();
     const Tensor delta =
         session.decide("kernel computes delta", kernel.computes_delta)
@@ -43,13 +58,22 @@ void efficient_backward(Node& node, Grads& in, Grads& out) {
     Tensor workspace;
     if (const Size bytes = efficient_backward_workspace(kernel, shape); bytes > 0)
         workspace = empty(session, {bytes}, DType::uint8, Op::efficient_backward);
-    if (node.wants(0)) out[0] = transpose(dq, 1, 2);
-    if (node.wants(1)) out[1] = transpose(dk, 1, 2);
-    if (node.wants(2)) out[2] = transpose(dv, 1, 2);
+    return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
 }
-const NodeType kEfficientBackward{"ScaledDotProductEfficientAttentionBackward0", efficient_backward};
 
-}  // namespace
+AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp) {
+    Session& session = query.session();
+    const Size B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
+    const Tensor out = empty(session, {B, S, H, D}, query.dtype(), Op::efficient_forward);
+    Tensor lse;
+    // kAlignLSE; where nobody asks for it the tensor has no elements.
+    if (with_logsumexp) lse = empty(session, {B, H, round_up(S, 32)}, DType::float32, Op::efficient_forward);
+    // kNeedsOutputAccumulatorBuffer: only the kernel for more than 128 channels works through the values in several
+    // steps.
+    if (session.decide("output accumulator", is_half(query.dtype()) && D > 128))
+        const Tensor accumulator = empty(session, {B, S, H, D}, DType::float32, Op::efficient_forward);
+    return {alias(out, {B, H, S, D}, transpose(out, 1, 2).strides()), lse, {}, {}};
+}
 
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
                            double dropout) {
@@ -64,22 +88,13 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
         }
         node->save(bias);
     }
-    const Size B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
-    const Tensor out = empty(session, {B, S, H, D}, query.dtype(), Op::efficient_forward);
-    Tensor lse;
-    // kAlignLSE; without a gradient the tensor has no elements.
-    if (node) lse = empty(session, {B, H, round_up(S, 32)}, DType::float32, Op::efficient_forward);
-    // kNeedsOutputAccumulatorBuffer: only the kernel for more than 128 channels works through the values in several
-    // steps.
-    if (session.decide("output accumulator", is_half(query.dtype()) && D > 128))
-        const Tensor accumulator = empty(session, {B, S, H, D}, DType::float32, Op::efficient_forward);
-    Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
+    const AttentionResult result = efficient_forward(query, static_cast<bool>(node));
     if (node) {
-        set_history(result, node);
-        node->save(result, true);
-        node->save(lse, true);
+        set_history(result.output, node);
+        node->save(result.output, true);
+        node->save(result.logsumexp, true);
     }
-    return result;
+    return result.output;
 }
 
 }  // namespace vramfit::engine

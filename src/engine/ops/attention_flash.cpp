@@ -3,6 +3,7 @@
 #include "engine/ops/attention.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/ops/copy.hpp"
@@ -19,40 +20,16 @@ Size rounded_head(const Session& session, Size head) {
     return head > 128 && session.stack.flash_attention_rounds_large_heads() ? round_up(head, 64) : round_up(head, 32);
 }
 
-// Saved: query, key, value, output, logsumexp, seed, offset; tensors stand as [B, H, S, D] views of [B, S, H, D].
-void flash_backward(Node& node, Grads& in, Grads& out) {
-    Session& session = *node.session;
-    const Tensor q = transpose(node.unpack(0), 1, 2);
-    const Tensor k = transpose(node.unpack(1), 1, 2);
-    const Tensor v = transpose(node.unpack(2), 1, 2);
-    const Tensor output = node.unpack(3);
-    const Tensor lse = node.unpack(4);
-    const Tensor seed = node.unpack(5);
-    const Tensor unused = node.unpack(6);
-    const Tensor grad = contiguous(transpose(detach(in[0]), 1, 2));
-    const Tensor dense_output = contiguous(transpose(detach(output), 1, 2));
-    const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
-    const Size rounded_s = round_up(S, 128);
-    const Size rounded_d = rounded_head(session, D);
-    const auto like = [](const Tensor& t) {
-        return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(),
-                             Op::flash_backward);
-    };
-    const Tensor dq = like(q);
-    const Tensor dk = like(k);
-    const Tensor dv = like(v);
-    const Tensor softmax_d = empty(session, {B, H, rounded_s}, DType::float32, Op::flash_backward);
-    const Tensor dq_accum = empty(session, {B, rounded_s, H, rounded_d}, DType::float32, Op::flash_backward);
-    Tensor dk_expanded, dv_expanded;
-    if (k.size(2) != H) {
-        dk_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
-        dv_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
-    }
-    if (node.wants(0)) out[0] = transpose(dq, 1, 2);
-    if (node.wants(1)) out[1] = transpose(dk, 1, 2);
-    if (node.wants(2)) out[2] = transpose(dv, 1, 2);
+// Saved: query, key, value, output, logsumexp, seed, offset.
+void flash_node_backward(Node& node, Grads& in, Grads& out) {
+    std::array<Tensor, 7> saved;
+    for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
+    const AttentionGradients gradients = flash_backward(in[0], saved[0], saved[1], saved[2], saved[3]);
+    if (node.wants(0)) out[0] = gradients.query;
+    if (node.wants(1)) out[1] = gradients.key;
+    if (node.wants(2)) out[2] = gradients.value;
 }
-const NodeType kFlashBackward{"ScaledDotProductFlashAttentionBackward0", flash_backward};
+const NodeType kFlashBackward{"ScaledDotProductFlashAttentionBackward0", flash_node_backward};
 
 /// flash_api.cpp num_splits_heuristic.
 std::int64_t num_splits_heuristic(std::int64_t batch_heads_m, std::int64_t sms, std::int64_t n_blocks,
@@ -86,16 +63,37 @@ Size flash_splits(Size processors, const Tensor& query, Size keys) {
                  {query.size(0) * query.size(2), query.size(1), keys, query.size(3), processors});
 }
 
-Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
+// The kernels see [B, S, H, D]; what goes in and out are [B, H, S, D] views of that.
+AttentionGradients flash_backward(const Tensor& grad_output, const Tensor& query, const Tensor& key,
+                                  const Tensor& value, const Tensor& output) {
     Session& session = query.session();
-    Ref<Node> node;
-    if (needs_grad(query, key, value)) {
-        node = make_node(session, kFlashBackward);
-        for (const Tensor* t : {&query, &key, &value}) {
-            add_edge(*node, *t);
-            node->save(*t);
-        }
+    const Tensor q = transpose(detach(query), 1, 2);
+    const Tensor k = transpose(detach(key), 1, 2);
+    const Tensor v = transpose(detach(value), 1, 2);
+    const Tensor grad = contiguous(transpose(detach(grad_output), 1, 2));
+    const Tensor dense_output = contiguous(transpose(detach(output), 1, 2));
+    const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
+    const Size rounded_s = round_up(S, 128);
+    const Size rounded_d = rounded_head(session, D);
+    const auto like = [](const Tensor& t) {
+        return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(),
+                             Op::flash_backward);
+    };
+    const Tensor dq = like(q);
+    const Tensor dk = like(k);
+    const Tensor dv = like(v);
+    const Tensor softmax_d = empty(session, {B, H, rounded_s}, DType::float32, Op::flash_backward);
+    const Tensor dq_accum = empty(session, {B, rounded_s, H, rounded_d}, DType::float32, Op::flash_backward);
+    Tensor dk_expanded, dv_expanded;
+    if (k.size(2) != H) {
+        dk_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
+        dv_expanded = empty(session, {B, k.size(1), H, D}, q.dtype(), Op::flash_backward);
     }
+    return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
+}
+
+AttentionResult flash_forward(const Tensor& query, const Tensor& key, const Tensor&, double dropout) {
+    Session& session = query.session();
     const Tensor q = transpose(detach(query), 1, 2);
     const Size B = q.size(0), S = q.size(1), H = q.size(2), D = q.size(3);
     const Tensor out =
@@ -116,15 +114,28 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
     const Tensor unused = dropout_state({});
     // flash_api.cpp mha_fwd: with dropout the generator's state is copied to the device once more, for the launch.
     if (dropout > 0 && on_device) const Tensor state = empty(session, {2}, DType::int64, Op::flash_forward);
-    Tensor result = alias(out, {B, H, S, D}, transpose(out, 1, 2).strides());
+    return {alias(out, {B, H, S, D}, transpose(out, 1, 2).strides()), lse, seed, unused};
+}
+
+Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
+    Session& session = query.session();
+    Ref<Node> node;
+    if (needs_grad(query, key, value)) {
+        node = make_node(session, kFlashBackward);
+        for (const Tensor* t : {&query, &key, &value}) {
+            add_edge(*node, *t);
+            node->save(*t);
+        }
+    }
+    const AttentionResult result = flash_forward(query, key, value, dropout);
     if (node) {
-        set_history(result, node);
-        node->save(result, true);
-        for (const Tensor* t : {&lse, &seed, &unused}) {
+        set_history(result.output, node);
+        node->save(result.output, true);
+        for (const Tensor* t : {&result.logsumexp, &result.seed, &result.offset}) {
             node->save(*t, true);
         }
     }
-    return result;
+    return result.output;
 }
 
 }  // namespace vramfit::engine

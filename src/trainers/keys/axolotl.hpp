@@ -5,6 +5,7 @@
 
 namespace vramfit::trainers {
 
+inline constexpr const char* kAxolotlContext = "axolotl cuts sequences by ring-flash-attn, which is not predicted";
 inline constexpr const char* kAxolotlFsdp =
     "axolotl replaces accelerate's preparation of FSDP models by its own: not predicted";
 
@@ -76,8 +77,8 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"dp_shard_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"dp_replicate_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"tensor_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
-    {"context_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
-    {"sequence_parallel_degree", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
+    {"context_parallel_size", KeyUse::unsupported, kAxolotlContext, "1"},
+    {"sequence_parallel_degree", KeyUse::unsupported, kAxolotlContext, "1"},
     {"expert_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"use_ray", KeyUse::unsupported, "runs on several machines are not predicted"},
     {"gpu_count", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},

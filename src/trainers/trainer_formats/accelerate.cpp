@@ -3,6 +3,7 @@
 
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
+#include "trainers/parallelism.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 
@@ -28,7 +29,6 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"fp8_config", KeyUse::unsupported, "fp8 is not predicted"},
     {"megatron_lm_config", KeyUse::unsupported, "Megatron is not predicted"},
     {"dynamo_config", KeyUse::unsupported, "compiled models are not predicted"},
-    {"parallelism_config", KeyUse::unsupported, "tensor and context parallelism on several cards are not predicted"},
     {"tpu_name", KeyUse::unsupported, "TPUs are not predicted"},
     {"tpu_use_cluster", KeyUse::unsupported, "TPUs are not predicted"},
 };
@@ -69,8 +69,8 @@ constexpr std::string_view kAccelerateHarmless[] = {
 };
 
 constexpr auto kAccelerateHarmlessRows = harmless_rows(kAccelerateHarmless);
-const std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kFsdpOfAccelerate, kZeroOfAccelerate,
-                                                     kAccelerateHarmlessRows};
+const std::span<const KeyRow> kAccelerateTables[] = {kAccelerateKeys, kFsdpOfAccelerate, kParallelismOfAccelerate,
+                                                     kZeroOfAccelerate, kAccelerateHarmlessRows};
 
 bool is_accelerate(const Document& document) {
     return !document.launcher.empty() || document.root.find("distributed_type") ||
@@ -130,6 +130,7 @@ void read_accelerate(Reader& reader, Draft& draft) {
     else if (type != "NO" && type != "MULTI_GPU" && type != "no" && !given)
         reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one card");
     read_accelerate_cards(reader, draft);
+    read_parallelism_of_accelerate(reader, draft);
     TrainingPlan& training = draft.job.plan.training;
     if (precision == "fp8") reader.refuse("mixed_precision", "fp8 is not predicted", "bf16, fp16, no");
     const bool own = training.bf16 || training.fp16;

@@ -151,6 +151,26 @@ TEST_CASE("a pipeline sends what layers give and its gradient, and waits while i
     CHECK(two == Traffic{.send = 2 * hidden});
 }
 
+TEST_CASE("context parallelism sends keys and values, and their gradients in float32") {
+    Fsdp2Plan cut;
+    cut.context.size = 4;
+    const Prediction run = run_of(cut);
+    const std::int64_t keys = 2 * run.plan.batch.sequence_length / 4 * run.model.num_key_value_heads *
+                              run.model.head_dim * run.model.num_hidden_layers;
+    const Traffic of_weights = traffic_of(run_of(Fsdp2Plan{}));
+    const Traffic gathered = traffic_of(run);
+    CHECK(gathered.all_gather == of_weights.all_gather + 2 * 3 * keys * 2);
+    CHECK(gathered.reduce_scatter == of_weights.reduce_scatter);
+    CHECK(gathered.send == 4 * keys * 4);
+    cut.context.gathers = false;
+    const Traffic passed = traffic_of(run_of(cut));
+    CHECK(passed.all_gather == of_weights.all_gather);
+    CHECK(passed.between_cards() == gathered.between_cards());
+    CHECK(traffic_of(checkpointed_run(cut)).send == passed.send + 3 * keys * 2);
+    const MethodsAnswer answer = compare_methods(asked_on("24GiB"));
+    CHECK(row_called(answer, "fsdp2_cp").operations == row_called(answer, "fsdp2").operations);
+}
+
 TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {
     MethodsQuestion question = asked_on("24GiB");
     question.job.plan.peft.emplace();

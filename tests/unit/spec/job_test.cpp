@@ -187,6 +187,22 @@ TEST_CASE("known but not predicted") {
         R"("distributed": null, "training": {"deepspeed": null, "eval_strategy": "no", "torch_compile": false, "fsdp": "", "learning_rate": 1e-4, "warmup_ratio": 0.1, "report_to": "none"})"));
 }
 
+TEST_CASE("sequences are cut under FSDP2 only") {
+    const std::string text =
+        job(R"("distributed": {"kind": "fsdp2", "world_size": 4, "cp_size": 2, "cp_comm_strategy": "alltoall"})");
+    const Job read = job_of(text);
+    REQUIRE(read.plan.distributed);
+    REQUIRE(read.plan.distributed->as<Fsdp2Plan>());
+    CHECK(read.plan.distributed->as<Fsdp2Plan>()->context == ContextPlan{2, false});
+    CHECK(read.plan.distributed->replicas() == 2);
+    check_same(read, job_of(to_json_text(read)));
+    CHECK_FALSE(refused_job(R"("distributed": {"kind": "ddp", "world_size": 2, "cp_size": 1})"));
+    CHECK(says(refused_job(R"("distributed": {"kind": "fsdp1", "world_size": 2, "cp_size": 2})"),
+               "job.json /distributed/cp_size", "requires FSDP2"));
+    CHECK(refused_job(R"("distributed": {"kind": "fsdp2", "world_size": 2, "cp_size": 0})"));
+    CHECK(refused_job(R"("distributed": {"kind": "fsdp2", "cp_size": 2, "cp_comm_strategy": "ring"})"));
+}
+
 TEST_CASE("DeepSpeed under training is one process that loads first") {
     const std::string text = job(R"("training": {"fp16": true, "deepspeed": {"zero_optimization": {"stage": 3}}})");
     const Job read = job_of(text);

@@ -182,6 +182,34 @@ TEST_CASE("every other key of accelerate that is used changes the plan, whatever
     CHECK(tested > 20);
 }
 
+TEST_CASE("accelerate's parallelism_config cuts sequences under FSDP2") {
+    const std::string start = std::string(kAccelerate) + kOptions + "parallelism_config:\n";
+    const auto with = [&start](const std::string& keys) { return run_of("", start + keys); };
+    const Reading read =
+        read_trainer_files(with("  parallelism_config_cp_size: 4\n  parallelism_config_dp_shard_size: 2\n  "
+                                "parallelism_config_cp_comm_strategy: alltoall\n  parallelism_config_tp_size: 1\n"));
+    REQUIRE(read.refusals.empty());
+    REQUIRE(read.job.plan.distributed->as<Fsdp2Plan>());
+    CHECK(read.job.plan.distributed->as<Fsdp2Plan>()->context == ContextPlan{4, false});
+    CHECK(read.job.plan.distributed->world_size == 8);
+    // ParallelismConfig: what is left out is 1.
+    CHECK_THROWS_AS(read_trainer_files(with("  parallelism_config_cp_size: 4\n")), Error);
+    CHECK_THROWS_AS(read_trainer_files(run_of("",
+                                              "distributed_type: MULTI_GPU\nnum_processes: 2\nparallelism_config:\n  "
+                                              "parallelism_config_cp_size: 2\n")),
+                    Error);
+    for (const char* key : {"parallelism_config_tp_size", "parallelism_config_sp_size",
+                            "parallelism_config_dp_replicate_size", "parallelism_config_cp_length"}) {
+        const Reading refused = read_trainer_files(with(
+            fmt::format("  parallelism_config_cp_size: 4\n  parallelism_config_dp_shard_size: 2\n  {}: 2\n", key)));
+        INFO(key);
+        REQUIRE(only_refusal(refused));
+        CHECK(only_refusal(refused)->key == fmt::format("parallelism_config.{}", key));
+    }
+    const Reading alone = read_trainer_files(with("  parallelism_config_dp_shard_size: 8\n"));
+    REQUIRE(only_refusal(alone));
+}
+
 TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
     const auto refused = [](const std::string& keys, const std::string& accelerate) {
         const Reading reading = read_trainer_files(run_of(keys, accelerate));

@@ -73,6 +73,8 @@ DISTRIBUTED: Job = {
     "events": "slow",
     "load_first": False,
     "load_on_device": False,
+    "cp_size": 1,
+    "cp_comm_strategy": "allgather",
     "ddp": {},
     "fsdp_config": {},
     "deepspeed": {},
@@ -148,6 +150,10 @@ def distributed(given: Job) -> Job:
         raise JobError("distributed.events must be slow or fast")
     if not 0 <= full["rank"] < full["world_size"]:
         raise JobError("distributed.rank must be below world_size")
+    if full["cp_size"] < 1 or full["world_size"] % full["cp_size"]:
+        raise JobError("distributed.cp_size must divide world_size")
+    if full["cp_comm_strategy"] not in ("allgather", "alltoall"):
+        raise JobError("distributed.cp_comm_strategy must be allgather or alltoall")
     for options in set(KINDS.values()) - {KINDS[full["kind"]]}:
         if full[options]:
             raise JobError(f"distributed.{options} does not belong to the kind {full['kind']}")

@@ -1,0 +1,63 @@
+// accelerate 1.15.0, commands/config/cluster.py, commands/launch.py, parallelism_config.py.
+#include "trainers/parallelism.hpp"
+
+#include <fmt/format.h>
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr std::string_view kContextSize = "parallelism_config.parallelism_config_cp_size";
+constexpr std::string_view kContextStrategy = "parallelism_config.parallelism_config_cp_comm_strategy";
+constexpr std::string_view kShardSize = "parallelism_config.parallelism_config_dp_shard_size";
+
+constexpr const char* kElsewhere = "counts with sequence parallelism by DeepSpeed only";
+constexpr KeyRow kParallelismRows[] = {
+    {"use_parallelism_config", KeyUse::unsupported, "parallelism in a launch line is not read: accelerate's file is",
+     "false"},
+    {kContextSize, KeyUse::used, "distributed.cp_size", "2|4"},
+    {kContextStrategy, KeyUse::used, "distributed.cp_comm_strategy", "allgather|alltoall"},
+    {kShardSize, KeyUse::used, "distributed", ""},
+    {"parallelism_config.parallelism_config_dp_replicate_size", KeyUse::unsupported,
+     "weights that some processes share and others copy are not predicted", "1"},
+    {"parallelism_config.parallelism_config_tp_size", KeyUse::unsupported,
+     "tensor parallelism under FSDP is not predicted", "1"},
+    {"parallelism_config.parallelism_config_sp_size", KeyUse::unsupported,
+     "sequence parallelism by DeepSpeed is not predicted", "1"},
+    {"parallelism_config.parallelism_config_cp_backend", KeyUse::unsupported, "accelerate knows torch's only", "torch"},
+    {"parallelism_config.parallelism_config_sp_backend", KeyUse::harmless, kElsewhere},
+    {"parallelism_config.parallelism_config_sp_seq_length", KeyUse::harmless, kElsewhere},
+    {"parallelism_config.parallelism_config_sp_seq_length_is_variable", KeyUse::harmless, kElsewhere},
+    {"parallelism_config.parallelism_config_sp_attn_implementation", KeyUse::harmless, kElsewhere},
+    {"parallelism_config.*", KeyUse::unsupported, "accelerate knows no such option of parallelism"},
+};
+
+}  // namespace
+
+const std::span<const KeyRow> kParallelismOfAccelerate = kParallelismRows;
+
+void read_parallelism_of_accelerate(Reader& reader, Draft& draft) {
+    const bool given = reader.has(kContextSize) || reader.has(kShardSize) || reader.has(kContextStrategy);
+    if (!given) return;
+    ContextPlan context;
+    context.size = reader.integer_or(kContextSize, 1, {.low = 1, .high = kMostRanks});
+    constexpr Named<bool> kStrategies[] = {{"allgather", true}, {"alltoall", false}};
+    context.gathers = choice<bool>(reader, kContextStrategy, kStrategies).value_or(true);
+    const std::int64_t shards = reader.integer_or(kShardSize, 1, {.low = 1, .high = kMostRanks});
+    if (context.size == 1)
+        return reader.refuse(reader.has(kContextSize) ? kContextSize : kShardSize,
+                             "a parallelism_config without context parallelism is not predicted",
+                             "leave parallelism_config out");
+    Fsdp2Plan* const fsdp = draft.processes ? draft.processes->as<Fsdp2Plan>() : nullptr;
+    if (!fsdp)
+        return reader.invalid(kContextSize, "accelerate stops: parallelism_config needs FSDP of version 2",
+                              "distributed_type: FSDP with fsdp_version: 2");
+    fsdp->context = context;
+    if (draft.gpus && *draft.gpus != context.size * shards)
+        reader.invalid(kContextSize,
+                       fmt::format("accelerate stops: total_size ({}) does not match num_processes ({})",
+                                   context.size * shards, *draft.gpus),
+                       fmt::format("parallelism_config_dp_shard_size: {}", *draft.gpus / context.size));
+}
+
+}  // namespace vramfit::trainers
