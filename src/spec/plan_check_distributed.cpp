@@ -243,9 +243,11 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
 }
 
 /// Methods that SFTTrainer's step was compared with.
-bool sft_is_known(const DistributedPlan& processes) {
+bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
+    if (!stack.sft_of_processes_is_known()) return false;
     const ZeroPlan* zero = processes.as<ZeroPlan>();
-    return processes.as<DdpPlan>() || processes.as<Fsdp1Plan>() || processes.as<Fsdp2Plan>() ||
+    const Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>();
+    return processes.as<DdpPlan>() || processes.as<Fsdp1Plan>() || (fsdp2 && fsdp2->context.size == 1) ||
            (zero && zero->stage < 3);
 }
 
@@ -284,14 +286,15 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
         problems.unsupported("load.upcast",
                              "casts around the preparation are supported with DistributedDataParallel only",
                              "leave it out");
-    const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed);
+    const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
     if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft)
-        problems.unsupported(
-            "distributed",
-            plan.loop.kind == LoopKind::sft
-                ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP, ZeRO-1 and ZeRO-2 only"
-                : "several processes are supported with a Trainer's loop only",
-            "loop.kind trainer");
+        problems.unsupported("distributed",
+                             plan.loop.kind == LoopKind::sft
+                                 ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP without context "
+                                   "parallelism, ZeRO-1 "
+                                   "and ZeRO-2, and torch 2.10 or later only"
+                                 : "several processes are supported with a Trainer's loop only",
+                             "loop.kind trainer");
 }
 
 }  // namespace vramfit

@@ -117,6 +117,7 @@ struct Stack {
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
+    bool sft_of_processes_is_known() const;          ///< SFTTrainer's step with several processes was compared
     bool collectives_record_streams() const;         ///< a group keeps what it works on until the host knows it is done
     bool pytrees_know_the_cache() const;             ///< DDP finds the tensors of a DynamicCache in an output
     bool tensor_parallelism_is_known() const;        ///< transformers' tp_plan was compared

@@ -26,6 +26,9 @@ bool Stack::cublaslt_workspace_is_limited() const { return torch >= Version{2, 1
 // earlier releases have not been compared.
 bool Stack::ddp_is_known() const { return torch >= Version{2, 5, 0} && transformers >= Version{4, 48, 0}; }
 
+// trl's SFTTrainer gathers its counts: compared with 2.11 and, without a process group that records streams, 2.10.
+bool Stack::sft_of_processes_is_known() const { return torch >= Version{2, 10, 0}; }
+
 // csrc/distributed/c10d/ProcessGroupNCCL.cpp collective: TORCH_NCCL_AVOID_RECORD_STREAMS is on from 2.8.
 bool Stack::collectives_record_streams() const { return torch < Version{2, 8, 0}; }
 
