@@ -84,7 +84,8 @@ FormulaAndProgram formulate_with_program(const ModelSpec& spec, const TrainPlan&
 PathGrowth growth_of_path(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                           const FormulaAxes& axes);
 
-/// The same, with the whole program: that of any row which takes the path of this plan.
+/// The same, with the whole program: that of any row which takes the path of this plan. Functions in it ask the device,
+/// which has to outlive it.
 ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                                 const FormulaAxes& axes);
 

@@ -24,7 +24,10 @@ class SharedRecording {
         : axes_(axes_between(plan, larger, longer)) {}
 
     Program operator()(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
-        if (!path_) path_.emplace(model::record_template(model, plan, stack, device, axes_));
+        if (!path_) {
+            device_ = device;
+            path_.emplace(model::record_template(model, plan, stack, device_, axes_));
+        }
         const std::int64_t batch = plan.training.per_device_train_batch_size;
         const model::AxisValues row = model::values_on(axes_, batch, plan.batch.sequence_length, std::nullopt);
         const bool inside = batch <= axes_.batch.high;
@@ -42,6 +45,7 @@ class SharedRecording {
     }
 
     model::FormulaAxes axes_;
+    Device device_;  ///< that the path's functions ask
     std::optional<ProgramTemplate> path_;
 };
 

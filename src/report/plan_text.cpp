@@ -92,10 +92,8 @@ std::string processes(const DistributedPlan& plan) {
             name_of(pipeline->schedule), pipeline->micro_batches,
             pipeline->virtual_stages > 1 ? fmt::format(", {} stages each", pipeline->virtual_stages) : "", plan.rank);
     if (plan.context_size() > 1)
-        return fmt::format(
-            "{} with a card each, {}, sequences cut over {}; this is process {}, the first has the largest shards, "
-            "others may need more for attention",
-            plan.world_size, title, plan.context_size(), plan.rank);
+        return fmt::format("{} with a card each, {}, sequences cut over {}; this is process {}", plan.world_size, title,
+                           plan.context_size(), plan.rank);
     if (!fsdp2) return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
     if (plan.rank == 0)
         return fmt::format("{} with a card each, {}; this is the first, which needs the most", plan.world_size, title);

@@ -251,7 +251,7 @@ DistributedPlan read_distributed(ObjectReader distributed) {
     read_context(distributed, plan);
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();
     if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
-    plan.any_rank = pipeline && !rank;
+    plan.any_rank = plan.different_ranks() > 1 && !rank;
     ObjectReader::set(plan.load_first, distributed.boolean("load_first"));
     (void)distributed.value("events");  // of the tracer
     distributed.refuse_unknown();

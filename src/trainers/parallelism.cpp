@@ -53,6 +53,7 @@ void read_parallelism_of_accelerate(Reader& reader, Draft& draft) {
         return reader.invalid(kContextSize, "accelerate stops: parallelism_config needs FSDP of version 2",
                               "distributed_type: FSDP with fsdp_version: 2");
     fsdp->context = context;
+    draft.processes->any_rank = true;
     if (draft.gpus && *draft.gpus != context.size * shards)
         reader.invalid(kContextSize,
                        fmt::format("accelerate stops: total_size ({}) does not match num_processes ({})",

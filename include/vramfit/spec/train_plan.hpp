@@ -239,7 +239,7 @@ using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan, 
 struct DistributedPlan {
     std::int64_t world_size = 2;
     std::int64_t rank = 0;
-    bool any_rank = false;        ///< of a pipeline: the answer is about the stage that needs the most
+    bool any_rank = false;        ///< of those that differ: the answer is about the one that needs the most
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
     bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;
@@ -248,6 +248,8 @@ struct DistributedPlan {
     std::int64_t context_size() const { return as<Fsdp2Plan>() ? as<Fsdp2Plan>()->context.size : 1; }
 
     /// How many different batches are trained on at the same time.
+    /// Processes that differ by more than the size of their shards: stages of a pipeline, places in a ring.
+    std::int64_t different_ranks() const { return as<PipelinePlan>() ? world_size : context_size(); }
     std::int64_t replicas() const { return as<TpPlan>() || as<PipelinePlan>() ? 1 : world_size / context_size(); }
 
     /// The options of a method, or null if it is another one.

@@ -131,7 +131,7 @@ PipelinePlan& pipeline_of(Job& job, const std::string& where) {
 
 void choose_process(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
-    processes.rank = integer_from(value, where);
+    processes.rank = integer_from(value, where, 0);
     processes.any_rank = false;
 }
 
@@ -166,6 +166,7 @@ void choose_context_parallelism(Job& job, std::string_view value, const std::str
         processes.method = Fsdp2Plan{};
     }
     processes.as<Fsdp2Plan>()->context.size = count;
+    processes.any_rank = true;
 }
 
 void choose_context_strategy(Job& job, std::string_view value, const std::string& where) {
@@ -238,7 +239,9 @@ constexpr PlanFlag kPlaceFlags[] = {
      },
      3},
     {"cp", "cp_size context_parallel_size parallelism_config_cp_size", "N", nullptr, kPlace,
-     "Processes that share every sequence: accelerate's context parallelism, with --fsdp 2, which it implies [off]",
+     "Processes that share every sequence: accelerate's context parallelism, with --fsdp 2, which it implies; the "
+     "answer is "
+     "about the process that needs the most [off]",
      choose_context_parallelism, 3},
     {"cp-comm-strategy", "cp_comm_strategy parallelism_config_cp_comm_strategy", "HOW", nullptr, kPlace,
      "allgather or alltoall: how keys and values reach the other processes, with --cp [allgather]",

@@ -127,8 +127,9 @@ void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, N
     for (const Chosen& chosen : combinations(asked)) {
         Job job = with_recipe(flags, chosen);
         if (job.plan.distributed && job.plan.distributed->any_rank)
-            throw Error(ErrorKind::invalid, "--pp", "a sweep asks about one stage of a pipeline",
-                        "give --process as well; vramfit predict says which stage needs the most");
+            throw Error(ErrorKind::invalid, job.plan.distributed->as<PipelinePlan>() ? "--pp" : "--cp",
+                        "a sweep asks about one process, and these do different work",
+                        "give --process as well (a list asks about each); vramfit predict says which needs the most");
         report.questions.push_back({job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
                                     space_from(flags, asked, chosen, job)});
         std::vector<std::string>& values = report.chosen.emplace_back();
