@@ -5,7 +5,7 @@
 #include "model/context.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
-#include "model/pipeline.hpp"
+#include "model/pipeline/pipeline.hpp"
 #include "model/prepare.hpp"
 #include "model/resize.hpp"
 #include "model/sft_2024.hpp"

@@ -8,7 +8,7 @@
 
 #include "model/context_parallel.hpp"
 #include "model/liger.hpp"
-#include "model/pipeline.hpp"
+#include "model/pipeline/pipeline.hpp"
 #include "model/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"

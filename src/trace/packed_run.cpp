@@ -12,7 +12,7 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::uint32_t kMost = std::uint32_t{1} << 26;
+constexpr std::uint32_t kMostAllocations = std::uint32_t{1} << 26;
 
 bool begins_allocation(EventKind kind) { return kind == EventKind::alloc || kind == EventKind::managed_alloc; }
 
@@ -62,7 +62,7 @@ class PackedRun::Kinds {
 
 PackedRun::PackedRun(const Program& program, std::span<const std::uint32_t> sizes)
     : allocations_(program.allocations.size()) {
-    if (program.allocations.size() >= kMost)
+    if (program.allocations.size() >= kMostAllocations)
         throw Error(ErrorKind::unsupported, "", "a run of 67,108,864 allocations or more cannot be swept",
                     "predict it alone, or sweep fewer steps");
     Kinds kinds(kinds_);
@@ -81,7 +81,8 @@ PackedRun::PackedRun(const Program& program, std::span<const std::uint32_t> size
         for (const std::size_t end = last ? program.events.size() : program.windows[i].first_event; event < end;
              ++event) {
             const Event& e = program.events[event];
-            words_.push_back({static_cast<std::uint32_t>(e.kind) & 7u, e.stream & 7u, number_of(e) & (kMost - 1)});
+            words_.push_back(
+                {static_cast<std::uint32_t>(e.kind) & 7u, e.stream & 7u, number_of(e) & (kMostAllocations - 1)});
         }
         parts_.push_back({begin, words_.size()});
         share_last();
@@ -107,7 +108,7 @@ std::size_t PackedRun::memory() const {
 }
 
 void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const {
-    constexpr std::uint32_t kEmpty = 0xffffffffu;
+    constexpr std::uint32_t kHasNoBytes = 0xffffffffu;
     std::vector<std::uint32_t> ids;  // of all allocations
     ids.reserve(allocations_);
     out.allocations.reserve(allocations_);
@@ -124,7 +125,7 @@ void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const 
     };
     const auto begin_allocation = [&](const Kind& a) {
         const std::int64_t size = bytes[a.size];
-        ids.push_back(size == 0 ? kEmpty : static_cast<std::uint32_t>(out.allocations.size()));
+        ids.push_back(size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size()));
         if (size != 0) out.allocations.push_back({size, a.category, a.op, a.layer, a.stream});
         return ids.back();
     };
@@ -137,7 +138,7 @@ void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const 
             const std::uint32_t id = begins  ? begin_allocation(kinds_[word.number])
                                      : named ? ids[ids.size() - word.number]
                                              : word.number;
-            if (!(begins || named) || id != kEmpty)
+            if (!(begins || named) || id != kHasNoBytes)
                 out.events.push_back({kind, id, static_cast<std::uint8_t>(word.stream)});
         }
     }

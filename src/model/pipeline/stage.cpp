@@ -1,5 +1,5 @@
 // A stage's parts of the network, its buffers, its forward and its backward.
-#include "model/pipeline_stage.hpp"
+#include "model/pipeline/stage.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 // The order of a pipeline's steps: torch 2.11 distributed/pipelining/schedules.py.
 #pragma once
 
-#include "model/pipeline_stage.hpp"
+#include "model/pipeline/stage.hpp"
 
 namespace vramfit::model {
 

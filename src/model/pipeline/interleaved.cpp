@@ -1,5 +1,5 @@
 // Each process's computations first, then all of them together: who sends decides when it is received.
-#include "model/pipeline_interleaved.hpp"
+#include "model/pipeline/interleaved.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // The loop of tools/trace (worker/pipeline.py): cut the network by hand, move the stage, step, clip, update.
-#include "model/pipeline.hpp"
+#include "model/pipeline/pipeline.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "engine/session.hpp"
 #include "model/clip.hpp"
 #include "model/optimizer.hpp"
-#include "model/pipeline_schedule.hpp"
+#include "model/pipeline/schedule.hpp"
 
 namespace vramfit::model {
 

@@ -1,6 +1,6 @@
 // ScheduleGPipe, Schedule1F1B and ScheduleInterleaved1F1B. Local variables have the names and the lives of Python's:
 // they hold memory.
-#include "model/pipeline_schedule.hpp"
+#include "model/pipeline/schedule.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "engine/backward.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/pipeline_interleaved.hpp"
+#include "model/pipeline/interleaved.hpp"
 
 namespace vramfit::model {
 
