@@ -19,6 +19,12 @@ void Streams::record(const Tensor& t, std::uint8_t stream) {
     if (!same(storage.kept_bytes, 0)) recorder_.record_stream(storage.kept_id, stream);
 }
 
+void Streams::work_on(const Tensor& t, std::uint8_t stream) {
+    wait(stream, recorder_.stream);
+    launch(stream);
+    record(t, stream);
+}
+
 StreamClock Streams::now(std::uint8_t stream) {
     StreamClock& clock = clocks_[stream];
     clock[stream] = recorder_.launched(stream);

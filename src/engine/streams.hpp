@@ -20,6 +20,8 @@ class Streams {
 
     /// Tensor.record_stream.
     void record(const Tensor& t, std::uint8_t stream);
+    /// A stream works on what the current one has made, and is recorded with it: a collective, a message.
+    void work_on(const Tensor& t, std::uint8_t stream);
     /// Something without a result of its own is launched: work in place, a collective.
     void launch(std::uint8_t stream) { recorder_.launch(stream); }
     /// Event.query.

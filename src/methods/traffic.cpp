@@ -201,12 +201,6 @@ std::int64_t packed_elements(const Prediction& p) {
     return packed;
 }
 
-bool shards_on_host(const DistributedPlan& processes) {
-    const Fsdp1Plan* one = processes.as<Fsdp1Plan>();
-    const Fsdp2Plan* two = processes.as<Fsdp2Plan>();
-    return (one && one->cpu_offload) || (two && two->cpu_offload);
-}
-
 /// accelerate 1.15: with mixed precision FSDP keeps what is trained in float32.
 std::int64_t kept_width(const Prediction& p) { return p.plan.training.bf16 ? 4 : element_size(p.plan.load.dtype); }
 
@@ -254,7 +248,7 @@ Traffic traffic_of(const Prediction& p) {
 // and two moments in the same dtype.
 std::int64_t host_bytes_of(const Prediction& p) {
     if (!p.plan.distributed) return 0;
-    if (shards_on_host(*p.plan.distributed)) return kept_bytes(p) + 3 * kept_width(p) * p.trainable_parameters;
+    if (p.plan.distributed->shards_on_host()) return kept_bytes(p) + 3 * kept_width(p) * p.trainable_parameters;
     const ZeroPlan* zero = p.plan.distributed->as<ZeroPlan>();
     if (!zero) return 0;
     constexpr std::int64_t kStates = 4 + 4 + 4 + 4;

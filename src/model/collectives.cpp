@@ -34,11 +34,7 @@ void record_collective(const Tensor& t) {
 
 /// ProcessGroupNCCL::collective on a tensor that computing has made.
 void begin_collective(const Tensor& t) {
-    Session& session = t.session();
-    if (!session.stack.collectives_record_streams()) return;
-    session.streams.wait(kCollectives, session.recorder.stream);
-    session.streams.launch(kCollectives);
-    record_collective(t);
+    if (t.session().stack.collectives_record_streams()) t.session().streams.work_on(t, kCollectives);
 }
 
 /// Work::wait: what is computed from now on comes behind it.

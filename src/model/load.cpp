@@ -65,13 +65,6 @@ bool is_sharded(const TrainPlan& plan) {
     return plan.distributed && (plan.distributed->as<Fsdp1Plan>() || plan.distributed->as<Fsdp2Plan>());
 }
 
-bool steps_on_host(const TrainPlan& plan) {
-    if (!plan.distributed) return false;
-    const Fsdp1Plan* one = plan.distributed->as<Fsdp1Plan>();
-    const Fsdp2Plan* two = plan.distributed->as<Fsdp2Plan>();
-    return (one && one->cpu_offload) || (two && two->cpu_offload);
-}
-
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
     if (is_partitioned(run.plan)) return load_partitioned(run);

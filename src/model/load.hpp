@@ -16,8 +16,6 @@ bool waits_on_host(const TrainPlan& plan);
 
 /// Whether the Trainer leaves the network in host memory, for FSDP to cut it.
 bool is_sharded(const TrainPlan& plan);
-/// FSDP with cpu_offload: weights, gradients and states are in host memory, and so is the optimizer's step.
-bool steps_on_host(const TrainPlan& plan);
 
 /// Whether DeepSpeed cuts each module as it is made: ZeRO-3.
 bool is_partitioned(const TrainPlan& plan);

@@ -6,7 +6,6 @@
 #include "engine/backward.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/clip.hpp"
-#include "model/load.hpp"
 #include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
@@ -64,11 +63,19 @@ void look_at_loss(const Tensor& loss) {
     }
 }
 
+namespace {
+
+bool steps_on_host(const Trainer& trainer) {
+    return trainer.run.plan.distributed && trainer.run.plan.distributed->shards_on_host();
+}
+
+}  // namespace
+
 Tensor clip_gradients(Trainer& trainer) {
     if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
     if (is_tensor_parallel(trainer.run.plan)) return clip_cut_gradients(trainer.run, trainer.network);
     if (trainer.fsdp1) return trainer.fsdp1->clip_gradients();
-    const Scoped<bool> on_host(trainer.session().on_host, steps_on_host(trainer.run.plan));
+    const Scoped<bool> on_host(trainer.session().on_host, steps_on_host(trainer));
     return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network), trainer.fsdp2 != nullptr);
 }
 
@@ -78,7 +85,7 @@ void optimizer_step(Trainer& trainer, std::int32_t step) {
     session.recorder.begin({PhaseKind::optimizer, step});
     const GradMode no_grad(session, false);
     if (optimizer.type->step) {
-        const Scoped<bool> on_host(session.on_host, steps_on_host(trainer.run.plan));
+        const Scoped<bool> on_host(session.on_host, steps_on_host(trainer));
         if (trainer.args().fp16)
             trainer.scaler.step(session, optimizer);
         else

@@ -49,29 +49,14 @@ class SharedRecording {
     std::optional<ProgramTemplate> path_;
 };
 
-void add(const Job& job, const TrainPlan& plan, const Record& record, const char* flag, std::int64_t value,
-         std::vector<Neighbour>& out) {
+using Ask = std::function<Prediction(const TrainPlan&)>;
+
+void add(const TrainPlan& plan, const Ask& ask, const char* flag, std::int64_t value, std::vector<Neighbour>& out) {
     try {
-        const Prediction p = predict_recorded(job.model, plan, job.stack, job.device, record);
+        const Prediction p = ask(plan);
         out.push_back({flag, value, p.verdict, p.peak, p.device.usable.count - p.peak.reserved});
     } catch (const Error&) {  // more positions than the network has, for instance
     }
-}
-
-/// The same where each question is about all stages of a pipeline.
-Prediction stages_with_next_larger(const Job& job, const TrainPlan& larger, const TrainPlan& longer) {
-    Prediction out = predict(job);
-    if (out.verdict != Verdict::fits) return out;
-    const auto add_stages = [&](const TrainPlan& plan, const char* flag, std::int64_t value) {
-        try {
-            const Prediction p = predict(job.model, plan, job.stack, job.device);
-            out.next_larger.push_back({flag, value, p.verdict, p.peak, p.device.usable.count - p.peak.reserved});
-        } catch (const Error&) {  // more positions than the network has, for instance
-        }
-    };
-    add_stages(larger, "--batch", larger.training.per_device_train_batch_size);
-    add_stages(longer, "--seq", longer.batch.sequence_length);
-    return out;
 }
 
 }  // namespace
@@ -82,14 +67,18 @@ Prediction predict_with_next_larger(const Job& job) {
     ++batch_of(larger);
     TrainPlan longer = job.plan;
     length_of(longer) = (length_of(longer) / kTokens + 1) * kTokens;
-    if (job.plan.distributed && job.plan.distributed->any_rank) return stages_with_next_larger(job, larger, longer);
     SharedRecording shared(job.plan, larger, longer);
     const Record record = std::ref(shared);
-    Prediction out = predict_recorded(job.model, job.plan, job.stack, job.device, record);
+    const bool any_rank = job.plan.distributed && job.plan.distributed->any_rank;  // one recording for each process
+    const Ask ask = [&](const TrainPlan& plan) {
+        return any_rank ? predict(job.model, plan, job.stack, job.device)
+                        : predict_recorded(job.model, plan, job.stack, job.device, record);
+    };
+    Prediction out = ask(job.plan);
     out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
     if (out.verdict != Verdict::fits) return out;
-    add(job, larger, record, "--batch", batch_of(larger), out.next_larger);
-    add(job, longer, record, "--seq", length_of(longer), out.next_larger);
+    add(larger, ask, "--batch", batch_of(larger), out.next_larger);
+    add(longer, ask, "--seq", length_of(longer), out.next_larger);
     return out;
 }
 

@@ -81,10 +81,7 @@ std::string processes(const DistributedPlan& plan) {
         if (zero->offload_param) title += ", parameters in host memory";
         if (zero->offload_optimizer) title += ", optimizer in host memory";
     }
-    const auto* fsdp1 = plan.as<Fsdp1Plan>();
-    const auto* fsdp2 = plan.as<Fsdp2Plan>();
-    if ((fsdp1 && fsdp1->cpu_offload) || (fsdp2 && fsdp2->cpu_offload))
-        title += ", parameters and optimizer in host memory";
+    if (plan.shards_on_host()) title += ", parameters and optimizer in host memory";
     if (plan.world_size == 1) return fmt::format("one, {}", title);
     if (const auto* pipeline = plan.as<PipelinePlan>())
         return fmt::format(
@@ -94,7 +91,8 @@ std::string processes(const DistributedPlan& plan) {
     if (plan.context_size() > 1)
         return fmt::format("{} with a card each, {}, sequences cut over {}; this is process {}", plan.world_size, title,
                            plan.context_size(), plan.rank);
-    if (!fsdp2) return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
+    if (!plan.as<Fsdp2Plan>())
+        return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
     if (plan.rank == 0)
         return fmt::format("{} with a card each, {}; this is the first, which needs the most", plan.world_size, title);
     return fmt::format("{} with a card each, {}; this is process {}, the first needs the most", plan.world_size, title,

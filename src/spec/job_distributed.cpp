@@ -211,8 +211,7 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
 void read_context(ObjectReader& distributed, DistributedPlan& plan) {
     ContextPlan context;
     ObjectReader::set(context.size, distributed.integer("cp_size", {.low = 1, .high = kMostRanks}, Null::absent));
-    constexpr Named<bool> kStrategies[] = {{"allgather", true}, {"alltoall", false}};
-    ObjectReader::set(context.gathers, distributed.choice<bool>("cp_comm_strategy", kStrategies));
+    ObjectReader::set(context.gathers, distributed.choice<bool>("cp_comm_strategy", kContextStrategyNames));
     if (context.size == 1) return;
     if (Fsdp2Plan* const fsdp = plan.as<Fsdp2Plan>())
         fsdp->context = context;

@@ -205,7 +205,7 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     out.put("fsdp_config", std::move(config));
     if (plan.context.size == 1) return;
     out.put("cp_size", JsonValue::of(plan.context.size));
-    out.put("cp_comm_strategy", JsonValue::of(plan.context.gathers ? "allgather" : "alltoall"));
+    out.put("cp_comm_strategy", JsonValue::of(name_in<bool>(kContextStrategyNames, plan.context.gathers)));
 }
 
 void put_method(const TpPlan&, JsonValue& out) {

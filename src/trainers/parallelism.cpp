@@ -41,8 +41,7 @@ void read_parallelism_of_accelerate(Reader& reader, Draft& draft) {
     if (!given) return;
     ContextPlan context;
     context.size = reader.integer_or(kContextSize, 1, {.low = 1, .high = kMostRanks});
-    constexpr Named<bool> kStrategies[] = {{"allgather", true}, {"alltoall", false}};
-    context.gathers = choice<bool>(reader, kContextStrategy, kStrategies).value_or(true);
+    context.gathers = choice<bool>(reader, kContextStrategy, kContextStrategyNames).value_or(true);
     const std::int64_t shards = reader.integer_or(kShardSize, 1, {.low = 1, .high = kMostRanks});
     if (context.size == 1)
         return reader.refuse(reader.has(kContextSize) ? kContextSize : kShardSize,

@@ -45,6 +45,7 @@ inline constexpr Named<FsdpStrategy> kFsdpStrategyNames[] = {{"full_shard", Fsdp
 inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
                                                                      {"backward_pre", BackwardPrefetch::pre},
                                                                      {"backward_post", BackwardPrefetch::post}};
+inline constexpr Named<bool> kContextStrategyNames[] = {{"allgather", true}, {"alltoall", false}};
 inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
                                                              {"1f1b", PipelineSchedule::one_f_one_b},
                                                              {"interleaved_1f1b", PipelineSchedule::interleaved}};

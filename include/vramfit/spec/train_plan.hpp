@@ -247,9 +247,15 @@ struct DistributedPlan {
     /// Over how many processes a sequence is cut.
     std::int64_t context_size() const { return as<Fsdp2Plan>() ? as<Fsdp2Plan>()->context.size : 1; }
 
-    /// How many different batches are trained on at the same time.
     /// Processes that differ by more than the size of their shards: stages of a pipeline, places in a ring.
     std::int64_t different_ranks() const { return as<PipelinePlan>() ? world_size : context_size(); }
+
+    /// FSDP with cpu_offload: weights, gradients and states are in host memory, and so is the optimizer's step.
+    bool shards_on_host() const {
+        return (as<Fsdp1Plan>() && as<Fsdp1Plan>()->cpu_offload) || (as<Fsdp2Plan>() && as<Fsdp2Plan>()->cpu_offload);
+    }
+
+    /// How many different batches are trained on at the same time.
     std::int64_t replicas() const { return as<TpPlan>() || as<PipelinePlan>() ? 1 : world_size / context_size(); }
 
     /// The options of a method, or null if it is another one.

@@ -2,12 +2,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "base/parallel.hpp"
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/plan_flags.hpp"
@@ -52,14 +54,16 @@ Cards cards_from(const std::string& text) {
     return cards;
 }
 
+/// Of the flags about the place those are the question's that say which cards and which libraries there are.
 void refuse_method_flags(const PlanFlags& flags) {
-    for (const char* name :
-         {"fsdp", "fsdp-backward-prefetch", "fsdp-reshard-after-forward", "fsdp-cpu-ram-efficient-loading", "process",
-          "tp", "pp", "pp-schedule", "micro-batches", "pp-virtual-stages", "pp-return-outputs",
-          "ddp-find-unused-parameters", "ddp-bucket-cap-mb", "deepspeed", "zero-stage"})
-        if (flags.given(name))
-            throw Error(ErrorKind::invalid, fmt::format("--{}", name), "plan compares the methods by itself",
+    constexpr std::string_view kOfTheQuestion[] = {"gpu", "gpus", "reserve", "alloc-conf", "stack"};
+    for (const PlanFlag& flag : place_flags()) {
+        const bool asked =
+            std::find(std::begin(kOfTheQuestion), std::end(kOfTheQuestion), flag.name) != std::end(kOfTheQuestion);
+        if (!asked && flags.given(flag.name))
+            throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name), "plan compares the methods by itself",
                         "vramfit predict asks about one of them");
+    }
 }
 
 MethodsQuestion question_from(const MethodFlags& flags) {

@@ -240,8 +240,7 @@ constexpr PlanFlag kPlaceFlags[] = {
      3},
     {"cp", "cp_size context_parallel_size parallelism_config_cp_size", "N", nullptr, kPlace,
      "Processes that share every sequence: accelerate's context parallelism, with --fsdp 2, which it implies; the "
-     "answer is "
-     "about the process that needs the most [off]",
+     "answer is about the process that needs the most [off]",
      choose_context_parallelism, 3},
     {"cp-comm-strategy", "cp_comm_strategy parallelism_config_cp_comm_strategy", "HOW", nullptr, kPlace,
      "allgather or alltoall: how keys and values reach the other processes, with --cp [allgather]",

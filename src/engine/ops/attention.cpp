@@ -11,6 +11,27 @@
 
 namespace vramfit::engine {
 
+Ref<Node> attention_node(const NodeType& type, const Tensor& query, const Tensor& key, const Tensor& value) {
+    if (!needs_grad(query, key, value)) return {};
+    Ref<Node> node = make_node(query.session(), type);
+    for (const Tensor* t : {&query, &key, &value}) {
+        add_edge(*node, *t);
+        node->save(*t);
+    }
+    return node;
+}
+
+void save_result(const Ref<Node>& node, const AttentionResult& result) {
+    set_history(result.output, node);
+    for (const Tensor* t : {&result.output, &result.logsumexp, &result.seed, &result.offset}) node->save(*t, true);
+}
+
+void give_gradients(const Node& node, const AttentionGradients& gradients, Grads& out) {
+    if (node.wants(0)) out[0] = gradients.query;
+    if (node.wants(1)) out[1] = gradients.key;
+    if (node.wants(2)) out[2] = gradients.value;
+}
+
 namespace {
 
 constexpr Size kAlignment = 8;

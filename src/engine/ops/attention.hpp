@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "engine/node.hpp"
 #include "engine/tensor.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
@@ -35,6 +36,14 @@ struct AttentionResult {
 struct AttentionGradients {
     Tensor query, key, value;
 };
+
+/// What the kernels' nodes share. A node of this type that saves query, key and value; null where none needs a
+/// gradient.
+Ref<Node> attention_node(const NodeType& type, const Tensor& query, const Tensor& key, const Tensor& value);
+/// The node becomes the output's, and saves all of the result.
+void save_result(const Ref<Node>& node, const AttentionResult& result);
+/// Gradients of those inputs that want one.
+void give_gradients(const Node& node, const AttentionGradients& gradients, Grads& out);
 
 /// F.scaled_dot_product_attention. query -- [B, H, S, D], key and value -- [B, Hk, S, D], mask -- undefined,
 /// bool or additive, broadcastable to [B, H, S, S]. Result [B, H, S, D]. Throws Error (unsupported) if no

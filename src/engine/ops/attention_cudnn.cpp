@@ -20,9 +20,7 @@ void cudnn_node_backward(Node& node, Grads&, Grads& out) {
     std::array<Tensor, 8> saved;
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
     const AttentionGradients gradients = cudnn_backward(saved[0], saved[1], saved[2]);
-    if (node.wants(0)) out[0] = gradients.query;
-    if (node.wants(1)) out[1] = gradients.key;
-    if (node.wants(2)) out[2] = gradients.value;
+    give_gradients(node, gradients, out);
 }
 const NodeType kCudnnBackward{"ScaledDotProductCudnnAttentionBackward0", cudnn_node_backward};
 
@@ -47,23 +45,10 @@ AttentionResult cudnn_forward(const Tensor& query, bool with_logsumexp) {
 }
 
 Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias) {
-    Session& session = query.session();
-    Ref<Node> node;
-    if (needs_grad(query, key, value)) {
-        node = make_node(session, kCudnnBackward);
-        for (const Tensor* t : {&query, &key, &value}) {
-            add_edge(*node, *t);
-            node->save(*t);
-        }
-        node->save(bias);
-    }
+    const Ref<Node> node = attention_node(kCudnnBackward, query, key, value);
+    if (node) node->save(bias);
     const AttentionResult result = cudnn_forward(query, static_cast<bool>(node));
-    if (node) {
-        set_history(result.output, node);
-        for (const Tensor* t : {&result.output, &result.logsumexp, &result.seed, &result.offset}) {
-            node->save(*t, true);
-        }
-    }
+    if (node) save_result(node, result);
     return result.output;
 }
 

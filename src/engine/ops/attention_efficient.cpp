@@ -27,9 +27,7 @@ void efficient_node_backward(Node& node, Grads& in, Grads& out) {
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
     const AttentionGradients gradients =
         efficient_backward(in[0], saved[0], saved[1], saved[2], saved[4], node.ints[0] != 0);
-    if (node.wants(0)) out[0] = gradients.query;
-    if (node.wants(1)) out[1] = gradients.key;
-    if (node.wants(2)) out[2] = gradients.value;
+    give_gradients(node, gradients, out);
 }
 const NodeType kEfficientBackward{"ScaledDotProductEfficientAttentionBackward0", efficient_node_backward};
 
@@ -77,15 +75,9 @@ AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp) {
 
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
                            double dropout) {
-    Session& session = query.session();
-    Ref<Node> node;
-    if (needs_grad(query, key, value)) {
-        node = make_node(session, kEfficientBackward);
+    const Ref<Node> node = attention_node(kEfficientBackward, query, key, value);
+    if (node) {
         node->ints[0] = dropout > 0;
-        for (const Tensor* t : {&query, &key, &value}) {
-            add_edge(*node, *t);
-            node->save(*t);
-        }
         node->save(bias);
     }
     const AttentionResult result = efficient_forward(query, static_cast<bool>(node));

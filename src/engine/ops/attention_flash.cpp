@@ -25,9 +25,7 @@ void flash_node_backward(Node& node, Grads& in, Grads& out) {
     std::array<Tensor, 7> saved;
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
     const AttentionGradients gradients = flash_backward(in[0], saved[0], saved[1], saved[2], saved[3]);
-    if (node.wants(0)) out[0] = gradients.query;
-    if (node.wants(1)) out[1] = gradients.key;
-    if (node.wants(2)) out[2] = gradients.value;
+    give_gradients(node, gradients, out);
 }
 const NodeType kFlashBackward{"ScaledDotProductFlashAttentionBackward0", flash_node_backward};
 
@@ -118,23 +116,9 @@ AttentionResult flash_forward(const Tensor& query, const Tensor& key, const Tens
 }
 
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value, bool, double dropout) {
-    Session& session = query.session();
-    Ref<Node> node;
-    if (needs_grad(query, key, value)) {
-        node = make_node(session, kFlashBackward);
-        for (const Tensor* t : {&query, &key, &value}) {
-            add_edge(*node, *t);
-            node->save(*t);
-        }
-    }
+    const Ref<Node> node = attention_node(kFlashBackward, query, key, value);
     const AttentionResult result = flash_forward(query, key, value, dropout);
-    if (node) {
-        set_history(result.output, node);
-        node->save(result.output, true);
-        for (const Tensor* t : {&result.logsumexp, &result.seed, &result.offset}) {
-            node->save(*t, true);
-        }
-    }
+    if (node) save_result(node, result);
     return result.output;
 }
 

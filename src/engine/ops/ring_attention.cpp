@@ -260,12 +260,10 @@ void ring_node_backward(Node& node, Grads& in, Grads& out) {
     const RingState& state = static_cast<const RingState&>(*node.state);
     std::array<Tensor, 7> saved;
     for (std::size_t i = 0; i < saved.size(); ++i) saved[i] = node.unpack(i);
-    AttentionGradients gradients =
+    const AttentionGradients gradients =
         RingBackward(state.kernel, state.ring, state.drops, detach(saved[0]), detach(saved[1]), detach(saved[2]))
             .run(detach(in[0]), detach(saved[3]), saved[4]);
-    if (node.wants(0)) out[0] = std::move(gradients.query);
-    if (node.wants(1)) out[1] = std::move(gradients.key);
-    if (node.wants(2)) out[2] = std::move(gradients.value);
+    give_gradients(node, gradients, out);
 }
 constexpr NodeType kRingBackward{"ScaledDotProductRingAttentionBackward", ring_node_backward};
 
@@ -296,26 +294,12 @@ void refuse_kernels(SdpaKernel kernel, const Ring& ring, const Tensor& query) {
 Tensor ring_attention(SdpaKernel kernel, const Tensor& query, const Tensor& key, const Tensor& value,
                       const AttentionArguments& arguments) {
     refuse_kernels(kernel, *arguments.ring, query);
-    Session& session = query.session();
-    Ref<Node> node;
-    if (needs_grad(query, key, value)) {
-        node = make_node(session, kRingBackward);
-        node->state = std::make_unique<RingState>(kernel, *arguments.ring, arguments.dropout > 0);
-        for (const Tensor* t : {&query, &key, &value}) {
-            add_edge(*node, *t);
-            node->save(*t);
-        }
-    }
-    const AttentionResult result = ring_forward(kernel, *arguments.ring, detach(query), key, value, arguments.dropout);
-    const Tensor output = detach(result.output);
-    if (node) {
-        set_history(output, node);
-        node->save(output, true);
-        for (const Tensor* t : {&result.logsumexp, &result.seed, &result.offset}) {
-            node->save(*t, true);
-        }
-    }
-    return output;
+    const Ref<Node> node = attention_node(kRingBackward, query, key, value);
+    if (node) node->state = std::make_unique<RingState>(kernel, *arguments.ring, arguments.dropout > 0);
+    AttentionResult result = ring_forward(kernel, *arguments.ring, detach(query), key, value, arguments.dropout);
+    result.output = detach(result.output);
+    if (node) save_result(node, result);
+    return result.output;
 }
 
 }  // namespace vramfit::engine

@@ -45,11 +45,7 @@ Network part_of(const Network& whole, std::int64_t index, std::int64_t count) {
 PeerWork send_and_receive(Session& session, const PeerOps& ops) {
     if (ops.empty()) return {};
     Streams& streams = session.streams;
-    for (const Tensor& t : ops) {
-        streams.wait(kPeers, session.recorder.stream);
-        streams.launch(kPeers);
-        streams.record(t, kPeers);
-    }
+    for (const Tensor& t : ops) streams.work_on(t, kPeers);
     return streams.now(kPeers);
 }
 

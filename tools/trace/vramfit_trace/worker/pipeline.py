@@ -12,8 +12,9 @@ from ..job import Job, JobError
 from .batch import micro_batch
 from .device import Device
 from .model import DEVICE
-from .plain import check, make_optimizer
+from .plain import check, make_optimizer, ready
 from .recorder import Recorder
+from .stages import entry
 
 SCHEDULES = {"gpipe": pipelining.ScheduleGPipe, "1f1b": pipelining.Schedule1F1B, "interleaved_1f1b": pipelining.ScheduleInterleaved1F1B}
 
@@ -58,9 +59,9 @@ class Windows:
     def watch(self, stage: pipelining.PipelineStage, module: Stage) -> None:
         for place, layer in enumerate(module.inner.layers, module.first_layer):
             below = f"backward.{place - 1}" if place > module.first_layer else "backward.embedding"
-            layer.register_forward_pre_hook(self._entry(f"forward.{place}", below), with_kwargs=True)
+            layer.register_forward_pre_hook(entry(self, f"forward.{place}", below), with_kwargs=True)
         if module.is_last:
-            module.inner.norm.register_forward_pre_hook(self._entry("head", f"backward.{module.end - 1}"), with_kwargs=True)
+            module.inner.norm.register_forward_pre_hook(entry(self, "head", f"backward.{module.end - 1}"), with_kwargs=True)
         forward, backward = stage.forward_one_chunk, stage.backward_one_chunk
         top = "backward.loss" if module.is_last else f"backward.{module.end - 1}"
 
@@ -78,17 +79,6 @@ class Windows:
             return backward(chunk, *args, **kwargs)
 
         stage.forward_one_chunk, stage.backward_one_chunk = forward_in_window, backward_in_window
-
-    def _entry(self, name: str, when_complete: str) -> Any:
-        def hook(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if self.in_backward:  # recomputation belongs to the window it happens in
-                return
-            self.enter(name)
-            hidden = args[0] if args else kwargs.get("hidden_states")
-            if hidden is not None and hidden.requires_grad:
-                hidden.register_hook(lambda gradient: self.enter(when_complete))
-
-        return hook
 
 
 def boundary(job: Job, causal: torch.nn.Module, index: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -153,11 +143,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device) ->
     refuse(job)
     training, loop = job["training"], job["loop"]
     windows = Windows(job, recorder, device)
-    if training["gradient_checkpointing"] and not job["load"]["gradient_checkpointing"]:
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=training["gradient_checkpointing_kwargs"])
-    if loop["input_require_grads"]:
-        model.enable_input_require_grads()
-    model.train()
+    ready(job, model)
     recorder.window("trainer")
     schedule, modules = make_schedule(job, model, windows)
     parameters = [parameter for module in modules for parameter in module.parameters() if parameter.requires_grad]

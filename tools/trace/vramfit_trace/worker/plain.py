@@ -21,6 +21,16 @@ def check(job: Job) -> None:
         raise JobError("use_liger_kernel belongs to Trainer, not to the plain loop")
 
 
+def ready(job: Job, model: torch.nn.Module) -> None:
+    """What a loop does with a loaded model before its first step."""
+    training = job["training"]
+    if training["gradient_checkpointing"] and not job["load"]["gradient_checkpointing"]:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=training["gradient_checkpointing_kwargs"])
+    if job["loop"]["input_require_grads"]:
+        model.enable_input_require_grads()
+    model.train()
+
+
 def make_optimizer(job: Job, model: torch.nn.Module, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
     """The class and arguments that Trainer would take, over one group of parameters."""
     with tempfile.TemporaryDirectory() as folder:
@@ -41,11 +51,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder) -> Any:
     training, loop = job["training"], job["loop"]
     micros = training["gradient_accumulation_steps"]
     stages = Stages(job, model, recorder)
-    if training["gradient_checkpointing"] and not job["load"]["gradient_checkpointing"]:
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=training["gradient_checkpointing_kwargs"])
-    if loop["input_require_grads"]:
-        model.enable_input_require_grads()
-    model.train()
+    ready(job, model)
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = make_optimizer(job, model, parameters)
     recorder.reading("resident")

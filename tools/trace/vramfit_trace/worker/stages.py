@@ -25,6 +25,20 @@ def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Mod
     raise JobError("the model has no list of decoder layers with a norm after it: its windows cannot be named")
 
 
+def entry(windows: Any, stage: str, when_complete: str) -> Any:
+    """A hook that enters `stage` with the module, and `when_complete` with the gradient of the module's input."""
+
+    def hook(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if windows.in_backward:  # recomputation belongs to the window it happens in
+            return
+        windows.enter(stage)
+        hidden = args[0] if args else kwargs.get("hidden_states")
+        if hidden is not None and hidden.requires_grad:
+            hidden.register_hook(lambda gradient: windows.enter(when_complete))
+
+    return hook
+
+
 class Stages:
     """Hooks in the model, and what loops call between them."""
 
@@ -36,8 +50,8 @@ class Stages:
         layers, norm = decoder(model)
         for index, layer in enumerate(layers):
             below = f"backward.{index - 1}" if index else "backward.embedding"
-            layer.register_forward_pre_hook(self._entry(f"forward.{index}", below), with_kwargs=True)
-        norm.register_forward_pre_hook(self._entry("head", f"backward.{len(layers) - 1}"), with_kwargs=True)
+            layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
+        norm.register_forward_pre_hook(entry(self, "head", f"backward.{len(layers) - 1}"), with_kwargs=True)
         model.register_forward_pre_hook(lambda module, args: self.enter("embedding"))
 
     def enter(self, stage: str) -> None:
@@ -53,16 +67,3 @@ class Stages:
         """Backward is about to be called on the loss."""
         self.in_backward = True
         self.enter("backward.loss")
-
-    def _entry(self, stage: str, when_complete: str) -> Any:
-        """Enters `stage` with the module, and `when_complete` with the gradient of the module's input."""
-
-        def hook(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            if self.in_backward:  # recomputation belongs to the window it happens in
-                return
-            self.enter(stage)
-            hidden = args[0] if args else kwargs.get("hidden_states")
-            if hidden is not None and hidden.requires_grad:
-                hidden.register_hook(lambda gradient: self.enter(when_complete))
-
-        return hook
