@@ -18,6 +18,7 @@ namespace {
 // FSDPCommContext.lazy_init: streams beside the one that computes.
 constexpr std::uint8_t kAllGatherCopyIn = 1;
 constexpr std::uint8_t kReduceScatter = 2;
+constexpr std::uint8_t kAllReduce = 3;
 
 /// `chunk` of FSDPParam._init_sharded_param: rows of the first ranks, which are the most.
 std::int64_t rows_of_shard(const Tensor& parameter, std::int64_t world) {
@@ -184,6 +185,7 @@ void Fsdp2Group::reduce(const std::vector<Parameter*>& parameters, std::vector<T
     Session& session = comm_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     comm_.reduce_input.reset();
+    all_reduced_.reset();
     const DType dtype = grads[0].dtype();
     Size elements = 0;
     std::vector<Size> bytes;
@@ -199,6 +201,10 @@ void Fsdp2Group::reduce(const std::vector<Parameter*>& parameters, std::vector<T
     {
         const Scoped<std::uint8_t> stream(session.recorder.stream, kReduceScatter);
         output = empty(session, {elements}, dtype, Op::empty);
+        if (comm_.replicates) {
+            session.recorder.stream = kAllReduce;
+            all_reduced_ = output;
+        }
         output = to(output, parameters[0]->sharded.dtype());
     }
     for (Parameter* p : parameters) {
@@ -214,6 +220,7 @@ void Fsdp2Group::reduce(const std::vector<Parameter*>& parameters, std::vector<T
 // Groups whose inputs need no gradient have not been reduced yet.
 void Fsdp2Group::finish_backward() {
     if (state_ != State::post_backward) post_backward();
+    all_reduced_.reset();
     state_ = State::idle;
     in_backward_ = false;
     all_gather_result_.reset();

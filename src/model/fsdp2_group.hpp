@@ -14,10 +14,11 @@ class Fsdp2Group;
 /// FSDPCommContext, and what is the same for all groups.
 struct Fsdp2Comm {
     engine::Session& session;
-    std::int64_t world = 2;
-    std::int64_t rank = 0;
+    std::int64_t world = 2;              ///< processes that rows are cut over
+    std::int64_t rank = 0;               ///< among them
     std::optional<DType> compute_dtype;  ///< MixedPrecisionPolicy.param_dtype, which is its reduce_dtype too
     bool offloads = false;               ///< CPUOffloadPolicy: rows, gradients and states are in host memory
+    bool replicates = false;             ///< HSDP: other groups of processes have the same rows
     bool reduces = true;                 ///< reduce_grads: not in no_sync
 
     engine::Tensor gathered;      ///< all_gather_state: kept until the next group has copied its own
@@ -83,6 +84,7 @@ class Fsdp2Group {
     bool is_unsharded_ = false;
     std::vector<Parameter> parameters_;
     engine::Tensor all_gather_result_;
+    engine::Tensor all_reduced_;  ///< _all_reduce_state: kept until the backward pass ends
     std::vector<std::size_t> post_forward_indices_;
 };
 

@@ -115,12 +115,20 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
     const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&
                               !run.spec.tie_word_embeddings;
-    if (gathers_head && run.spec.vocab_size % processes->world_size != 0)
+    if (gathers_head && run.spec.vocab_size % processes->shard_size() != 0)
         problems.push_back(
             {"distributed.world_size",
              "rows of the head that do not divide by the processes are not supported with adapters under "
              "trl's SFTTrainer",
              "a number of processes that divides the vocabulary"});
+    // torch 2.11 _flat_param.py _use_unsharded_views: the root's frozen parameters stay tensors after a backward pass.
+    const Fsdp1Plan* const fsdp1 = processes->as<Fsdp1Plan>();
+    const bool uncut = fsdp1 && (fsdp1->sharding_strategy == FsdpStrategy::no_shard || processes->shard_size() == 1);
+    if (uncut && fsdp1->use_orig_params && run.plan.peft && run.spec.tie_word_embeddings)
+        problems.push_back({"distributed.fsdp_config.sharding_strategy",
+                            "torch stops in the second forward: under NO_SHARD a frozen weight that embedding and head "
+                            "share is no parameter any more (as_params=True type(prim_param)=<class 'torch.Tensor'>)",
+                            "full_shard, use_orig_params false, or kind ddp"});
     if (!ring_of(run.plan)) return;
     // accelerate 1.15.0, big_modeling.py _attach_context_parallel_hooks.
     if (run.spec.sliding_window)

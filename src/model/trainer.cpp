@@ -27,6 +27,12 @@ using namespace engine;
 
 namespace {
 
+/// accelerate's ParallelismConfig, which Trainer is given for sequences that are cut and shards that are copied.
+bool has_parallelism_config(const DistributedPlan& processes) {
+    const Fsdp2Plan* const fsdp = processes.as<Fsdp2Plan>();
+    return fsdp && (fsdp->context.size > 1 || fsdp->replicas > 1);
+}
+
 /// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in
 /// older releases of all labels.
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
@@ -46,7 +52,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
         total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
         // parallelism_config.non_data_parallel_size.
-        if (is_tensor_parallel(run.plan) || ring_of(run.plan))
+        if (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed))
             total = pointwise_result(total, total.dtype(), Op::floor_divide);
     }
     if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);
@@ -215,6 +221,8 @@ void run_trainer(const Run& run, Network& network) {
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
     prepare_processes(trainer);
+    if (trainer.fsdp1 && !trainer.fsdp1->keeps_parameters())  // made after the network has been prepared
+        trainer.optimizer = make_optimizer(session, outside, trainer.fsdp1->flat_groups());
     place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);

@@ -93,6 +93,7 @@ void optimizer_step(Trainer& trainer, std::int32_t step) {
     }
     session.recorder.begin({PhaseKind::zero_grad, step});
     for (const NamedParameter& p : named_parameters(trainer.network)) (*p.tensor)->grad.reset();
+    if (trainer.fsdp1 && !trainer.fsdp1->keeps_parameters()) zero_grad(optimizer);
     session.recorder.mark(fmt::format("step{}.after_optimizer", step + 1));
 }
 

@@ -81,6 +81,12 @@ std::string processes(const DistributedPlan& plan) {
         if (zero->offload_param) title += ", parameters in host memory";
         if (zero->offload_optimizer) title += ", optimizer in host memory";
     }
+    if (const auto* fsdp = plan.as<Fsdp1Plan>()) {
+        if (fsdp->sharding_strategy == FsdpStrategy::no_shard) title += ", not cut";
+        if (!fsdp->use_orig_params) title += ", flat parameters";
+    }
+    if (plan.shard_size() < plan.world_size)
+        title += plan.shard_size() > 1 ? fmt::format(", cut over {} of them", plan.shard_size()) : ", not cut";
     if (plan.shards_on_host()) title += ", parameters and optimizer in host memory";
     if (plan.world_size == 1) return fmt::format("one, {}", title);
     if (const auto* pipeline = plan.as<PipelinePlan>())

@@ -182,7 +182,11 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
     // accelerate 1.15: those that share a sequence have a communicator of their own, unless they are all.
     const std::int64_t context = distributed->context_size();
     const bool own = context > 1 && context < distributed->world_size;
-    const Bytes buffers{of(distributed->world_size) + (own ? of(context) : 0)};
+    // So have those that share a network of which others have a copy, and those that have the same part of it.
+    const std::int64_t shard = distributed->shard_size();
+    const std::int64_t copies = distributed->world_size / shard;
+    const std::int64_t groups = (copies > 1 ? of(copies) : 0) + (copies > 1 && shard > 1 ? of(shard) : 0);
+    const Bytes buffers{of(distributed->world_size) + (own ? of(context) : 0) + groups};
     device.communicator = buffers;
     device.context += buffers;
     device.notes.push_back({NoteKind::assumed_communicator,

@@ -63,12 +63,6 @@ void read_wrapping(ObjectReader& config) {
                         "the model's decoder layer, or leave it out");
 }
 
-/// Settings that FSDP1 was compared with at one value only.
-void read_fixed(ObjectReader& config, std::string_view key, bool known, std::string problem) {
-    if (fsdp_boolean(config, key).value_or(known) != known)
-        refuse_fsdp(config, key, std::move(problem), "leave it out");
-}
-
 /// A word that may be in capitals. Of those that are not `known`, no behaviour was compared.
 template <class T, std::size_t N>
 void read_word(ObjectReader& config, std::string_view key, const Named<T> (&known)[N], T& target) {
@@ -94,16 +88,17 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
     ObjectReader& config = *given;
     read_wrapping(config);
     const std::string strategy = config.text("reshard_after_forward", Null::absent).value_or("full_shard");
-    if (strategy != "full_shard" && strategy != "shard_grad_op")
-        refuse_fsdp(config, "reshard_after_forward", fmt::format("'{}' is not supported", strategy),
-                    "full_shard or shard_grad_op");
+    const auto* const known = std::find_if(std::begin(kFsdpStrategyNames), std::end(kFsdpStrategyNames),
+                                           [&](const auto& each) { return each.name == strategy; });
+    if (known == std::end(kFsdpStrategyNames))
+        refuse_fsdp(config, "reshard_after_forward", fmt::format("'{}' is not supported", strategy), "full_shard");
     read_word(config, "sharding_strategy", kFsdpStrategyNames, plan.sharding_strategy);
     read_word(config, "backward_prefetch", kBackwardPrefetchNames, plan.backward_prefetch);
     ObjectReader::set(plan.forward_prefetch, fsdp_boolean(config, "forward_prefetch"));
     ObjectReader::set(plan.limit_all_gathers, fsdp_boolean(config, "limit_all_gathers"));
     ObjectReader::set(plan.sync_module_states, fsdp_boolean(config, "sync_module_states"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
-    read_fixed(config, "use_orig_params", true, "flat parameters in the optimizer are not supported");
+    ObjectReader::set(plan.use_orig_params, fsdp_boolean(config, "use_orig_params"));
     ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
     // accelerate 1.15.0, dataclasses.py: what one process loads has to be sent. The others' weights come from nowhere.
     if (fsdp_boolean(config, "cpu_ram_efficient_loading").value_or(false)) plan.sync_module_states = true;
@@ -220,6 +215,20 @@ void read_context(ObjectReader& distributed, DistributedPlan& plan) {
                                        "accelerate stops: context parallelism requires FSDP2", "kind fsdp2");
 }
 
+// accelerate 1.15.0, parallelism_config.py ParallelismConfig. torch's LOCAL_WORLD_SIZE.
+void read_groups(ObjectReader& distributed, DistributedPlan& plan) {
+    ObjectReader::set(plan.local_world_size,
+                      distributed.integer("local_world_size", {.low = 1, .high = kMostRanks}, Null::absent));
+    const std::int64_t replicas =
+        distributed.integer("dp_replicate_size", {.low = 1, .high = kMostRanks}, Null::absent).value_or(1);
+    if (Fsdp2Plan* const fsdp = plan.as<Fsdp2Plan>())
+        fsdp->replicas = replicas;
+    else if (replicas > 1)
+        distributed.problems().unsupported(distributed.path("dp_replicate_size"),
+                                           "groups of processes with the same shards are supported with FSDP2 only",
+                                           "kind fsdp2; FSDP1 has sharding_strategy hybrid_shard");
+}
+
 }  // namespace
 
 std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
@@ -248,6 +257,7 @@ DistributedPlan read_distributed(ObjectReader distributed) {
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
     read_method(distributed, plan);
     read_context(distributed, plan);
+    read_groups(distributed, plan);
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();
     if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
     plan.any_rank = plan.different_ranks() > 1 && !rank;

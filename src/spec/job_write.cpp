@@ -191,6 +191,7 @@ void put_method(const Fsdp1Plan& plan, JsonValue& out) {
     if (plan.forward_prefetch) config.put("forward_prefetch", JsonValue::of(true));
     if (!plan.limit_all_gathers) config.put("limit_all_gathers", JsonValue::of(false));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
+    if (!plan.use_orig_params) config.put("use_orig_params", JsonValue::of(false));
     config.put("sync_module_states", JsonValue::of(plan.sync_module_states));
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
     out.put("fsdp_config", std::move(config));
@@ -203,6 +204,7 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     config.put("cpu_ram_efficient_loading", JsonValue::of(plan.cpu_ram_efficient_loading));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     out.put("fsdp_config", std::move(config));
+    if (plan.replicas > 1) out.put("dp_replicate_size", JsonValue::of(plan.replicas));
     if (plan.context.size == 1) return;
     out.put("cp_size", JsonValue::of(plan.context.size));
     out.put("cp_comm_strategy", JsonValue::of(name_in<bool>(kContextStrategyNames, plan.context.gathers)));
@@ -225,6 +227,7 @@ JsonValue distributed(const DistributedPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("kind", JsonValue::of(name_of(plan.method).kind));
     out.put("world_size", JsonValue::of(plan.world_size));
+    if (plan.local_world_size > 0) out.put("local_world_size", JsonValue::of(plan.local_world_size));
     if (!plan.any_rank) out.put("rank", JsonValue::of(plan.rank));
     if (plan.load_on_device) out.put("load_on_device", JsonValue::of(true));
     if (plan.load_first) out.put("load_first", JsonValue::of(true));

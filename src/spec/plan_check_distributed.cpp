@@ -130,15 +130,63 @@ void check_context(const TrainPlan& plan, const ContextPlan& context, Problems& 
                              "ones: what collators make");
 }
 
+/// Groups of processes within the whole.
+void check_groups(const DistributedPlan& processes, Problems& problems) {
+    const Fsdp1Plan* const fsdp1 = processes.as<Fsdp1Plan>();
+    const Fsdp2Plan* const fsdp2 = processes.as<Fsdp2Plan>();
+    if (processes.local_world_size > 0 && processes.world_size % processes.local_world_size != 0)
+        problems.invalid(
+            "distributed.local_world_size",
+            fmt::format("{} processes do not fill nodes of {}", processes.world_size, processes.local_world_size),
+            "a divisor of world_size (--gpus)");
+    if (processes.local_world_size > 0 && !(fsdp1 && is_hybrid(fsdp1->sharding_strategy)))
+        problems.invalid("distributed.local_world_size", "nodes make a difference to FSDP1's hybrid strategies only",
+                         "sharding_strategy hybrid_shard, or leave it out");
+    if (!fsdp2 || fsdp2->replicas == 1) return;
+    constexpr const char* kReplicas = "distributed.dp_replicate_size";
+    // parallelism_config.py _validate_accelerator.
+    if (processes.world_size % (fsdp2->replicas * fsdp2->context.size) != 0)
+        return problems.invalid(
+            kReplicas,
+            fmt::format("accelerate stops: {} groups{} of {} processes (ParallelismConfig "
+                        "total_size does not match num_processes)",
+                        fsdp2->replicas,
+                        fsdp2->context.size > 1 ? fmt::format(" of {} that share a sequence", fsdp2->context.size) : "",
+                        processes.world_size),
+            "a divisor of world_size (--gpus)");
+    // _validate_accelerator too: FSDP has to cut over some.
+    if (processes.world_size == fsdp2->replicas)
+        problems.invalid(kReplicas,
+                         "accelerate stops: FSDP is enabled but the parallelism config has no dimension for FSDP to "
+                         "shard across (both `dp_shard_size` and `cp_size` are 1)",
+                         "fewer groups than processes, or no FSDP");
+}
+
+/// What FSDP1 was not compared with where nothing is cut: vectors in host memory, and flat ones, that are not cast.
+void check_uncut(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
+    const bool alone = is_hybrid(fsdp.sharding_strategy) && plan.distributed->shard_size() == 1;
+    if (fsdp.sharding_strategy != FsdpStrategy::no_shard && !alone) return;
+    if (fsdp.cpu_offload && (!plan.training.bf16 || plan.peft))
+        problems.unsupported("distributed.fsdp_config.cpu_offload",
+                             "what is not cut is kept in host memory in full training with bf16 only",
+                             "--mixed-precision bf16 (training.bf16) without adapters, or full_shard");
+    if (!fsdp.use_orig_params && !plan.training.bf16)
+        problems.unsupported("distributed.fsdp_config.use_orig_params",
+                             "flat parameters that are not cut are supported with bf16 only",
+                             "--mixed-precision bf16 (training.bf16), or full_shard");
+}
+
 /// What is FSDP1's own.
 void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
     if (plan.load.quantization) check_quantized_units(plan, *plan.load.quantization, problems);
     // _flat_param.py _writeback_orig_params.
-    if (plan.load.quantization && fsdp.sharding_strategy == FsdpStrategy::shard_grad_op)
+    if (plan.load.quantization && keeps_gathered(fsdp.sharding_strategy) && fsdp.use_orig_params)
         problems.invalid("distributed.fsdp_config.sharding_strategy",
-                         "torch stops with packed weights: FSDP does not support changing the parameters between "
-                         "forward and backward for SHARD_GRAD_OP",
-                         "full_shard");
+                         fmt::format("torch stops with packed weights: FSDP does not support changing the parameters "
+                                     "between forward and backward for {}",
+                                     is_hybrid(fsdp.sharding_strategy) ? "_HYBRID_SHARD_ZERO2" : "SHARD_GRAD_OP"),
+                         is_hybrid(fsdp.sharding_strategy) ? "hybrid_shard" : "full_shard");
+    check_uncut(plan, fsdp, problems);
     if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "torch stops: what is recomputed of an adapter has another dtype than what was saved",
@@ -268,6 +316,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              fmt::format("several processes with torch {} and transformers {} are not supported",
                                          text_of(stack.torch), text_of(stack.transformers)),
                              "choose a stack with torch 2.5 and transformers 4.48 or later");
+    check_groups(*plan.distributed, problems);
     if (const Fsdp1Plan* fsdp = plan.distributed->as<Fsdp1Plan>()) {
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_fsdp1(plan, *fsdp, problems);

@@ -114,18 +114,36 @@ std::string word_of(FsdpOptions& options, std::string_view name) {
     return in_capitals(options.reader().text(options.key(name)).value_or(""));
 }
 
-/// Options of FSDP1 of which one value is predicted.
-void refuse_unless(FsdpOptions& options, std::string_view name, bool known, bool otherwise, const char* what) {
-    if (options.boolean(name, otherwise) != known) options.refuse(name, what, known ? "true" : "false");
+/// accelerate 1.15.0, utils/constants.py FSDP_SHARDING_STRATEGY: by name, or by number from 1.
+constexpr std::pair<std::string_view, FsdpStrategy> kStrategies[] = {
+    {"FULL_SHARD", FsdpStrategy::full_shard},
+    {"SHARD_GRAD_OP", FsdpStrategy::shard_grad_op},
+    {"NO_SHARD", FsdpStrategy::no_shard},
+    {"HYBRID_SHARD", FsdpStrategy::hybrid_shard},
+    {"HYBRID_SHARD_ZERO2", FsdpStrategy::hybrid_shard_zero2}};
+
+/// What accelerate's file or launcher asks for, or nothing.
+std::optional<FsdpStrategy> strategy_named(std::string_view word) {
+    for (std::size_t i = 0; i < std::size(kStrategies); ++i)
+        if (word == kStrategies[i].first || word == std::to_string(i + 1)) return kStrategies[i].second;
+    return std::nullopt;
 }
 
-/// What accelerate's file or launcher asks for, by name or number.
 FsdpStrategy strategy_of(FsdpOptions& options) {
     const std::string word = word_of(options, "sharding_strategy");
-    if (word == "SHARD_GRAD_OP" || word == "2") return FsdpStrategy::shard_grad_op;
-    if (!word.empty() && word != "FULL_SHARD" && word != "1")
-        options.refuse("sharding_strategy", fmt::format("{} is not predicted", word), "FULL_SHARD or SHARD_GRAD_OP");
-    return FsdpStrategy::full_shard;
+    const auto strategy = strategy_named(word.empty() ? "FULL_SHARD" : word);
+    if (!strategy)
+        options.reader().invalid(options.key("sharding_strategy"), fmt::format("torch has no strategy {}", word),
+                                 "FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD, HYBRID_SHARD_ZERO2");
+    return strategy.value_or(FsdpStrategy::full_shard);
+}
+
+/// accelerate takes `sharding_strategy or reshard_after_forward`: the second never counts.
+void note_unused_strategy(FsdpOptions& options, std::string_view key, const std::string& word) {
+    if (strategy_named(word) == FsdpStrategy::full_shard) return;
+    options.reader().note(RemarkKind::odd_value,
+                          fmt::format("{} {} has no effect under FSDP1: accelerate 1.15 takes FULL_SHARD", key, word),
+                          "fsdp_sharding_strategy in accelerate's file");
 }
 
 // The same places. accelerate takes `sharding_strategy or reshard_after_forward`, and the first always says something:
@@ -136,8 +154,10 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     const bool arguments = options.source().arguments;
     if (!arguments) plan.sharding_strategy = strategy_of(options);
     const std::string strategy = arguments ? word_of(options, "reshard_after_forward") : "";
-    if (!strategy.empty() && strategy != "FULL_SHARD" && strategy != "1" && strategy != "SHARD_GRAD_OP")
+    if (!strategy.empty() && !strategy_named(strategy))
         options.refuse("reshard_after_forward", fmt::format("{} is not predicted", strategy), "FULL_SHARD");
+    else if (!strategy.empty())
+        note_unused_strategy(options, options.key("reshard_after_forward"), strategy);
     const std::string prefetch = word_of(options, "backward_prefetch");
     if (prefetch == "BACKWARD_PRE" || prefetch == "1")
         plan.backward_prefetch = BackwardPrefetch::pre;
@@ -150,7 +170,7 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     if (arguments) plan.limit_all_gathers = options.boolean("limit_all_gathers", true);
     plan.sync_module_states = options.boolean("sync_module_states", true);
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
-    refuse_unless(options, "use_orig_params", true, true, "flat parameters in the optimizer are not predicted");
+    plan.use_orig_params = options.boolean("use_orig_params", true);
     // What one process loads has to be sent. The others' weights come from nowhere.
     if (options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient)) plan.sync_module_states = true;
     plan.cpu_offload = read_offload(options);
@@ -194,10 +214,13 @@ void read_words(Reader& reader, const Value& asked, std::int64_t version, FsdpOp
             if (!word.empty()) words.emplace_back(word);
     for (const std::string& word : words) {
         if (word == "full_shard" || word == "auto_wrap") continue;
-        if (word == "shard_grad_op")
-            options.reshards = false;
+        if (word == "shard_grad_op") options.reshards = false;
+        if (version == 1 && strategy_named(in_capitals(word)))
+            note_unused_strategy(options, "fsdp", in_capitals(word));
         else if (word == "offload")
             options.offloads = true;
+        else if (word == "shard_grad_op")
+            continue;
         else if (version == 1)
             reader.refuse("fsdp", fmt::format("'{}' is not predicted", word), "full_shard auto_wrap");
         else

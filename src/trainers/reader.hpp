@@ -40,6 +40,7 @@ struct Draft {
     std::optional<std::int64_t> gpus;
     FilePlace gpus_place;
     std::string gpus_key;
+    std::int64_t machines = 1;
     std::optional<DistributedPlan> processes;  ///< what the trainer makes of several cards; absent: not known
     /// Why FSDP under this trainer is not predicted; nullptr: the trainer is transformers' own.
     const char* no_fsdp = "what this trainer makes of FSDP is not known";

@@ -96,6 +96,20 @@ void judge_one_card(const Draft& draft, const std::string& key, bool known, Read
                          "give --gpus N, or the file of accelerate config as well");
 }
 
+/// FSDP1's hybrid strategies cut over the cards of a machine, of which each has as many.
+void settle_nodes(Draft& draft, Reading& reading) {
+    DistributedPlan& processes = *draft.job.plan.distributed;
+    const Fsdp1Plan* const fsdp = processes.as<Fsdp1Plan>();
+    if (!fsdp || !is_hybrid(fsdp->sharding_strategy) || draft.machines == 1) return;
+    if (processes.world_size % draft.machines == 0)
+        processes.local_world_size = processes.world_size / draft.machines;
+    else
+        reading.refusals.push_back({draft.gpus_key, draft.gpus_place,
+                                    fmt::format("{} processes on {} machines: torch expects as many on each",
+                                                processes.world_size, draft.machines),
+                                    fmt::format("a multiple of {}", draft.machines)});
+}
+
 void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
     const std::int64_t gpus = question.gpus.value_or(draft.gpus.value_or(1));
     const bool flag = question.gpus.has_value();
@@ -106,6 +120,7 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
     if (gpus > 1 && draft.processes) {
         draft.job.plan.distributed = draft.processes;
         draft.job.plan.distributed->world_size = gpus;
+        settle_nodes(draft, reading);
         // What axolotl casts there and back has been cut by zero.Init before, and holds nothing.
         if (draft.processes->as<ZeroPlan>()) draft.job.plan.load.upcast.reset();
     } else if (gpus > 1) {

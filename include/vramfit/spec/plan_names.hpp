@@ -41,7 +41,10 @@ inline constexpr Named<OutputLife> kOutputNames[] = {{"until_next_forward", Outp
 inline constexpr Named<ZeroGrad> kZeroGradNames[] = {{"after_step", ZeroGrad::after_step},
                                                      {"before_forward", ZeroGrad::before_forward}};
 inline constexpr Named<FsdpStrategy> kFsdpStrategyNames[] = {{"full_shard", FsdpStrategy::full_shard},
-                                                             {"shard_grad_op", FsdpStrategy::shard_grad_op}};
+                                                             {"shard_grad_op", FsdpStrategy::shard_grad_op},
+                                                             {"no_shard", FsdpStrategy::no_shard},
+                                                             {"hybrid_shard", FsdpStrategy::hybrid_shard},
+                                                             {"hybrid_shard_zero2", FsdpStrategy::hybrid_shard_zero2}};
 inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
                                                                      {"backward_pre", BackwardPrefetch::pre},
                                                                      {"backward_post", BackwardPrefetch::post}};

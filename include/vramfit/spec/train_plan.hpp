@@ -178,8 +178,17 @@ inline constexpr std::int64_t kMostRanks = 1 << 16;
 /// When the next unit of the backward pass is gathered ahead: before or after the gradients of the one before it.
 enum class BackwardPrefetch : std::uint8_t { none, pre, post };
 
-/// accelerate's `sharding_strategy`: gathered weights end with their forward, or with their backward.
-enum class FsdpStrategy : std::uint8_t { full_shard, shard_grad_op };
+/// accelerate's `sharding_strategy`: gathered weights end with their forward, or with their backward. The hybrid ones
+/// cut over the processes of a node and sum gradients over the nodes.
+enum class FsdpStrategy : std::uint8_t { full_shard, shard_grad_op, no_shard, hybrid_shard, hybrid_shard_zero2 };
+
+constexpr bool is_hybrid(FsdpStrategy strategy) {
+    return strategy == FsdpStrategy::hybrid_shard || strategy == FsdpStrategy::hybrid_shard_zero2;
+}
+/// Whether gathered weights stay from the forward to the backward.
+constexpr bool keeps_gathered(FsdpStrategy strategy) {
+    return strategy == FsdpStrategy::shard_grad_op || strategy == FsdpStrategy::hybrid_shard_zero2;
+}
 
 /// `TrainingArguments.fsdp_config` of version 1, torch's FullyShardedDataParallel: every decoder layer is a unit of its
 /// own.
@@ -190,7 +199,8 @@ struct Fsdp1Plan {
     bool limit_all_gathers = true;
     bool sync_module_states = true;
     bool activation_checkpointing = false;
-    bool cpu_offload = false;  ///< parts live in host memory, and so do gradients and states
+    bool cpu_offload = false;     ///< parts live in host memory, and so do gradients and states
+    bool use_orig_params = true;  ///< the optimizer has the network's parameters; false: one flat one of each unit
 
     friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
 };
@@ -211,6 +221,7 @@ struct Fsdp2Plan {
     bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
     bool cpu_offload = false;                ///< rows live in host memory, and so do gradients and states
     ContextPlan context = {};
+    std::int64_t replicas = 1;  ///< accelerate's dp_replicate_size: so many groups of processes have all shards each
 
     friend bool operator==(const Fsdp2Plan&, const Fsdp2Plan&) = default;
 };
@@ -239,7 +250,8 @@ using DistributedMethod = std::variant<DdpPlan, ZeroPlan, Fsdp1Plan, Fsdp2Plan, 
 struct DistributedPlan {
     std::int64_t world_size = 2;
     std::int64_t rank = 0;
-    bool any_rank = false;        ///< of those that differ: the answer is about the one that needs the most
+    std::int64_t local_world_size = 0;  ///< of a node; 0: all are in one
+    bool any_rank = false;              ///< of those that differ: the answer is about the one that needs the most
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
     bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;
@@ -249,6 +261,13 @@ struct DistributedPlan {
 
     /// Processes that differ by more than the size of their shards: stages of a pipeline, places in a ring.
     std::int64_t different_ranks() const { return as<PipelinePlan>() ? world_size : context_size(); }
+
+    /// Over how many processes FSDP cuts weights, gradients and states.
+    std::int64_t shard_size() const {
+        if (const Fsdp2Plan* const fsdp = as<Fsdp2Plan>()) return world_size / fsdp->replicas;
+        const Fsdp1Plan* const fsdp = as<Fsdp1Plan>();
+        return fsdp && is_hybrid(fsdp->sharding_strategy) && local_world_size > 0 ? local_world_size : world_size;
+    }
 
     /// FSDP with cpu_offload: weights, gradients and states are in host memory, and so is the optimizer's step.
     bool shards_on_host() const {

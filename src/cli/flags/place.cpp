@@ -188,6 +188,21 @@ Fsdp2Plan& fsdp2_of(Job& job, const std::string& where) {
     throw Error(ErrorKind::invalid, where, "the processes do not use FSDP2", "give --fsdp 2 as well");
 }
 
+/// `--fsdp 2` follows from it.
+void choose_replicas(Job& job, std::string_view value, const std::string& where) {
+    const std::int64_t count = integer_from(value, where);
+    if (count < 1) throw Error(ErrorKind::invalid, where, "there is at least one group", "1 or more, or leave it out");
+    DistributedPlan& processes = processes_of(job, where);
+    if (processes.as<Fsdp1Plan>())
+        throw Error(ErrorKind::invalid, where, "accelerate stops: a parallelism_config needs FSDP2",
+                    "--fsdp 2, or --fsdp-sharding-strategy hybrid_shard with --gpus-per-node");
+    if (!processes.as<Fsdp2Plan>()) {
+        refuse_beside(processes, "HSDP", where);
+        processes.method = Fsdp2Plan{};
+    }
+    processes.as<Fsdp2Plan>()->replicas = count;
+}
+
 void choose_fsdp_offload(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
     const bool on = boolean_from(value, where);
@@ -207,6 +222,12 @@ constexpr PlanFlag kPlaceFlags[] = {
     {"gpus", "world_size num_processes nproc_per_node", "N", nullptr, kPlace,
      "Processes with a card each, under torch's DistributedDataParallel or --fsdp; the answer is about one of them [1]",
      choose_processes, 0},
+    {"gpus-per-node", "local_world_size", "N", nullptr, kPlace,
+     "Processes of a node, over which FSDP1's hybrid strategies cut, with --fsdp-sharding-strategy [all]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         processes_of(job, where).local_world_size = count_from(value, where, kMostRanks);
+     },
+     3},
     {"tp", "tp_size tensor_parallel_size", "N", nullptr, kPlace,
      "Processes that share every layer: transformers' tensor parallelism, tp_plan \"auto\"; all see the same batches "
      "[off]",
@@ -269,11 +290,22 @@ constexpr PlanFlag kPlaceFlags[] = {
      },
      3},
     {"fsdp-sharding-strategy", "sharding_strategy", "WHAT", nullptr, kPlace,
-     "full_shard, or shard_grad_op: gathered weights of a layer stay until its backward, with --fsdp 1 [full_shard]",
+     "full_shard; shard_grad_op: gathered weights of a layer stay until its backward; hybrid_shard and "
+     "hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp1_of(job, where).sharding_strategy = value_from(value, where, kFsdpStrategyNames);
      },
      3},
+    {"fsdp-use-orig-params", "use_orig_params", "BOOL", nullptr, kPlace,
+     "The optimizer has the network's own parameters; false: one flat one of each layer, with --fsdp 1 [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         fsdp1_of(job, where).use_orig_params = boolean_from(value, where);
+     },
+     3},
+    {"dp-replicate", "dp_replicate_size parallelism_config_dp_replicate_size", "N", nullptr, kPlace,
+     "Groups of processes that have all shards each and sum gradients (HSDP): accelerate's dp_replicate_size, with "
+     "--fsdp 2, which it implies [1]",
+     choose_replicas, 3},
     {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
      "Gathered weights of a layer end with its forward, with --fsdp 2 [true]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -1,4 +1,5 @@
 // torch 2.11 distributed/fsdp/fully_sharded_data_parallel.py FullyShardedDataParallel.clip_grad_norm_.
+#include "model/clip.hpp"
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -34,10 +35,18 @@ Tensor squared_norm(Session& session, const std::vector<Tensor>& gradients, Tens
 
 }  // namespace
 
+// torch.nn.utils.clip_grad_norm_ of the module's own parameters.
+Tensor Fsdp1::clip_uncut_gradients() {
+    const Scoped<bool> on_host(run_.session.on_host, shared_.plan.cpu_offload);
+    if (shared_.plan.use_orig_params) return clip_grad_norm(run_.session, trainable_parameters(network_));
+    return clip_grad_norm(run_.session, flat_groups().front().parameters);
+}
+
 Tensor Fsdp1::clip_gradients() {
     Session& session = run_.session;
     const GradMode no_grad(session, false);
     if (!zero_.defined()) zero_ = to_device(host_tensor(session, {}, DType::float32));
+    if (shared_.plan.sharding_strategy == FsdpStrategy::no_shard) return clip_uncut_gradients();
     std::vector<Tensor> gradients;
     for (const Fsdp1Unit* unit : all_) unit->append_gradients(gradients);
     Tensor norm = zero_;

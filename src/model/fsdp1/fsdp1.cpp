@@ -25,19 +25,28 @@ constexpr std::int64_t kSyncBytes = 250 << 20;  // _init_utils.py PARAM_BROADCAS
 
 const Fsdp1Plan& fsdp1_plan_of(const Run& run) { return std::get<Fsdp1Plan>(run.plan.distributed->method); }
 
+/// _init_core_state: what is cut over one process is not cut.
+Fsdp1Plan effective_plan(const Run& run) {
+    Fsdp1Plan plan = fsdp1_plan_of(run);
+    if (run.plan.distributed->shard_size() == 1) plan.sharding_strategy = FsdpStrategy::no_shard;
+    return plan;
+}
+
 }  // namespace
 
 Fsdp1::Fsdp1(const Run& run, Network& network)
-    : run_(run), network_(network), shared_{run.session,
-                                            run.plan.distributed->world_size,
-                                            run.plan.distributed->rank,
-                                            {},
-                                            fsdp1_plan_of(run),
-                                            true,
-                                            {},
-                                            {},
-                                            {},
-                                            true} {
+    : run_(run),
+      network_(network),
+      shared_{run.session,
+              run.plan.distributed->shard_size(),
+              run.plan.distributed->rank % run.plan.distributed->shard_size(),
+              {},
+              effective_plan(run),
+              true,
+              {},
+              {},
+              {},
+              true} {
     const Fsdp1Plan& plan = fsdp1_plan_of(run);
     if (run.plan.training.bf16) shared_.compute_dtype = DType::bfloat16;
     Session& session = run.session;
@@ -86,6 +95,8 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     if (fsdp1_plan_of(run_).sync_module_states) {
         for (const ParameterPlaces& places : parameters) states.push_back(*places[0]);
         broadcast_coalesced(session, states, kSyncBytes);
+        if (is_hybrid(shared_.plan.sharding_strategy))
+            broadcast_coalesced(session, states, kSyncBytes);  // of all nodes
     }
     return std::make_unique<Fsdp1Unit>(shared_, parameters, is_root);
 }
@@ -177,6 +188,14 @@ Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& plac
     return output;
 }
 
+// get_decay_parameter_names: a flat parameter's name ends with _flat_param, no part of which stands for a norm or bias.
+std::vector<ParameterGroup> Fsdp1::flat_groups() {
+    ParameterGroup decay{{}, true}, no_decay{{}, false};
+    for (Fsdp1Unit* unit : all_)
+        if (unit->flat().requires_grad()) decay.parameters.push_back({"", "", "_flat_param", &unit->flat()});
+    return {decay, no_decay};
+}
+
 void Fsdp1::forget_gradients() {
     for (Fsdp1Unit* unit : all_) unit->forget_gradient();
 }
@@ -214,6 +233,7 @@ void Fsdp1::finish_backward() {
     const GradMode no_grad(run_.session, false);
     if (shared_.reduces) {
         run_.session.streams.wait(0, Fsdp1Streams::kPostBackward);
+        if (is_hybrid(shared_.plan.sharding_strategy)) run_.session.streams.wait(0, Fsdp1Streams::kAllReduce);
         if (shared_.plan.cpu_offload) run_.session.streams.host_waits(0);
     }
     shared_.is_first_iteration = false;

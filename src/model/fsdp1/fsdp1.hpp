@@ -8,6 +8,7 @@
 #include "engine/module_hooks.hpp"
 #include "model/causal_lm.hpp"
 #include "model/fsdp1/unit.hpp"
+#include "model/optimizer.hpp"
 #include "model/unit_hooks.hpp"
 
 namespace vramfit::model {
@@ -29,6 +30,10 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     /// The same around the model with its own loss. `sync`: not in no_sync, gradients are reduced in the backward that
     /// follows.
     Output forward(const Batch& batch, const Tensor& items, const Place& place, bool sync);
+    /// use_orig_params.
+    bool keeps_parameters() const { return shared_.plan.use_orig_params; }
+    /// Trainer.create_optimizer's groups where the optimizer has flat parameters; otherwise those of the network.
+    std::vector<ParameterGroup> flat_groups();
     /// FullyShardedDataParallel.clip_grad_norm_.
     Tensor clip_gradients();
 
@@ -53,6 +58,7 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     void wrap_layer(DecoderLayer& layer);
     void wrap_root();
     void initialise();
+    Tensor clip_uncut_gradients();
     void forget_gradients();
     void finish_backward();
 

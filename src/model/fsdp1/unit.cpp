@@ -33,7 +33,8 @@ Fsdp1Unit::Fsdp1Unit(Fsdp1Shared& shared, const std::vector<ParameterPlaces>& pa
     flatten(parameters);
 }
 
-// _init_flat_param_and_metadata, then shard: the parameters' own memory ends when they become views of the part.
+// _init_flat_param_and_metadata, then shard: the parameters' own memory ends when they become views of the part, which
+// of NO_SHARD is the whole.
 void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     Session& session = shared_.session;
     const DType dtype = (*parameters[0][0]).dtype();
@@ -65,8 +66,8 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
         parameters_.push_back(std::move(p));
     }
     pad(shared_.world);
-    const std::int64_t part = total / shared_.world;
-    const std::int64_t first = part * shared_.rank;
+    const std::int64_t part = is_cut() ? total / shared_.world : total;
+    const std::int64_t first = is_cut() ? part * shared_.rank : 0;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         const std::int64_t end = begins[i] + static_cast<std::int64_t>(parameters_[i].original.numel());
         parameters_[i].in_part = std::max<std::int64_t>(0, std::min(end, first + part) - std::max(begins[i], first));
@@ -74,11 +75,17 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     {
         const Tensor whole = empty(session, {total}, dtype, Op::cat);
         paddings.clear();
-        part_ = empty(session, {part}, dtype, Op::clone);
+        part_ = is_cut() ? empty(session, {part}, dtype, Op::clone) : whole;
     }
     flat_ = detach(part_);
     flat_->is_view = false;
     flat_.set_requires_grad(requires_grad);
+    // _use_unsharded_views: modules hold views of the whole vector, which lives on where it is not cut.
+    for (Parameter& p : parameters_)
+        if (!shared_.plan.use_orig_params && is_cut())
+            set_data(p.original, host_tensor(session, {0}, dtype));
+        else if (!shared_.plan.use_orig_params)
+            set_data(p.original, alias(part_, p.sizes, contiguous_strides(p.sizes)));
     use_part();
     if (!shared_.plan.cpu_offload) return;
     part_ = host_tensor(session, {part}, dtype);  // _init_param_handle_from_params: flat_param_to(cpu_device)
@@ -98,6 +105,7 @@ void Fsdp1Unit::make_buffers() {
         cast_ = empty(session, part_.sizes(), whole_dtype(), Op::empty_like);
         release_storage(cast_);
     }
+    if (!is_cut()) return;
     const Dims whole{part_.numel() * shared_.world};
     whole_ = empty(session, whole, whole_dtype(), Op::empty);
     release_storage(whole_);
@@ -126,6 +134,7 @@ void Fsdp1Unit::unshard(bool forward) {
         shared_.free_events.pop_front();
     }
     const OnStream stream(session.recorder, Fsdp1Streams::kUnshard);
+    if (!is_cut()) return use_whole(forward);
     if (!is_whole_) {
         allocate_storage(whole_, Op::resize);
         session.streams.launch(Fsdp1Streams::kUnshard);
@@ -143,6 +152,8 @@ void Fsdp1Unit::unshard(bool forward) {
 // flat_param_to: the original parameters hold the copy until they are next made views of the part.
 void Fsdp1Unit::use_moved(const Tensor& part) {
     skipped_part_ = false;
+    set_data(flat_, part);
+    if (!shared_.plan.use_orig_params) return;
     for (Parameter& p : parameters_)
         if (p.in_part > 0) set_data(p.original, alias(part, {p.in_part}, {1}));
 }
@@ -152,8 +163,8 @@ void Fsdp1Unit::use_whole(bool forward) {
     uses_whole_ = true;
     Size elements = 0;
     for (const Size& n : numels_) elements += n;
-    set_data(flat_, alias(whole_, {elements}, {1}));
-    if (skipped_part_ && !forward) return;
+    if (is_cut() || is_mixed()) set_data(flat_, alias(computed(), {elements}, {1}));
+    if (!forward && (skipped_part_ || !shared_.plan.use_orig_params)) return;
     if (forward) {
         const GradMode grad(shared_.session, true);
         const std::vector<Tensor> pieces = split_with_sizes(flat_, numels_);
@@ -166,6 +177,8 @@ void Fsdp1Unit::use_whole(bool forward) {
     }
     for (Parameter& p : parameters_)
         for (Tensor* place : p.places) *place = p.view;
+    if (!shared_.plan.use_orig_params)
+        for (Parameter& p : parameters_) p.original.reset();
 }
 
 // _use_sharded_views: a parameter of which this rank has nothing is empty.
@@ -173,8 +186,11 @@ void Fsdp1Unit::use_part() {
     uses_whole_ = false;
     skipped_part_ = false;
     set_data(flat_, part_);
+    if (!shared_.plan.use_orig_params) return;
     for (Parameter& p : parameters_) {
-        if (p.in_part > 0)
+        if (!is_cut())
+            set_data(p.original, alias(part_, p.sizes, contiguous_strides(p.sizes)));
+        else if (p.in_part > 0)
             set_data(p.original, alias(part_, {p.in_part}, {1}));
         else
             set_data(p.original, host_tensor(shared_.session, {0}, part_.dtype()));
@@ -186,7 +202,7 @@ void Fsdp1Unit::use_part() {
 // keeps them whole.
 void Fsdp1Unit::reshard(bool free, bool after_forward) {
     Session& session = shared_.session;
-    if (after_forward && keeps_whole() && session.grad_enabled) {
+    if (after_forward && keeps_whole() && session.grad_enabled && shared_.plan.use_orig_params) {
         set_data(flat_, part_);
         skipped_part_ = true;
     } else {
@@ -200,6 +216,10 @@ void Fsdp1Unit::reshard(bool free, bool after_forward) {
         }
         is_whole_ = false;
         if (shared_.plan.limit_all_gathers) shared_.free_events.push_back(session.streams.now(current));
+    }
+    if (!is_cut() && is_mixed()) {  // post_reshard
+        session.streams.record(cast_, session.recorder.stream);
+        release_storage(cast_);
     }
     is_prefetched_ = false;
 }
@@ -240,7 +260,7 @@ void Fsdp1Unit::post_forward() {
     std::vector<Fsdp1Unit*>& order = shared_.post_forward_order;
     if (post_forward_index_.value_or(0) == 0) post_forward_index_ = order.size();
     order.push_back(this);
-    reshard(!is_root_ && !keeps_whole(), true);
+    reshard(is_cut() && !is_root_ && !keeps_whole(), true);
 }
 
 void Fsdp1Unit::expect_backward(const Tensor& output) {
@@ -295,46 +315,13 @@ void Fsdp1Unit::post_backward() {
     Session& session = shared_.session;
     in_backward_ = false;
     post_backward_reshard();
-    for (Parameter& p : parameters_) p.view.reset();
+    if (shared_.plan.use_orig_params)
+        for (Parameter& p : parameters_) p.view.reset();
     if (!shared_.reduces) return keep_gradient();
     session.streams.wait(Fsdp1Streams::kPostBackward, session.recorder.stream);
     const OnStream stream(session.recorder, Fsdp1Streams::kPostBackward);
-    reduce();
-}
-
-// _use_unsharded_grad_views: a gradient must have its parameter's shape when it is first set.
-void Fsdp1Unit::keep_gradient() {
-    for (Parameter& p : parameters_) {
-        if (!p.original->grad && p.in_part > 0 && !shared_.plan.cpu_offload) {
-            const Tensor alike = empty(shared_.session, p.original.sizes(), p.original.dtype(), Op::empty_like);
-        }
-        p.original->grad = detach(flat_.grad()).ref();
-    }
-}
-
-// _reduce_grad, _accumulate_sharded_grad, _use_sharded_grad_views.
-void Fsdp1Unit::reduce() {
-    Session& session = shared_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
-    const Tensor whole = flat_.grad();
-    flat_->grad.reset();
-    Tensor part = empty(session, part_.sizes(), whole.dtype(), Op::empty_like);
-    session.streams.launch(Fsdp1Streams::kPostBackward);
-    if (part.dtype() != part_.dtype()) part = to(part, part_.dtype());
-    saved_gradient_ = part;
-    for (Parameter& p : parameters_) {
-        p.original->grad.reset();
-        if (p.in_part == 0 || !p.original.requires_grad()) continue;
-        Tensor grad =
-            shared_.plan.cpu_offload ? host_tensor(session, {p.in_part}, part.dtype()) : alias(part, {p.in_part}, {1});
-        grad->is_view = false;
-        p.original->grad = grad.ref();
-    }
-    if (shared_.plan.cpu_offload) {  // _offload_grad
-        session.streams.launch(Fsdp1Streams::kPostBackward);
-        session.streams.record(part, Fsdp1Streams::kPostBackward);
-    }
-    session.streams.record(whole, Fsdp1Streams::kPostBackward);
+    is_cut() ? reduce() : reduce_uncut();
 }
 
 // _catch_all_reshard, _finalize_params.
@@ -355,12 +342,17 @@ void Fsdp1Unit::finish_backward() {
 }
 
 void Fsdp1Unit::forget_gradient() {
+    if (!shared_.plan.use_orig_params) return;
     const bool any = std::any_of(parameters_.begin(), parameters_.end(),
                                  [](const Parameter& p) { return static_cast<bool>(p.original->grad); });
     if (!any) flat_->grad.reset();
 }
 
 void Fsdp1Unit::append_gradients(std::vector<Tensor>& gradients) const {
+    if (!shared_.plan.use_orig_params) {
+        if (flat_->grad) gradients.push_back(flat_.grad());
+        return;
+    }
     for (const Parameter& p : parameters_)
         if (p.original->grad) gradients.push_back(p.original.grad());
 }

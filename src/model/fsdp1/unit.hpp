@@ -19,13 +19,14 @@ struct Fsdp1Streams {
     static constexpr std::uint8_t kUnshard = 1;
     static constexpr std::uint8_t kPostBackward = 2;
     static constexpr std::uint8_t kPreUnshard = 3;
+    static constexpr std::uint8_t kAllReduce = 4;  ///< of hybrid strategies
 };
 
 /// What _share_state_and_init_handle_attrs (torch 2.11 distributed/fsdp/_runtime_utils.py) gives all units of a root.
 struct Fsdp1Shared {
     engine::Session& session;
-    std::int64_t world = 2;
-    std::int64_t rank = 0;
+    std::int64_t world = 2;              ///< processes that a vector is cut over
+    std::int64_t rank = 0;               ///< among them
     std::optional<DType> compute_dtype;  ///< MixedPrecision.param_dtype, which is its reduce_dtype and buffer_dtype too
     Fsdp1Plan plan;
     bool reduces = true;  ///< _sync_gradients: not in no_sync
@@ -70,6 +71,8 @@ class Fsdp1Unit {
     const engine::Tensor& flat() const { return flat_; }
     /// The gradients of this rank's parts, in the order of the parameters.
     void append_gradients(std::vector<engine::Tensor>& gradients) const;
+    /// The same as the optimizer's, where it has flat parameters.
+    engine::Tensor& flat() { return flat_; }
     /// Called before the first backward hook of the root.
     std::function<void()> on_first_backward;
 
@@ -94,10 +97,15 @@ class Fsdp1Unit {
     void prefetch_backward();
     void prefetch_forward();
     void post_backward_reshard();
-    bool keeps_whole() const { return shared_.plan.sharding_strategy == FsdpStrategy::shard_grad_op; }
-    bool frees_in_backward() const { return shared_.reduces || !keeps_whole(); }
+    bool is_cut() const { return shared_.plan.sharding_strategy != FsdpStrategy::no_shard; }
+    bool keeps_whole() const { return keeps_gathered(shared_.plan.sharding_strategy); }
+    bool frees_in_backward() const { return is_cut() && (shared_.reduces || !keeps_whole()); }
+    const engine::Tensor& computed() const { return is_cut() ? whole_ : is_mixed() ? cast_ : part_; }
     void keep_gradient();
     void reduce();
+    void reduce_uncut();
+    void share_gradient(const engine::Tensor& gradient);
+    void offload(const engine::Tensor& gradient);
 
     Fsdp1Shared& shared_;
     bool is_root_;
@@ -105,8 +113,8 @@ class Fsdp1Unit {
     std::vector<Size> numels_;        ///< with padding
     std::vector<bool> is_padding_;    ///< of these
     engine::Tensor flat_;             ///< FlatParameter
-    engine::Tensor part_;             ///< _local_shard
-    engine::Tensor cast_;             ///< _mp_shard
+    engine::Tensor part_;             ///< _local_shard; of NO_SHARD the whole
+    engine::Tensor cast_;             ///< _mp_shard; of NO_SHARD what computes
     engine::Tensor whole_;            ///< _full_param_padded
     engine::Tensor saved_gradient_;   ///< _saved_grad_shard
     engine::Ref<engine::Node> held_;  ///< of an input that is a leaf, until a graph holds it

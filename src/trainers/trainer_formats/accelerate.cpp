@@ -108,6 +108,7 @@ void read_accelerate_cards(Reader& reader, Draft& draft) {
         const bool whole_run = std::string_view(name) == "num_machines";  // num_processes counts all machines
         if (machines > 1 && !whole_run) cards = std::max<std::int64_t>(cards, 1) * machines;
         if (machines > 1) key = name;
+        draft.machines = machines;
         if (machines > 1 && whole_run && cards == 0) cards = machines;
     }
     if (cards == 0) return read_visible_cards(reader, draft);

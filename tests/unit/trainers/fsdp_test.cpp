@@ -110,19 +110,40 @@ TEST_CASE("FSDP1: accelerate's default version, and TrainingArguments' version 1
     CHECK(plan_of(run_of("", one + "  fsdp_offload_params: true\n")) == Fsdp1Plan{.cpu_offload = true});
     CHECK(plan_of(run_of("", one + "  fsdp_sharding_strategy: 2\n")) ==
           Fsdp1Plan{.sharding_strategy = FsdpStrategy::shard_grad_op});
+    CHECK(plan_of(run_of("", one + "  fsdp_sharding_strategy: 3\n")) ==
+          Fsdp1Plan{.sharding_strategy = FsdpStrategy::no_shard});
+    CHECK(plan_of(run_of("", one + "  fsdp_sharding_strategy: HYBRID_SHARD_ZERO2\n  fsdp_use_orig_params: false\n")) ==
+          Fsdp1Plan{.sharding_strategy = FsdpStrategy::hybrid_shard_zero2, .use_orig_params = false});
     TrainerQuestion arguments = run_of(", \"fsdp\": \"full_shard\", \"fsdp_config\": {\"version\": 1}");
     arguments.gpus = 4;
     CHECK(plan_of(arguments) == Fsdp1Plan{});
     arguments = run_of(", \"fsdp\": \"full_shard\", \"fsdp_config\": {\"version\": 1, \"limit_all_gathers\": false}");
     arguments.gpus = 4;
     CHECK(plan_of(arguments) == Fsdp1Plan{.limit_all_gathers = false});
-    for (const char* option : {"fsdp_sharding_strategy: NO_SHARD", "sharding_strategy: HYBRID_SHARD",
-                               "fsdp_use_orig_params: false", "fsdp_backward_prefetch: LATER"}) {
-        const Reading reading = read_trainer_files(run_of("", one + "  " + option + "\n"));
-        INFO(option);
-        REQUIRE(only_refusal(reading));
-        CHECK(only_refusal(reading)->place == FilePlace{"a.yaml", {7, 3}});
-    }
+    // What TrainingArguments call a strategy, accelerate does not read.
+    arguments = run_of(", \"fsdp\": \"hybrid_shard auto_wrap\", \"fsdp_config\": {\"version\": 1}");
+    arguments.gpus = 4;
+    CHECK(plan_of(arguments) == Fsdp1Plan{});
+    const auto notes = read_trainer_files(arguments).notes;
+    CHECK(std::any_of(notes.begin(), notes.end(), [](const ReadingNote& note) {
+        return note.text == "fsdp HYBRID_SHARD has no effect under FSDP1: accelerate 1.15 takes FULL_SHARD";
+    }));
+    const Reading reading = read_trainer_files(run_of("", one + "  fsdp_backward_prefetch: LATER\n"));
+    REQUIRE(only_refusal(reading));
+    CHECK(only_refusal(reading)->place == FilePlace{"a.yaml", {7, 3}});
+    CHECK_THROWS_AS(read_trainer_files(run_of("", one + "  fsdp_sharding_strategy: HALF\n")), Error);
+}
+
+TEST_CASE("FSDP1's hybrid strategies cut over the cards of a machine") {
+    const auto read = [](const char* machines) {
+        return read_trainer_files(run_of("", std::string(kAccelerate) +
+                                                 "  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n"
+                                                 "  fsdp_sharding_strategy: HYBRID_SHARD\n" +
+                                                 machines));
+    };
+    CHECK(read("").job.plan.distributed->shard_size() == 8);
+    CHECK(read("num_machines: 2\n").job.plan.distributed->shard_size() == 4);
+    CHECK(only_refusal(read("num_machines: 3\n")));
 }
 
 TEST_CASE("every FSDP key of accelerate changes the plan, is refused, or does nothing, as its table says") {
@@ -198,8 +219,8 @@ TEST_CASE("accelerate's parallelism_config cuts sequences under FSDP2") {
                                               "distributed_type: MULTI_GPU\nnum_processes: 2\nparallelism_config:\n  "
                                               "parallelism_config_cp_size: 2\n")),
                     Error);
-    for (const char* key : {"parallelism_config_tp_size", "parallelism_config_sp_size",
-                            "parallelism_config_dp_replicate_size", "parallelism_config_cp_length"}) {
+    for (const char* key :
+         {"parallelism_config_tp_size", "parallelism_config_sp_size", "parallelism_config_cp_length"}) {
         const Reading refused = read_trainer_files(with(
             fmt::format("  parallelism_config_cp_size: 4\n  parallelism_config_dp_shard_size: 2\n  {}: 2\n", key)));
         INFO(key);
@@ -208,6 +229,20 @@ TEST_CASE("accelerate's parallelism_config cuts sequences under FSDP2") {
     }
     const Reading alone = read_trainer_files(with("  parallelism_config_dp_shard_size: 8\n"));
     REQUIRE(only_refusal(alone));
+}
+
+TEST_CASE("accelerate's parallelism_config copies shards under FSDP2") {
+    const auto with = [](const std::string& keys) {
+        return read_trainer_files(run_of("", std::string(kAccelerate) + kOptions + "parallelism_config:\n" + keys));
+    };
+    const Reading read = with("  parallelism_config_dp_replicate_size: 2\n  parallelism_config_dp_shard_size: 4\n");
+    REQUIRE(read.refusals.empty());
+    CHECK(read.job.plan.distributed->as<Fsdp2Plan>()->replicas == 2);
+    CHECK(read.job.plan.distributed->shard_size() == 4);
+    CHECK_THROWS_AS(with("  parallelism_config_dp_replicate_size: 2\n  parallelism_config_dp_shard_size: 2\n"), Error);
+    CHECK(only_refusal(read_trainer_files(run_of("",
+                                                 "distributed_type: MULTI_GPU\nnum_processes: 2\nparallelism_config:\n"
+                                                 "  parallelism_config_dp_replicate_size: 2\n"))));
 }
 
 TEST_CASE("what FSDP cannot be predicted for is refused by its key") {

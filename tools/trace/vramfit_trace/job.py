@@ -69,12 +69,14 @@ DEFAULTS: Job = {
 DISTRIBUTED: Job = {
     "kind": None,
     "world_size": 2,
+    "local_world_size": None,
     "rank": 0,
     "events": "slow",
     "load_first": False,
     "load_on_device": False,
     "cp_size": 1,
     "cp_comm_strategy": "allgather",
+    "dp_replicate_size": 1,
     "ddp": {},
     "fsdp_config": {},
     "deepspeed": {},
@@ -150,8 +152,9 @@ def distributed(given: Job) -> Job:
         raise JobError("distributed.events must be slow or fast")
     if not 0 <= full["rank"] < full["world_size"]:
         raise JobError("distributed.rank must be below world_size")
-    if full["cp_size"] < 1 or full["world_size"] % full["cp_size"]:
-        raise JobError("distributed.cp_size must divide world_size")
+    for part in ("local_world_size", "dp_replicate_size", "cp_size"):
+        if full[part] is not None and (full[part] < 1 or full["world_size"] % full[part]):
+            raise JobError(f"distributed.{part} must divide world_size")
     if full["cp_comm_strategy"] not in ("allgather", "alltoall"):
         raise JobError("distributed.cp_comm_strategy must be allgather or alltoall")
     for options in set(KINDS.values()) - {KINDS[full["kind"]]}:

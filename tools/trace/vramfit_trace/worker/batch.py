@@ -53,22 +53,23 @@ def of_processes(job: Job) -> dict[str, Any]:
     processes = job["distributed"]
     kind = processes["kind"] if processes else ""
     if kind.startswith("fsdp"):
-        return {"fsdp": True, "fsdp_config": fsdp_config(processes), **of_context(processes)}
+        return {"fsdp": True, "fsdp_config": fsdp_config(processes), **parallelism(processes)}
     if kind == "deepspeed":
         return {"deepspeed": copy.deepcopy(processes["deepspeed"])}
     return dict(processes["ddp"]) if kind == "ddp" else {}
 
 
-def of_context(processes: dict[str, Any]) -> dict[str, Any]:
-    """Context parallelism: the sequence is cut over `cp_size` of the processes."""
-    if processes["cp_size"] == 1:
+def parallelism(processes: dict[str, Any]) -> dict[str, Any]:
+    """Sequences that are cut over `cp_size` of the processes, shards that `dp_replicate_size` groups of them have."""
+    copies, context = processes["dp_replicate_size"], processes["cp_size"]
+    if copies == context == 1:
         return {}
     from accelerate.parallelism_config import ParallelismConfig
     from accelerate.utils import TorchContextParallelConfig
 
+    handler = TorchContextParallelConfig(cp_comm_strategy=processes["cp_comm_strategy"]) if context > 1 else None
     return {"parallelism_config": ParallelismConfig(
-        dp_shard_size=processes["world_size"] // processes["cp_size"], cp_size=processes["cp_size"],
-        cp_handler=TorchContextParallelConfig(cp_comm_strategy=processes["cp_comm_strategy"]))}
+        dp_replicate_size=copies, dp_shard_size=processes["world_size"] // (copies * context), cp_size=context, cp_handler=handler)}
 
 
 def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:

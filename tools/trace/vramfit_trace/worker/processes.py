@@ -96,6 +96,19 @@ def wait_for_watchdog(owner: Any, name: str) -> None:
     setattr(owner, name, outer)
 
 
+def count_cards(of_node: int) -> None:
+    """FSDP1's hybrid strategies cut over the cards that a process sees; here it sees one, of as many as the job says."""
+    from torch.distributed.fsdp import _init_utils
+
+    inner = _init_utils._init_intra_and_inter_node_groups
+
+    @functools.wraps(inner)
+    def outer(group: Any, _: int) -> Any:
+        return inner(group, of_node)
+
+    _init_utils._init_intra_and_inter_node_groups = outer
+
+
 def start(job: Job, device: Device) -> None:
     """init_process_group, as torchrun and accelerate lead to it."""
     import importlib
@@ -112,6 +125,8 @@ def start(job: Job, device: Device) -> None:
     carry_contents(torch.distributed.Reducer, "_rebuild_buckets", device)
     wait_for_watchdog(torch.distributed.Reducer, "_rebuild_buckets")
     device.tell_byte(0)
+    if processes["local_world_size"]:
+        count_cards(processes["local_world_size"])
     if processes["kind"] == "deepspeed":
         from . import zero
 
