@@ -153,10 +153,12 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     read_units(options, draft);
     const bool arguments = options.source().arguments;
     if (!arguments) plan.sharding_strategy = strategy_of(options);
-    const std::string strategy = arguments ? word_of(options, "reshard_after_forward") : "";
-    if (!strategy.empty() && !strategy_named(strategy))
+    const Value* const reshards = options.reader().value(options.key("reshard_after_forward"));
+    const bool named = reshards && reshards->kind == Value::Kind::text;  // a launcher's file may say true
+    const std::string strategy = arguments || named ? word_of(options, "reshard_after_forward") : "";
+    if (arguments && !strategy.empty() && !strategy_named(strategy))
         options.refuse("reshard_after_forward", fmt::format("{} is not predicted", strategy), "FULL_SHARD");
-    else if (!strategy.empty())
+    else if (strategy_named(strategy))
         note_unused_strategy(options, options.key("reshard_after_forward"), strategy);
     const std::string prefetch = word_of(options, "backward_prefetch");
     if (prefetch == "BACKWARD_PRE" || prefetch == "1")

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "vramfit/spec/plan_names.hpp"
+
 namespace vramfit::trainers {
 
 namespace {

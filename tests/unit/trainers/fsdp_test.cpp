@@ -120,6 +120,10 @@ TEST_CASE("FSDP1: accelerate's default version, and TrainingArguments' version 1
     arguments = run_of(", \"fsdp\": \"full_shard\", \"fsdp_config\": {\"version\": 1, \"limit_all_gathers\": false}");
     arguments.gpus = 4;
     CHECK(plan_of(arguments) == Fsdp1Plan{.limit_all_gathers = false});
+    const auto unread = read_trainer_files(run_of("", one + "  fsdp_reshard_after_forward: HYBRID_SHARD\n")).notes;
+    CHECK(std::any_of(unread.begin(), unread.end(), [](const ReadingNote& note) {
+        return note.text.starts_with("fsdp_config.fsdp_reshard_after_forward HYBRID_SHARD has no effect under FSDP1");
+    }));
     // What TrainingArguments call a strategy, accelerate does not read.
     arguments = run_of(", \"fsdp\": \"hybrid_shard auto_wrap\", \"fsdp_config\": {\"version\": 1}");
     arguments.gpus = 4;
