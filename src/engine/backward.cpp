@@ -210,10 +210,10 @@ Tensor taken_gradient(const Tensor& grad, const Tensor& variable) {
     return clones > 0 ? clone_as(grad, variable) : detach(grad);
 }
 
-// functions/accumulate_grad.h accumulateGrad, with grad mode off.
+// functions/accumulate_grad.cpp AccumulateGrad_apply_impl, accumulate_grad.h accumulateGrad, with grad mode off.
 void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
     if (!in[0].defined()) return;
-    const Tensor grad = std::move(in[0]);
+    Tensor grad = std::move(in[0]);
     const Tensor& variable = node.variable;
     if (variable->grad) {
         add_(variable.grad(), grad);
@@ -223,6 +223,7 @@ void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
         label(taken, Category::gradients);
         variable->grad = taken.ref();
     }
+    if (!variable.session().hook_gets_gradient) grad.reset();
     const auto& hook = variable.session().after_accumulate;
     if (hook) hook(variable);
 }

@@ -78,6 +78,9 @@ class Session {
     bool repeats = true;   ///< what repeats is written again instead of being run
     /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
     std::function<void(const Tensor& leaf)> after_accumulate;
+    /// register_post_accumulate_grad_hook runs once the gradient that came has been let go of; a hook of the node's
+    /// (Node::add_post_hook) gets it.
+    bool hook_gets_gradient = true;
     /// At the end of a backward pass (Engine::queue_callback).
     std::function<void()> after_backward;
     ModuleHooks* module_hooks = nullptr;  ///< around all modules; null: none

@@ -96,8 +96,9 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
     {
         const TrainingPlan& training = run.plan.training;
         std::optional<AutocastScope> autocast;
-        // Accelerator._prepare_fsdp2 puts no autocast around the forward.
-        const bool casts_itself = run.plan.distributed && run.plan.distributed->as<Fsdp2Plan>();
+        // Accelerator._prepare_fsdp2 and _prepare_deepspeed put no autocast around the forward.
+        const bool casts_itself =
+            run.plan.distributed && (run.plan.distributed->as<Fsdp2Plan>() || run.plan.distributed->as<ZeroPlan>());
         if ((training.bf16 || training.fp16) && !casts_itself)
             autocast.emplace(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
         outputs = fused_forward(run, network, batch, place);

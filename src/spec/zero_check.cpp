@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "vramfit/base/checked.hpp"
@@ -57,8 +58,6 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
     const auto refuse = [&](const char* where, const char* what, const char* hint) {
         problems.unsupported(where, what, hint);
     };
-    if (plan.load.dtype != DType::bfloat16 && !plan.distributed->load_first)
-        refuse("load.dtype", "weights are loaded in bfloat16 with ZeRO-3 here", "--dtype bfloat16 (load.dtype)");
     if (!zero.reduce_scatter)
         refuse("distributed.deepspeed.zero_optimization.reduce_scatter", "ZeRO-3 without it is not supported",
                "leave it out");
@@ -113,6 +112,26 @@ void check_zero_of_2024(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
                "leave the key out");
 }
 
+/// What DeepSpeed casts parameters to.
+std::optional<DType> cast_of(const ZeroPlan& zero, const TrainPlan& plan) {
+    if (zero.fp16.value_or(plan.training.fp16)) return DType::float16;
+    if (zero.bf16.value_or(plan.training.bf16)) return DType::bfloat16;
+    return {};
+}
+
+/// Without bf16 and fp16 trained weights keep the dtype they have, which should be one.
+void check_zero_without_cast(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
+    if (cast_of(zero, plan)) return;
+    if (plan.load.dtype == DType::float16)
+        problems.unsupported("load.dtype", "weights in float16 are supported under DeepSpeed with fp16 or bf16 only",
+                             "--mixed-precision fp16 (training.fp16), or --dtype bfloat16 (load.dtype)");
+    if (plan.peft && (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
+                      !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
+        problems.unsupported("peft", "without bf16 or fp16 only LoRA's two matrices are supported under DeepSpeed",
+                             "--mixed-precision bf16 (training.bf16), or no use_dora, bias, lora_bias, "
+                             "modules_to_save, target_parameters");
+}
+
 /// What DeepSpeed 0.19 was compared with.
 void check_zero_of_2026(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
     const auto refuse = [&](const char* where, const char* what, const char* hint) {
@@ -123,11 +142,26 @@ void check_zero_of_2026(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
     if (zero.stage == 3 && plan.distributed->load_first)
         refuse("distributed.load_first", "a network that is loaded before ZeRO-3 cuts it is not supported",
                "make TrainingArguments before from_pretrained");
-    if (zero.fp16.value_or(plan.training.fp16))
-        refuse("distributed.deepspeed.fp16.enabled", "DeepSpeed in fp16 is not supported yet", "bf16");
-    else if (!zero.bf16.value_or(plan.training.bf16))
-        refuse("distributed.deepspeed.bf16", "DeepSpeed without bf16 is not supported yet",
-               "\"bf16\": {\"enabled\": \"auto\"} and training.bf16 true (--mixed-precision bf16)");
+    check_zero_without_cast(zero, plan, problems);
+}
+
+/// Weights of bitsandbytes.
+void check_zero_quantized(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (!plan.load.quantization) return;
+    const QuantizationPlan& quantization = *plan.load.quantization;
+    if (zero.stage == 3 || stack.zero_is_of_2024())
+        return problems.unsupported("load.quantization_config",
+                                    zero.stage == 3 ? "quantized weights are not supported with ZeRO-3 yet"
+                                                    : "quantized weights are not supported with DeepSpeed 0.14",
+                                    zero.stage == 3 ? "ZeRO-2 (--zero-stage 2)" : "leave it out");
+    // DeepSpeedEngine._cast_module_mixed_precision casts whatever is floating.
+    const std::optional<DType> cast = cast_of(zero, plan);
+    if (cast && quantization.method != QuantMethod::int8 && is_floating(quantization.storage) &&
+        quantization.storage != *cast)
+        problems.unsupported("load.quantization_config.bnb_4bit_quant_storage",
+                             fmt::format("DeepSpeed would cast packed weights from {} to {}, which destroys them",
+                                         name_of(quantization.storage), name_of(*cast)),
+                             "leave it out");
 }
 
 }  // namespace
@@ -149,8 +183,7 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
         check_zero_of_2024(*zero, plan, problems);
     else
         check_zero_of_2026(*zero, plan, problems);
-    if (plan.load.quantization)
-        refuse("load.quantization_config", "quantized weights under DeepSpeed are not supported yet", "leave it out");
+    check_zero_quantized(*zero, plan, stack, problems);
     if (plan.distributed->load_on_device)
         refuse("distributed.load_on_device", "not supported with DeepSpeed", "leave it out");
 }

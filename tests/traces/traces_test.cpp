@@ -114,10 +114,11 @@ TEST_CASE("cards that are hardly large enough, and settings of the allocator: ru
 
 // Requested bytes are equal. Which free block is taken varies from one trace of a job to the next, as the watchdog
 // thread of ProcessGroupNCCL lets go of tensors when it gets round to it: allocated bytes (blocks that were not split
-// to the byte) are up to 1 % away in these traces, and equal in other traces of the same jobs. In two traces of ZeRO-3
-// one window ends before a hidden state's gradient is gone.
-/// Windows that end before a gradient of hidden states ends (6 and 8 MiB; docs/differences.md).
+// to the byte) are up to 1 % away in these traces, and equal in other traces of the same jobs. In three traces of
+// ZeRO-3 windows end before a hidden state's gradient is gone.
+/// Windows that end before a gradient of hidden states ends (4, 6 and 8 MiB; docs/differences.md).
 std::size_t late_windows(const std::string& trace) {
+    if (trace == "zero-prec-w16-z3-l1b-off-ck") return 3;
     return trace == "zero3-llama-3.1-8b-full-n8-r0-b1-s1024-ck" || trace == "zero3-qwen2.5-1.5b-full-n2-r0-b1-s2048-ck";
 }
 

@@ -161,6 +161,7 @@ struct Stack {
     bool deepspeed_casts_buffers() const;            ///< with the parameters
     bool deepspeed_clips_by_default() const;         ///< where the key is left out
     bool deepspeed_keeps_losses() const;             ///< a copy of the loss, to the end of the step
+    bool deepspeed_hooks_nodes() const;              ///< of gradients; later the parameters
     bool zero2_flattens_in_host_memory() const;      ///< always, not where the card is short of room
     bool zero2_fills_bucket_from_start() const;      ///< the bucket is there before the backward pass begins
     bool zero2_updates_offloaded_on_device() const;  ///< float32 weights come onto the card to be cast there

@@ -122,7 +122,7 @@ Tensor readable_copy(const Tensor& t) {
 
 void cublas_workspace(Session& session) {
     Tensor& place = session.workspaces.cublas[static_cast<int>(session.thread)];
-    if (place.defined()) return;
+    if (place.defined() || session.on_host) return;
     place = empty(session, {session.cublas_workspace_bytes}, DType::uint8, Op::cublas_workspace);
     label(place, Category::workspaces);
 }

@@ -15,13 +15,17 @@ using namespace engine;
 ZeroBuckets::ZeroBuckets(const Run& run, std::span<const ZeroGroup> groups)
     : run_(run), groups_(groups), rank_(run.plan.distributed->rank), all_(groups.size()), averaged_(groups.size()) {
     const ZeroPlan& zero = *zero_of(run.plan);
+    dtype_ = groups.front().dtype;
+    widens_ = dtype_ != zero_dtype(run);
     bucket_size_ = sizes_of(zero, run.spec.hidden_size).bucket;
     splits_gradients_ = zero.stage == 2;
     overlaps_ = zero.overlap_comm.value_or(false);
     offloads_ = zero.offload_optimizer;
+    buffer_dtype_ = widens_ && !splits_gradients_ ? zero_dtype(run) : dtype_;
     contiguous_ = zero.contiguous_gradients || offloads_;
     scatters_ = zero.reduce_scatter;
     for (std::size_t g = 0; g < groups.size(); ++g) {
+        wide_.emplace_back(groups[g].parameters.size());
         for (std::size_t i = 0; i < groups[g].parameters.size(); ++i) {
             places_[groups[g].parameters[i].tensor.get()] = {g, i};
             largest_ = std::max(largest_, groups[g].parameters[i].elements);
@@ -37,7 +41,7 @@ void ZeroBuckets::set_up() {
     buffers_.clear();
     const int count = overlaps_ ? 2 : 1;
     for (int i = 0; contiguous_ && i < count; ++i)
-        buffers_.push_back(empty(run_.session, {bucket_size_}, zero_dtype(run_), Op::empty));
+        buffers_.push_back(empty(run_.session, {bucket_size_}, buffer_dtype_, Op::empty));
     buffer_ = 0;
 }
 
@@ -51,7 +55,45 @@ void ZeroBuckets::on_gradient(const Tensor& leaf) {
     if (place == places_.end()) return;  // a recomputed layer's input is a leaf too
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::gradients);
     set_up();
+    if (widens_ && !splits_gradients_) widen(place->second);
     if (splits_gradients_ || (overlaps_ && boundary_)) add(place->second);
+}
+
+// _fill_param_grad_accum_attribute.
+void ZeroBuckets::widen(const Place& place) {
+    Tensor& sum = wide_[place.group][place.index];
+    const Tensor& parameter = at(place).tensor;
+    const GradMode no_grad(run_.session, false);
+    const Tensor wide = to(parameter.grad(), buffer_dtype_);
+    if (!sum.defined()) sum = wide;
+    parameter->grad.reset();
+}
+
+// get_gradient_for_reduction.
+Tensor ZeroBuckets::gradient_of(const Place& place) const {
+    return widens_ && !splits_gradients_ ? wide_[place.group][place.index] : at(place).tensor.grad();
+}
+
+// clear_grad_attribute.
+void ZeroBuckets::clear(const Place& place) {
+    wide_[place.group][place.index].reset();
+    at(place).tensor->grad.reset();
+}
+
+// _get_compact_grad_partition_buffer, _build_compact_grad_partition_buffer: views of one float32 tensor.
+Tensor ZeroBuckets::wide_partition(std::size_t g) {
+    std::vector<Tensor>& pieces = averaged_[g];
+    if (!pieces.empty()) return pieces.front();
+    const ZeroGroup& group = groups_[g];
+    const Tensor flat = zeros(run_.session, {group.partition}, zero_dtype(run_));
+    std::int64_t filled = 0;
+    const auto add = [&](std::int64_t elements) {
+        pieces.push_back(alias(flat, {elements}, {1}));
+        filled += elements;
+    };
+    for (const std::size_t i : group.own) add(span_of(group, group.parameters[i], rank_).elements);
+    if (filled < group.partition) add(group.partition - filled);
+    return flat;
 }
 
 // reduce_independent_p_g_buckets_and_remove_grads.
@@ -61,13 +103,14 @@ void ZeroBuckets::add(const Place& place) {
         reduce();
         if (contiguous_ && overlaps_) buffer_ = 1 - buffer_;
     }
-    if (contiguous_) copy_into_bucket(p);
+    if (contiguous_) copy_into_bucket(place);
     elements_ += p.elements;
     bucket_.push_back(place);
 }
 
-void ZeroBuckets::copy_into_bucket(const ZeroParameter& p) {
-    const Tensor gradient = p.tensor.grad();
+void ZeroBuckets::copy_into_bucket(const Place& place) {
+    const ZeroParameter& p = at(place);
+    const Tensor gradient = gradient_of(place);
     oversized_ = p.elements > bucket_size_;
     if (oversized_) {
         if (offloads_) set_data(gradient, clone_contiguous(gradient));
@@ -82,7 +125,7 @@ void ZeroBuckets::reduce() {
     if (!contiguous_)
         reduce_apart();
     else if (oversized_)
-        average(at(bucket_[0]).tensor.grad());
+        average(gradient_of(bucket_[0]));
     else
         average(buffers_[buffer_]);
     const OnStream on(session.recorder, reduction_stream());
@@ -102,7 +145,12 @@ void ZeroBuckets::average(const Tensor& bucket) {
     const OnStream on(session.recorder, reduction_stream());
     session.streams.launch(reduction_stream());
     if (offloads_) session.streams.record(bucket, reduction_stream());
-    if (scatters_) reduce_slices(bucket, bucket_size_);
+    if (scatters_) return reduce_slices(bucket, bucket_size_);
+    if (!widens_) return;
+    // gradient_reduction_w_predivide, _add_full_reduction_to_compact_grad_partition.
+    const Tensor wide = to(alias(bucket, {elements_}, {1}), zero_dtype(run_));
+    for (const Place& place : bucket_)
+        if (at(place).is_own) wide_partition(place.group);
 }
 
 // The slices of one owner that follow each other are one; allreduce_and_scatter sends them once they are more than
@@ -111,10 +159,12 @@ void ZeroBuckets::reduce_slices(const Tensor& bucket, std::int64_t most) {
     std::vector<OwnedPart> slices;
     for (const Place& place : bucket_) {
         for (const OwnedPart& part : at(place).parts) {
-            if (!slices.empty() && slices.back().rank == part.rank)
+            // What goes to this rank's wide partition is not merged.
+            if (!slices.empty() && slices.back().rank == part.rank && !(widens_ && part.rank == rank_))
                 slices.back().elements += part.elements;
             else
                 slices.push_back(part);
+            if (widens_ && part.rank == rank_) wide_partition(place.group);
         }
     }
     std::size_t begin = 0;
@@ -134,7 +184,9 @@ void ZeroBuckets::all_reduce(const Tensor& bucket, std::span<const OwnedPart> sl
     std::int64_t elements = 0;
     for (const OwnedPart& slice : slices) elements += slice.elements;
     Tensor flat = bucket;
-    if (slices.size() > 1) flat = empty(session, {elements}, zero_dtype(run_), Op::cat);
+    if (slices.size() > 1) flat = empty(session, {elements}, buffer_dtype_, Op::cat);
+    if (buffer_dtype_ != zero_dtype(run_))
+        flat = to(slices.size() > 1 ? flat : alias(bucket, {elements}, {1}), zero_dtype(run_));
     session.streams.launch(reduction_stream());
     const bool has_own = std::any_of(slices.begin(), slices.end(), [&](const OwnedPart& s) { return s.rank == rank_; });
     if (!overlaps_) return;
@@ -147,15 +199,18 @@ void ZeroBuckets::reduce_apart() {
     Session& session = run_.session;
     if (bucket_.empty()) return;
     if (overlaps_) session.streams.host_waits_for_all();
-    for (const Place& place : cleared_) at(place).tensor->grad.reset();
+    for (const Place& place : cleared_) clear(place);
     cleared_.clear();
     const OnStream on(session.recorder, reduction_stream());
-    Tensor flat = at(bucket_[0]).tensor.grad();
-    if (bucket_.size() > 1) flat = empty(session, {elements_}, zero_dtype(run_), Op::cat);
+    Tensor flat = gradient_of(bucket_[0]);
+    if (bucket_.size() > 1) flat = empty(session, {elements_}, buffer_dtype_, Op::cat);
+    if (buffer_dtype_ != zero_dtype(run_)) flat = to(flat, zero_dtype(run_));
+    for (const Place& place : bucket_)
+        if (widens_ && at(place).is_own) wide_partition(place.group);
     session.streams.launch(reduction_stream());
     if (!overlaps_) return;
     session.streams.record(flat, kReduction);
-    for (const Place& place : bucket_) session.streams.record(at(place).tensor.grad(), kReduction);
+    for (const Place& place : bucket_) session.streams.record(gradient_of(place), kReduction);
 }
 
 // What reduce_ipg_grads does with each parameter once its gradient is reduced.
@@ -166,7 +221,7 @@ void ZeroBuckets::hand_over(const Place& place) {
         if (overlaps_ && !contiguous_)
             cleared_.push_back(place);
         else
-            p.tensor->grad.reset();
+            clear(place);
     } else if (contiguous_) {
         copy_to_partition(place);
     }
@@ -174,13 +229,17 @@ void ZeroBuckets::hand_over(const Place& place) {
 
 // copy_grads_in_partition.
 void ZeroBuckets::copy_to_partition(const Place& place) {
+    if (widens_ && !offloads_) {
+        if (!splits_gradients_) clear(place);
+        return;
+    }
     if (offloads_) return offload(place);
     const ZeroParameter& p = at(place);
     if (!partition_.defined()) {
         std::int64_t total = 0;
         for (const ZeroGroup& group : groups_)
             for (const std::size_t i : group.own) total += group.parameters[i].elements;
-        partition_ = empty(run_.session, {total}, zero_dtype(run_), Op::empty);
+        partition_ = empty(run_.session, {total}, dtype_, Op::empty);
     }
     run_.session.streams.launch(reduction_stream());
     set_data(p.tensor.grad(), alias(partition_, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
@@ -191,8 +250,8 @@ void ZeroBuckets::copy_to_partition(const Place& place) {
 void ZeroBuckets::offload(const Place& place) {
     Session& session = run_.session;
     const ZeroParameter& p = at(place);
-    const Tensor gradient = p.tensor.grad();
-    if (micro_step_ > 0 || !boundary_) {
+    const Tensor gradient = widens_ ? wide_partition(place.group) : p.tensor.grad();
+    if (!widens_ && (micro_step_ > 0 || !boundary_)) {
         session.streams.host_waits(copied_);
         copied_ = session.streams.now(reduction_stream());
     }
@@ -201,13 +260,15 @@ void ZeroBuckets::offload(const Place& place) {
     norms_.push_back(double_norm(own));
     {
         const bool widens = run_.stack.zero2_widens_for_overflow();
-        const Tensor overflow = widens ? has_inf_or_nan_in_float32(gradient) : has_inf_or_nan(gradient);
+        const Tensor& looked_at = widens_ ? own : gradient;
+        const Tensor overflow = widens ? has_inf_or_nan_in_float32(looked_at) : has_inf_or_nan(looked_at);
     }
     session.streams.host_waits(reduction_stream());
     { const Tensor wide = to(own, DType::float32); }
+    session.streams.launch(reduction_stream());
     session.streams.record(gradient, reduction_stream());
     copied_ = session.streams.now(reduction_stream());
-    p.tensor->grad.reset();
+    clear(place);
 }
 
 // reduce_gradients (stage 1), independent_gradient_partition_epilogue.
@@ -219,11 +280,11 @@ void ZeroBuckets::epilogue() {
     if (!splits_gradients_ && !overlaps_)
         for (std::size_t g = 0; g < groups_.size(); ++g)
             for (std::size_t i = 0; i < groups_[g].parameters.size(); ++i)
-                if (groups_[g].parameters[i].tensor->grad) add({g, i});
+                if (gradient_of({g, i}).defined()) add({g, i});
     reduce();
     if (overlaps_) {
         session.streams.host_waits_for_all();
-        for (const Place& place : cleared_) at(place).tensor->grad.reset();
+        for (const Place& place : cleared_) clear(place);
         cleared_.clear();
     }
     for (std::size_t g = 0; g < groups_.size() && !offloads_; ++g) collect(g);
@@ -233,6 +294,10 @@ void ZeroBuckets::epilogue() {
 
 // get_all_grad_tensors, get_flat_partition.
 void ZeroBuckets::collect(std::size_t g) {
+    if (widens_) {
+        if (boundary_) wide_partition(g);
+        return;
+    }
     const ZeroGroup& group = groups_[g];
     std::vector<Tensor> fresh;
     for (const std::size_t i : group.own) {
@@ -250,7 +315,7 @@ void ZeroBuckets::collect(std::size_t g) {
         pieces.push_back(elements < p.elements ? alias(all_[g][n], {elements}, {1}) : all_[g][n]);
         filled += elements;
     }
-    if (filled < group.partition) pieces.push_back(zeros(run_.session, {group.partition - filled}, zero_dtype(run_)));
+    if (filled < group.partition) pieces.push_back(zeros(run_.session, {group.partition - filled}, dtype_));
     all_[g].clear();
 }
 
@@ -269,6 +334,11 @@ void ZeroBuckets::release() {
     ready_ = false;
     for (const ZeroGroup& group : groups_)
         for (const ZeroParameter& p : group.parameters) p.tensor->grad.reset();
+}
+
+void ZeroBuckets::free_gradients(std::size_t group) {
+    for (Tensor& wide : wide_[group]) wide.reset();
+    for (const ZeroParameter& p : groups_[group].parameters) p.tensor->grad.reset();
 }
 
 void ZeroBuckets::begin_accumulation() {

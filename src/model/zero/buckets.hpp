@@ -34,6 +34,8 @@ class ZeroBuckets {
 
     /// The beginning of step: a new accumulation, and the host waits for the copies of the last one.
     void begin_accumulation();
+    /// free_grad_in_param_list.
+    void free_gradients(std::size_t group);
     /// reset_cpu_buffers: norms that were computed during backward.
     void drop_norms() { norms_.clear(); }
 
@@ -53,8 +55,12 @@ class ZeroBuckets {
     const ZeroParameter& at(const Place& place) const { return groups_[place.group].parameters[place.index]; }
     std::uint8_t reduction_stream() const { return overlaps_ ? kReduction : std::uint8_t{0}; }
     void set_up();
+    Tensor gradient_of(const Place& place) const;
+    void clear(const Place& place);
+    void widen(const Place& place);
+    Tensor wide_partition(std::size_t group);
     void add(const Place& place);
-    void copy_into_bucket(const ZeroParameter& p);
+    void copy_into_bucket(const Place& place);
     void reduce();
     void average(const Tensor& bucket);
     void reduce_slices(const Tensor& bucket, std::int64_t most);
@@ -72,6 +78,9 @@ class ZeroBuckets {
     std::span<const ZeroGroup> groups_;
     std::unordered_map<const engine::TensorImpl*, Place> places_;
     std::int64_t rank_ = 0;
+    DType dtype_{};         ///< of the trained parameters
+    DType buffer_dtype_{};  ///< _gradient_reduction_buffer_dtype
+    bool widens_ = false;   ///< they are narrower than what gradients are added up in
     std::int64_t bucket_size_ = 0;
     std::int64_t largest_ = 0;
     bool splits_gradients_ = false;  ///< stage 2
@@ -92,6 +101,7 @@ class ZeroBuckets {
     Tensor partition_;                           ///< grads_in_partition
     std::vector<std::vector<Tensor>> all_;       ///< all_grad_tensors
     std::vector<std::vector<Tensor>> averaged_;  ///< averaged_gradients
+    std::vector<std::vector<Tensor>> wide_;      ///< grad_accum of stage 1, where gradients are widened
     std::vector<Tensor> norms_;                  ///< norm_for_param_grads
     engine::StreamClock copied_ = {};            ///< _pending_offload_events
 };

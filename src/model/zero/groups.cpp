@@ -10,6 +10,7 @@ namespace vramfit::model {
 ZeroGroup make_group(const std::vector<NamedParameter>& parameters, std::int64_t world, std::int64_t rank) {
     constexpr std::int64_t kStartAlignment = 2;  // nccl_start_alignment_factor
     ZeroGroup group;
+    group.dtype = parameters.at(0).tensor->dtype();
     for (const NamedParameter& p : parameters) {
         const std::int64_t elements = count_of(*p.tensor);
         group.parameters.push_back({*p.tensor, elements, group.elements, {}, false});

@@ -28,6 +28,7 @@ struct ZeroGroup {
     std::int64_t elements = 0;
     std::int64_t padded = 0;       ///< to a multiple of 2 * world size
     std::int64_t partition = 0;    ///< elements of each rank
+    DType dtype{};                 ///< of the parameters
     Tensor flat;                   ///< the weights of all ranks
     std::vector<std::size_t> own;  ///< parameters with a part in this rank's partition
 };

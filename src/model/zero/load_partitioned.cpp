@@ -30,13 +30,15 @@ std::vector<ModuleTensors> modules_of(const std::vector<Entry>& entries) {
     return modules;
 }
 
-/// A module's __init__, on the device, then Init._post_init_method.
+/// A module's __init__, on the device, in the dtype that is loaded; zero.Init's constructors cast it to DeepSpeed's
+/// (zero_wrapper_for_fp_tensor_constructor). Then Init._post_init_method.
 void make_module(const Run& run, Network& network, const ModuleTensors& tensors, const std::vector<Dims>& sizes) {
     Session& session = run.session;
     Partitions& partitions = *network.partitions;
-    for (std::size_t i = 0; i < tensors.size(); ++i) *tensors[i] = empty(session, sizes[i], DType::bfloat16);
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        *tensors[i] = to(empty(session, sizes[i], run.plan.load.dtype), zero_dtype(run));
     if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))
-        network.embed.scale = empty(session, {}, DType::bfloat16, Op::to_copy);
+        network.embed.scale = to(empty(session, {}, run.plan.load.dtype, Op::to_copy), zero_dtype(run));
     for (Tensor* t : tensors) partitions.partition(partitions.convert(*t));
 }
 
@@ -53,11 +55,11 @@ Tensor inverse_powers(Tensor exponents) {
 }
 
 /// LlamaRotaryEmbedding.compute_default_rope_parameters: zero.Init's torch.arange gives floats of the default dtype.
-Tensor default_frequencies(Session& session, Size count) {
+Tensor default_frequencies(Session& session, Size count, DType dtype) {
     Tensor exponents;
     {
         const Tensor places = empty(session, {count}, DType::float32, Op::arange);
-        exponents = to(places, DType::bfloat16);
+        exponents = to(places, dtype);
     }
     return inverse_powers(std::move(exponents));
 }
@@ -106,8 +108,8 @@ Tensor llama3_frequencies(Session& session, Size count) {
 void make_frequencies(const Run& run, Network& network) {
     Session& session = run.session;
     const Size count = (run.spec.rotary_dim() + 1) / 2;
-    const Tensor frequencies =
-        run.spec.rope_type == "llama3" ? llama3_frequencies(session, count) : default_frequencies(session, count);
+    const Tensor frequencies = run.spec.rope_type == "llama3" ? llama3_frequencies(session, count)
+                                                              : default_frequencies(session, count, zero_dtype(run));
     network.buffers.push_back(frequencies);
     network.buffers.push_back(clone(frequencies));
 }

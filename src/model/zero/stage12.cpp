@@ -52,7 +52,7 @@ Zero12::Zero12(const Run& run, Network& network)
     const GradMode no_grad(session, false);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         ZeroGroup& group = groups_[g];
-        const bool on_card = flattens_on_card(run, network, group.padded * element_size(zero_dtype(run)));
+        const bool on_card = flattens_on_card(run, network, group.padded * element_size(group.dtype));
         if (!run.stack.zero2_flattens_in_host_memory()) session.recorder.empty_cache();
         if (!on_card) {  // param.data = torch.empty(1).to(param.device); the shape is kept in meta tensors
             for (const ZeroParameter& p : group.parameters)
@@ -63,12 +63,12 @@ Zero12::Zero12(const Run& run, Network& network)
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
         const bool offloads = zero_of(run.plan)->offload_optimizer;
         if (offloads && run.stack.zero2_updates_offloaded_on_device()) continue;
-        const Tensor partition = empty(session, {group.partition}, zero_dtype(run), Op::clone);
+        const Tensor partition = empty(session, {group.partition}, group.dtype, Op::clone);
         if (!offloads) masters_[g] = to(partition, DType::float32);
     }
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     if (zero_of(run.plan)->offload_optimizer) {
-        transfer_ = zeros(session, {buckets_.largest()}, zero_dtype(run));
+        transfer_ = zeros(session, {buckets_.largest()}, groups_[0].dtype);
     } else {
         std::vector<Tensor> gradients;  // initialize_optimizer_states
         for (const ZeroGroup& group : groups_) gradients.push_back(zeros(session, {group.partition}, DType::float32));
@@ -76,10 +76,14 @@ Zero12::Zero12(const Run& run, Network& network)
         std::iota(own.begin(), own.end(), std::size_t{0});
         optimizer_.take(masters_, own);
     }
+    session.hook_gets_gradient = run.stack.deepspeed_hooks_nodes();
     session.after_accumulate = [this](const Tensor& leaf) { buckets_.on_gradient(leaf); };
 }
 
-Zero12::~Zero12() { run_.session.after_accumulate = nullptr; }
+Zero12::~Zero12() {
+    run_.session.after_accumulate = nullptr;
+    run_.session.hook_gets_gradient = true;
+}
 
 std::vector<ZeroGroup> Zero12::make_groups() {
     const DistributedPlan& plan = *run_.plan.distributed;
@@ -95,8 +99,8 @@ void Zero12::flatten(ZeroGroup& group, bool on_card) {
     {
         Tensor padding;
         if (on_card && group.padded > group.elements)
-            padding = zeros(run_.session, {group.padded - group.elements}, zero_dtype(run_));
-        group.flat = empty(run_.session, {group.padded}, zero_dtype(run_), Op::cat);
+            padding = zeros(run_.session, {group.padded - group.elements}, group.dtype);
+        group.flat = empty(run_.session, {group.padded}, group.dtype, Op::cat);
     }
     for (const ZeroParameter& p : group.parameters)
         set_data(p.tensor, alias(group.flat, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));
@@ -119,11 +123,12 @@ void Zero12::step() {
     const GradMode no_grad(session, false);
     buckets_.begin_accumulation();
     if (zero_of(run_.plan)->offload_optimizer) return step_offloaded();
-    std::vector<Tensor> all;
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-        all.insert(all.end(), buckets_.averaged(g).begin(), buckets_.averaged(g).end());
-    check_overflow(session, all);
-    all.clear();
+    if (checks_overflow(run_)) {
+        std::vector<Tensor> all;
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            all.insert(all.end(), buckets_.averaged(g).begin(), buckets_.averaged(g).end());
+        check_overflow(session, all);
+    }
     Tensor norm;
     {
         std::vector<Tensor> norms;
@@ -131,7 +136,7 @@ void Zero12::step() {
             norms.push_back(grad_norm(session, buckets_.averaged_parameters(g)));
         norm = combine_norms(session, norms);
     }
-    look_at_norm(norm);
+    if (checks_overflow(run_) || groups_[0].dtype != DType::bfloat16) look_at_norm(norm);
     optimizer_norm_ = div(norm, 1.0);
     for (std::size_t g = 0; g < groups_.size(); ++g) step_group(g, norm);
     norm.reset();
@@ -144,9 +149,11 @@ void Zero12::step_group(std::size_t g, const Tensor& norm) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     Tensor gradient;
     {
+        buckets_.free_gradients(g);
         std::vector<Tensor>& pieces = buckets_.averaged(g);
         Tensor flat = pieces[0];
-        if (pieces.size() > 1) flat = empty(session, {groups_[g].partition}, zero_dtype(run_), Op::cat);
+        if (pieces.size() > 1 && flat.dtype() == groups_[g].dtype)
+            flat = empty(session, {groups_[g].partition}, groups_[g].dtype, Op::cat);
         gradient = to(flat, DType::float32);
         flat.reset();
         pieces.clear();
@@ -162,8 +169,10 @@ void Zero12::step_group(std::size_t g, const Tensor& norm) {
 // Norms and overflow were looked at in backward; the optimizer runs on the host.
 void Zero12::step_offloaded() {
     Session& session = run_.session;
-    { const Tensor overflow = to_device(host_tensor(session, {1}, DType::uint8)); }
-    session.streams.host_waits(0);
+    if (checks_overflow(run_)) {
+        { const Tensor overflow = to_device(host_tensor(session, {1}, DType::uint8)); }
+        session.streams.host_waits(0);
+    }
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Tensor total = to_device(host_tensor(session, {1}, DType::float32));
         session.streams.host_waits(0);
@@ -172,6 +181,10 @@ void Zero12::step_offloaded() {
         const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
         for (const ZeroGroup& group : groups_)
             const Tensor updated = to_device(host_tensor(session, {group.partition}, DType::float32));
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        buckets_.free_gradients(g);
+        buckets_.averaged(g).clear();
     }
     buckets_.drop_norms();
     losses_.reset();

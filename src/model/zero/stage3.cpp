@@ -67,6 +67,7 @@ Zero3::Zero3(const Run& run, Network& network)
         partitions_.gather({&id, 1});
         partitions_.partition(id);
     }
+    session.hook_gets_gradient = run.stack.deepspeed_hooks_nodes();
     session.after_accumulate = [this](const Tensor& leaf) {
         const std::size_t* id = partitions_.find(leaf);
         if (!id) return;
@@ -78,6 +79,7 @@ Zero3::Zero3(const Run& run, Network& network)
 
 Zero3::~Zero3() {
     run_.session.after_accumulate = nullptr;
+    run_.session.hook_gets_gradient = true;
     run_.session.module_hooks = nullptr;
 }
 
@@ -217,7 +219,7 @@ void Zero3::step() {
         for (std::size_t g = 0; g < groups_.size(); ++g) offloaded_norm(g);
         gradients_.drop_norms();
     } else {
-        if (zero_dtype(run_) == DType::float16) gradients_.check_overflow();
+        if (partitions_[groups_[0][0]].piece.dtype() == DType::float16) gradients_.check_overflow();
         for (std::size_t g = 0; g < groups_.size(); ++g) norms.push_back(norm_of(g));
         if (run_.stack.zero3_norm_is_selected()) {
             norm = combine_norms(session, norms);

@@ -13,13 +13,24 @@ using namespace engine;
 
 namespace {
 
-/// DeepSpeedEngine._cast_module_mixed_precision: parameters, still in host memory; buffers stay. In 0.14 module.half().
-void cast_on_host(const Run& run, Network& network) {
+/// DeepSpeedEngine._cast_module_mixed_precision: parameters one by one, where they are; packed ones (integers) and
+/// buffers stay. In 0.14 module.half().
+void cast_parameters(const Run& run, Network& network) {
+    if (!zero_cast(run)) return;
     Session& session = run.session;
-    const Scoped<bool> on_host(session.on_host, true);
-    for (const NamedParameter& p : named_parameters(network))
-        if (p.tensor->dtype() != zero_dtype(run))
-            set_data(*p.tensor, host_tensor(session, p.tensor->sizes(), zero_dtype(run)));
+    const GradMode no_grad(session, false);
+    const Scoped<bool> on_host(session.on_host, waits_on_host(run.plan));
+    for (const NamedParameter& p : named_parameters(network)) {
+        Tensor& t = *p.tensor;
+        if (!is_floating(t.dtype()) || t.dtype() == zero_dtype(run)) continue;
+        if (session.on_host) {
+            set_data(t, host_tensor(session, t.sizes(), zero_dtype(run)));
+            continue;
+        }
+        const Category category = session.recorder.label_of(t->storage->id);
+        set_data(t, to(detach(t), zero_dtype(run)));
+        label(t, category);
+    }
 }
 
 }  // namespace
@@ -39,8 +50,10 @@ double clip_of(const Run& run) {
 
 std::unique_ptr<Zero> make_zero(const Run& run, Network& network) {
     if (is_partitioned(run.plan)) return std::make_unique<Zero3>(run, network);
-    cast_on_host(run, network);
-    move_to_device(run, network, run.stack.deepspeed_casts_buffers() ? std::optional(zero_dtype(run)) : std::nullopt);
+    cast_parameters(run, network);
+    if (waits_on_host(run.plan))
+        move_to_device(run, network,
+                       run.stack.deepspeed_casts_buffers() ? std::optional(zero_dtype(run)) : std::nullopt);
     if (zero_of(run.plan)->stage == 3) {  // DeepSpeedZeRoOffload._convert_to_zero_parameters: zero.Init(module=...)
         network.partitions = std::make_shared<Partitions>(run.session, *run.plan.distributed);
         return std::make_unique<Zero3>(run, network);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "model/causal_lm.hpp"
 
@@ -31,10 +32,19 @@ inline const ZeroPlan* zero_of(const TrainPlan& plan) {
     return plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
 }
 
-/// What DeepSpeed casts the network to.
-inline DType zero_dtype(const Run& run) {
-    return zero_of(run.plan)->fp16.value_or(run.plan.training.fp16) ? DType::float16 : DType::bfloat16;
+/// What DeepSpeed casts the network to; nothing without bf16 and fp16.
+inline std::optional<DType> zero_cast(const Run& run) {
+    const ZeroPlan& plan = *zero_of(run.plan);
+    if (plan.fp16.value_or(run.plan.training.fp16)) return DType::float16;
+    if (plan.bf16.value_or(run.plan.training.bf16)) return DType::bfloat16;
+    return {};
 }
+
+/// DeepSpeedEngine.get_data_types: what gradients are added up in, also what they are sent in.
+inline DType zero_dtype(const Run& run) { return zero_cast(run).value_or(DType::float32); }
+
+/// DeepSpeedEngine._configure_zero_optimizer: whether infinite gradients are looked for.
+inline bool checks_overflow(const Run& run) { return zero_cast(run).has_value(); }
 
 /// A number of elements that decides what happens.
 inline std::int64_t count_of(const Tensor& t) { return static_cast<std::int64_t>(t.numel()); }

@@ -29,6 +29,10 @@ bool Stack::deepspeed_clips_by_default() const { return !zero_is_of_2024(); }
 // runtime/engine.py backward: loss.mean().detach() is kept in `losses` until the step has returned.
 bool Stack::deepspeed_keeps_losses() const { return zero_is_of_2024(); }
 
+// runtime/zero/stage_1_and_2.py create_reduce_and_remove_grad_hooks: grad_acc.register_hook; later utils/torch.py
+// register_grad_hook: register_post_accumulate_grad_hook.
+bool Stack::deepspeed_hooks_nodes() const { return zero_is_of_2024(); }
+
 // runtime/zero/stage_1_and_2.py __init__: param.cpu_data; since 0.19.0 where the card has no room for two copies.
 bool Stack::zero2_flattens_in_host_memory() const { return zero_is_of_2024(); }
 

@@ -35,6 +35,8 @@ def stand_in(device: Device) -> None:
     comparisons.dist = SameOnAll()
     for name in ("get_lst_from_rank0", "assert_lst_len_same_as_other_ranks"):
         carry_contents(comparisons, name, device)
+    # runtime/utils.py empty_cache would begin the window's highest values anew in the middle of it.
+    get_accelerator().reset_peak_memory_stats = lambda *_: None
     for name in COMPILED:
         builder = get_accelerator().get_op_builder(name)
         builder.load = lambda self, verbose=True: Kernels()
