@@ -17,7 +17,7 @@
 namespace vramfit::engine {
 
 /// Streams of one process by their use; 0 computes, as the default stream does.
-inline constexpr std::size_t kStreams = 5;
+inline constexpr std::size_t kStreams = 6;
 
 /// The name of a size-dependent decision, hashed (FNV-1a) while compiling.
 struct Question {

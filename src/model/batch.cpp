@@ -16,10 +16,15 @@ Batch fetch_batch(const Run& run, Size length) {
     const Tensor host = host_tensor(run.session, shape, DType::int64);
     const bool shared = plan.labels == Labels::same_tensor && run.plan.loop.kind == LoopKind::plain;
     Batch batch;
-    batch.input_ids = to_device(host);
-    if (plan.labels != Labels::absent) batch.labels = to_device(host);
+    const auto moved = [&] {
+        Tensor out = to_device(host);
+        run.session.streams.host_waits(0);  // non_blocking is false
+        return out;
+    };
+    batch.input_ids = moved();
+    if (plan.labels != Labels::absent) batch.labels = moved();
     if (shared) batch.input_ids = batch.labels;
-    if (plan.attention_mask != AttentionMask::absent) batch.attention_mask = to_device(host);
+    if (plan.attention_mask != AttentionMask::absent) batch.attention_mask = moved();
     return batch;
 }
 

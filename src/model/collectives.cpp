@@ -25,7 +25,7 @@ Tensor flat_copy(Session& session, std::span<const Tensor> tensors, const std::v
     return empty(session, {elements}, tensors[bucket[0]].dtype(), Op::cat);
 }
 
-constexpr std::uint8_t kCollectives = 1;  // ProcessGroupNCCL's stream
+constexpr std::uint8_t kCollectives = 5;  // ProcessGroupNCCL's stream; methods count theirs from 1
 
 /// A group that records its stream gives a tensor's memory back once the host knows that the collective is done.
 void record_collective(const Tensor& t) {
@@ -43,6 +43,19 @@ void finish_collective(Session& session) {
 }
 
 }  // namespace
+
+void run_collective(Session& session) {
+    const std::uint8_t current = session.recorder.stream;
+    if (!session.stack.collectives_record_streams()) return session.streams.launch(current);
+    session.streams.wait(kCollectives, current);
+    session.streams.launch(kCollectives);
+    finish_collective(session);
+}
+
+void all_reduce(const Tensor& t) {
+    begin_collective(t);
+    finish_collective(t.session());
+}
 
 std::vector<std::vector<std::size_t>> assign_buckets(std::span<const Tensor> tensors,
                                                      std::span<const std::int64_t> limits, bool by_place) {
@@ -108,6 +121,7 @@ void sum_over_ranks(Session& session, std::int64_t world) {
     Tensor total;
     {
         const Tensor one = to_device(host_tensor(session, {1}, DType::float32));
+        session.streams.host_waits(0);  // for that copy
         std::vector<Tensor> all;
         for (std::int64_t i = 0; i < world; ++i) all.push_back(clone(one));
         all_gather(one, all);

@@ -16,6 +16,13 @@ std::vector<std::vector<std::size_t>> assign_buckets(std::span<const engine::Ten
 /// broadcast_coalesced (comm.hpp): flat copies of buckets, two in flight.
 void broadcast_coalesced(engine::Session& session, std::span<const engine::Tensor> tensors, std::int64_t bucket_bytes);
 
+/// A gather or a reduction into given tensors that the current stream waits for. A group with a stream of its own runs
+/// it there, behind all that the group did before.
+void run_collective(engine::Session& session);
+
+/// all_reduce, waited for.
+void all_reduce(const engine::Tensor& t);
+
 /// accelerate utils/operations.py _gpu_gather_one of a tensor without dimensions: -> [world].
 engine::Tensor gather_scalar(const engine::Tensor& scalar, std::int64_t world);
 

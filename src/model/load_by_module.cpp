@@ -118,10 +118,15 @@ std::vector<Entry> by_file(std::vector<Entry> entries, const Run& run) {
 }
 
 /// modeling_utils.py caching_allocator_warmup: all weights, or half of them where they are quantized, as they are in
-/// the checkpoint; a tied head counts.
+/// the checkpoint; a tied head counts. Where torch.distributed is initialised, each process leaves out what the others
+/// would have under tensor parallelism.
 void warm_up(const Run& run, const Network& network, const std::vector<Entry>& all) {
     std::int64_t total = 0;
-    for (const Entry& e : all) total += (numel_of(e.sizes) * element_size(e.dtype)).value();
+    const auto& processes = run.plan.distributed;
+    for (const Entry& e : all) {
+        const std::int64_t bytes = (numel_of(e.sizes) * element_size(e.dtype)).value();
+        total += processes && e.in_split_plan ? bytes / processes->world_size : bytes;
+    }
     if (network.tied) total += (Size(network.head.in) * network.head.out * element_size(run.plan.load.dtype)).value();
     const Device& device = run.session.device;
     const std::int64_t most =

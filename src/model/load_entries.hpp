@@ -36,6 +36,9 @@ Network load_by_module(const Run& run);
 /// Loaded in host memory.
 Network load_on_host(const Run& run);
 
+/// Moves the buffers of the next layer's rotary embedding from host memory to the device.
+void move_layer_buffers(const Run& run, Network& network, std::optional<DType> dtype);
+
 /// How many buffers of frequencies the decoder has.
 int rotary_buffers(const Run& run);
 

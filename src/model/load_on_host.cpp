@@ -21,12 +21,7 @@ class HostBuffers {
           dtype_(dtype),
           rotary_(family_of(run.spec.model_type).rotary_modules(run.stack)) {}
 
-    void move_layer() {
-        if (rotary_.layers && !rotary_.late) network_.layer_buffers.push_back(frequencies());
-        for (int table = 0; rotary_.caches && table < 2; ++table)
-            network_.rotary_caches.push_back(
-                moved({run_.spec.max_position_embeddings, run_.spec.head_dim}, dtype_.value_or(run_.plan.load.dtype)));
-    }
+    void move_layer() { move_layer_buffers(run_, network_, dtype_); }
     void move_decoder() {
         if (!rotary_.decoder) return;
         for (int i = 0; i < rotary_buffers(run_); ++i) network_.buffers.push_back(frequencies());
@@ -45,6 +40,16 @@ class HostBuffers {
 bool is_in_attention(std::string_view name) { return name.find(".self_attn.") != std::string_view::npos; }
 
 }  // namespace
+
+void move_layer_buffers(const Run& run, Network& network, std::optional<DType> dtype) {
+    const RotaryModules rotary = family_of(run.spec.model_type).rotary_modules(run.stack);
+    const auto moved = [&](const Dims& sizes, DType type) { return empty(run.session, sizes, type, Op::to_copy); };
+    if (rotary.layers && !rotary.late)
+        network.layer_buffers.push_back(moved({(run.spec.rotary_dim() + 1) / 2}, dtype.value_or(DType::float32)));
+    for (int table = 0; rotary.caches && table < 2; ++table)
+        network.rotary_caches.push_back(
+            moved({run.spec.max_position_embeddings, run.spec.head_dim}, dtype.value_or(run.plan.load.dtype)));
+}
 
 Network load_on_host(const Run& run) {
     const Scoped<bool> on_host(run.session.on_host, true);

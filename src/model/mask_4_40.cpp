@@ -19,6 +19,7 @@ bool causal_flag_is_enough(const Run& run, const Tensor& padding, std::optional<
     if (!padding.defined()) return true;
     const Tensor ones = compare(Op::eq, padding);
     const Tensor all = reduce(ones, 3, false, DType::boolean, Op::all);
+    run.session.streams.host_waits(0);
     return run.plan.batch.attention_mask == AttentionMask::ones;
 }
 
@@ -140,6 +141,7 @@ Tensor converted_mask(const Run& run, DType dtype, const Batch& batch, std::opti
 void look_for_zeros(const Tensor& padding) {
     const Tensor zeros = compare(Op::eq, padding);
     const Tensor any = reduce(zeros, 3, false, DType::boolean, Op::any);
+    padding.session().streams.host_waits(0);
 }
 
 }  // namespace
@@ -149,6 +151,7 @@ void look_for_right_padding(const Run& run, const Batch& batch) {
         return;
     const GradMode no_grad(run.session, false);
     const Tensor count = sum_all(select(batch.attention_mask, 1));
+    run.session.streams.host_waits(0);
 }
 
 Tensor mask_4_40(const Run& run, const Family& family, const Tensor& embedded, const Batch& batch,

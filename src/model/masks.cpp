@@ -135,7 +135,10 @@ Tensor float_mask(const Request& q, const Tensor& mask) {
 }
 
 /// flash_attention_mask: the host reads mask.all(), and there is no mask without padding.
-void read_none_padded(const Tensor& padding) { const Tensor all = reduce(padding, 3, false, DType::boolean, Op::all); }
+void read_none_padded(const Tensor& padding) {
+    const Tensor all = reduce(padding, 3, false, DType::boolean, Op::all);
+    padding.session().streams.host_waits(0);
+}
 
 /// create_causal_mask or create_sliding_window_causal_mask.
 Tensor create_mask(const Request& q) {

@@ -55,8 +55,9 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
         if (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed))
             total = pointwise_result(total, total.dtype(), Op::floor_divide);
     }
-    if (run.stack.trainer_counts_on_host()) return host_tensor(run.session, {}, DType::int64);
-    return total;
+    if (!run.stack.trainer_counts_on_host()) return total;
+    run.session.streams.host_waits(0);  // Tensor.item
+    return host_tensor(run.session, {}, DType::int64);
 }
 
 /// What the processes share the network by, for a loss that calls the network itself.

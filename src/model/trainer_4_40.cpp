@@ -14,7 +14,8 @@ using namespace engine;
 namespace {
 
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Place& place) {
-    const Output outputs = prepared_forward(trainer.run, trainer.network, batch, {}, place);
+    const Output outputs = trainer.fsdp1 ? trainer.fsdp1->forward(batch, {}, place, trainer.is_last(place))
+                                         : prepared_forward(trainer.run, trainer.network, batch, {}, place);
     return outputs.loss;
 }
 
@@ -56,7 +57,7 @@ void training_loop_4_40(Trainer& trainer) {
         optimizer_step(trainer, step);
     }
     session.recorder.begin({PhaseKind::train_end});
-    if (trainer.zero) sum_over_ranks(session, trainer.run.plan.distributed->world_size);  // store_flos
+    if (trainer.run.plan.distributed) sum_over_ranks(session, trainer.run.plan.distributed->world_size);  // store_flos
     session.recorder.mark("allocated_end");
 }
 

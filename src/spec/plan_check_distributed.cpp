@@ -34,8 +34,11 @@ void check_training(const TrainingPlan& t, std::string_view method, std::string_
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
-    if (!plan.training.bf16)
-        problems.unsupported("peft", "adapters under FSDP are supported with bf16 only",
+    if (!plan.training.bf16 && (!plan.distributed->as<Fsdp1Plan>() || plan.load.quantization))
+        problems.unsupported("peft",
+                             plan.load.quantization
+                                 ? "adapters over packed weights under FSDP are supported with bf16 only"
+                                 : "adapters under FSDP2 are supported with bf16 only",
                              "--mixed-precision bf16 (training.bf16)");
     if (has_more_than_matrices(lora))
         problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
@@ -78,16 +81,21 @@ void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quanti
                              "other choices of quantized layers are not supported with FSDP", "leave it out");
 }
 
+/// FSDP1 was compared with units inside of what is recomputed (transformers up to 4.51), and with adapters with units
+/// around it (4.53).
+bool knows_reentrant(const TrainPlan& plan, const Stack& stack) {
+    return plan.distributed->as<Fsdp1Plan>() &&
+           (plan.peft ? stack.transformers < Version{5, 0, 0} : stack.layers_take_positional_arguments());
+}
+
 /// What FSDP was not compared with, or what the libraries refuse.
 void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_checkpointing, Problems& problems) {
     const TrainingPlan& t = plan.training;
-    if (!stack.fsdp_is_known())
-        problems.unsupported("distributed", "FSDP is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
-                             "choose the stack hf-2026-11");
     if (activation_checkpointing && t.gradient_checkpointing)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "Trainer stops: it cannot be set together with gradient_checkpointing", "choose one of them");
-    if (plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
+    const bool reentrant = plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant());
+    if (reentrant && !knows_reentrant(plan, stack))
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
@@ -177,7 +185,7 @@ void check_uncut(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problem
 }
 
 /// What is FSDP1's own.
-void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problems) {
+void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsdp, Problems& problems) {
     if (plan.load.quantization) check_quantized_units(plan, *plan.load.quantization, problems);
     // _flat_param.py _writeback_orig_params.
     if (plan.load.quantization && keeps_gathered(fsdp.sharding_strategy) && fsdp.use_orig_params)
@@ -187,7 +195,27 @@ void check_fsdp1(const TrainPlan& plan, const Fsdp1Plan& fsdp, Problems& problem
                                      is_hybrid(fsdp.sharding_strategy) ? "_HYBRID_SHARD_ZERO2" : "SHARD_GRAD_OP"),
                          is_hybrid(fsdp.sharding_strategy) ? "hybrid_shard" : "full_shard");
     check_uncut(plan, fsdp, problems);
-    if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
+    const bool plain = fsdp.use_orig_params && (fsdp.sharding_strategy == FsdpStrategy::full_shard ||
+                                                fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
+    if (!plain && !stack.fsdp2_is_known())
+        problems.unsupported("distributed.fsdp_config",
+                             "hybrid strategies, NO_SHARD and flat parameters in the optimizer are supported with torch "
+                             "2.11, accelerate 1.15 and transformers 5.17",
+                             "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
+    // torch 2.7 _runtime_utils.py _register_post_backward_reshard_only_hook waits for the gradients of all tensors in a
+    // layer's arguments, which torch.utils._pytree then finds in the cache too.
+    if (plan.peft && stack.pytrees_know_the_cache() && !plan.checkpoints())
+        problems.unsupported(
+            "training.gradient_checkpointing",
+            "with transformers 4.50 to 4.55 a layer's keys and values keep the layers after it gathered in "
+            "the backward, which is not supported",
+            "checkpointing, which leaves no keys and values, or another stack");
+    if (fsdp.activation_checkpointing && !stack.trainer_decides_about_cache())
+        problems.unsupported("distributed.fsdp_config.activation_checkpointing",
+                             "with transformers 4 torch stops where layers fill a cache, which the recomputation fills "
+                             "once more (Recomputed values have different metadata)",
+                             "training.gradient_checkpointing");
+    else if (fsdp.activation_checkpointing && plan.peft && !plan.load.quantization)
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "torch stops: what is recomputed of an adapter has another dtype than what was saved",
                          "training.gradient_checkpointing");
@@ -311,17 +339,27 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
             fmt::format("at most {}", plan.distributed->world_size - 1));
     if (plan.distributed->world_size == 1 && !plan.distributed->as<ZeroPlan>())
         problems.invalid("distributed.world_size", "one process takes no part in anything", "leave distributed out");
-    if (!stack.ddp_is_known() && !(plan.distributed->as<ZeroPlan>() && stack.zero_is_known()))
+    const bool has_own_range =
+        plan.distributed->as<Fsdp1Plan>() || (plan.distributed->as<ZeroPlan>() && stack.zero_is_known());
+    if (!stack.ddp_is_known() && !has_own_range)
         problems.unsupported("distributed",
                              fmt::format("several processes with torch {} and transformers {} are not supported",
                                          text_of(stack.torch), text_of(stack.transformers)),
                              "choose a stack with torch 2.5 and transformers 4.48 or later");
     check_groups(*plan.distributed, problems);
     if (const Fsdp1Plan* fsdp = plan.distributed->as<Fsdp1Plan>()) {
+        if (!stack.fsdp1_is_known())
+            problems.unsupported("distributed",
+                                 "FSDP1 is supported with torch 2.3, accelerate 0.33 and transformers 4.43, or later",
+                                 "choose the stack hf-2024-08 or a later one");
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
-        check_fsdp1(plan, *fsdp, problems);
+        check_fsdp1(plan, stack, *fsdp, problems);
     }
     if (const Fsdp2Plan* fsdp = plan.distributed->as<Fsdp2Plan>()) {
+        if (!stack.fsdp2_is_known())
+            problems.unsupported("distributed",
+                                 "FSDP2 is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
+                                 "choose the stack hf-2026-11");
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_context(plan, fsdp->context, problems);
         if (plan.load.quantization)

@@ -121,11 +121,13 @@ struct Stack {
     bool collectives_record_streams() const;         ///< a group keeps what it works on until the host knows it is done
     bool pytrees_know_the_cache() const;             ///< DDP finds the tensors of a DynamicCache in an output
     bool tensor_parallelism_is_known() const;        ///< transformers' tp_plan was compared
-    bool fsdp_is_known() const;                      ///< torch's FSDP and accelerate's units were compared
-    bool trainer_averages_over_devices() const;      ///< the loss times their number
-    bool trainer_has_epoch_function() const;         ///< whose variables go before training ends
-    bool trainer_groups_by_name() const;             ///< weight decay; before, by the classes of modules
-    bool mistral_has_its_own_loss() const;           ///< the mean over float32 logits, whatever is counted
+    bool fsdp1_is_known() const;              ///< torch's FullyShardedDataParallel and Trainer around it were compared
+    bool fsdp1_clips_by_a_kept_zero() const;  ///< where there are no gradients; before, by a new one each time
+    bool fsdp2_is_known() const;              ///< torch's fully_shard and accelerate's units were compared
+    bool trainer_averages_over_devices() const;           ///< the loss times their number
+    bool trainer_has_epoch_function() const;              ///< whose variables go before training ends
+    bool trainer_groups_by_name() const;                  ///< weight decay; before, by the classes of modules
+    bool mistral_has_its_own_loss() const;                ///< the mean over float32 logits, whatever is counted
     bool trainer_counts_for_models_that_take_it() const;  ///< tokens of a batch
     bool knows_ademamix() const;                          ///< transformers' names of optimizers
     bool knows_mixtures() const;                          ///< as this program does: merged experts, grouped products

@@ -5,6 +5,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/collectives.hpp"
 #include "model/fsdp1/fsdp1.hpp"
 
 namespace vramfit::model {
@@ -13,14 +14,11 @@ using namespace engine;
 
 namespace {
 
-/// The norm of gradients in host memory, and its square; what is clipped with it is on the host.
-Tensor squared_norm_on_host(Session& session, Tensor& norm) {
-    norm = to_device(host_tensor(session, {}, DType::float32));
-    return pointwise_result(norm, DType::float32, Op::pow);
-}
+/// The norm of gradients in host memory; what is clipped with it is on the host.
+Tensor norm_on_host(Session& session) { return to_device(host_tensor(session, {}, DType::float32)); }
 
-/// _get_grad_norm, and its square. One norm for each gradient, in float32.
-Tensor squared_norm(Session& session, const std::vector<Tensor>& gradients, Tensor& norm) {
+/// _get_grad_norm. One norm for each gradient, in float32.
+Tensor norm_of(Session& session, const std::vector<Tensor>& gradients) {
     Tensor stacked;
     {
         std::vector<Tensor> norms;
@@ -28,9 +26,14 @@ Tensor squared_norm(Session& session, const std::vector<Tensor>& gradients, Tens
             norms.push_back(reduce(gradient, 1, false, DType::float32, Op::linalg_vector_norm));
         stacked = empty(session, {static_cast<std::int64_t>(norms.size())}, DType::float32, Op::cat);
     }
-    norm = reduce(stacked, 1, false, DType::float32, Op::linalg_vector_norm);
-    stacked.reset();
-    return pointwise_result(norm, DType::float32, Op::pow);
+    return reduce(stacked, 1, false, DType::float32, Op::linalg_vector_norm);
+}
+
+/// torch.tensor(0.0) on the device.
+Tensor new_zero(Session& session) {
+    Tensor out = to_device(host_tensor(session, {}, DType::float32));
+    session.streams.host_waits(0);  // for that copy
+    return out;
 }
 
 }  // namespace
@@ -45,15 +48,19 @@ Tensor Fsdp1::clip_uncut_gradients() {
 Tensor Fsdp1::clip_gradients() {
     Session& session = run_.session;
     const GradMode no_grad(session, false);
-    if (!zero_.defined()) zero_ = to_device(host_tensor(session, {}, DType::float32));
+    const bool keeps_zero = session.stack.fsdp1_clips_by_a_kept_zero();
+    if (keeps_zero && !zero_.defined()) zero_ = new_zero(session);
     if (shared_.plan.sharding_strategy == FsdpStrategy::no_shard) return clip_uncut_gradients();
     std::vector<Tensor> gradients;
     for (const Fsdp1Unit* unit : all_) unit->append_gradients(gradients);
-    Tensor norm = zero_;
     const bool on_host = shared_.plan.cpu_offload;
-    Tensor total = gradients.empty() ? pointwise_result(zero_, DType::float32, Op::pow)
-                   : on_host         ? squared_norm_on_host(session, norm)
-                                     : squared_norm(session, gradients, norm);
+    const Tensor norm = gradients.empty() ? (keeps_zero ? zero_ : new_zero(session))
+                        : on_host         ? norm_on_host(session)
+                                          : norm_of(session, gradients);
+    const Tensor norm_of_others = keeps_zero ? Tensor() : new_zero(session);  // of gradients that are not cut
+    Tensor total = pointwise_result(norm, DType::float32, Op::pow);
+    all_reduce(total);
+    if (!keeps_zero) const Tensor squared = pointwise_result(norm_of_others, DType::float32, Op::pow);
     total = pointwise_result(total, DType::float32, Op::pow);
     if (on_host) {
         session.streams.host_waits(0);

@@ -77,15 +77,22 @@ Fsdp1::~Fsdp1() {
 
 // _init_param_handle_from_module: _move_module_to_device, _sync_module_params_and_buffers, then the flat parameter.
 std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& parameters,
-                                       const std::vector<ParameterPlaces>& to_move, bool is_root) {
+                                       const std::vector<ParameterPlaces>& to_move, const DecoderLayer* layer,
+                                       bool is_root) {
     Session& session = run_.session;
     const bool moves = waits_on_host(run_.plan);
-    for (const ParameterPlaces& places : to_move)
-        if (moves) set_data(*places[0], to_device(*places[0]));
+    for (const ParameterPlaces& places : to_move) {
+        if (!moves) break;
+        set_data(*places[0], to_device(*places[0]));
+        session.streams.host_waits(0);  // for a copy out of pageable memory
+    }
+    if (layer && moves) move_layer_buffers(run_, network_, std::nullopt);
     std::vector<Tensor> states;
+    if (layer) states = layer_buffers(*layer);
     if (is_root && moves) {
         if (embedding_scales_itself(run_)) network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
-        for (int i = 0; i < rotary_buffers(run_); ++i)
+        const bool rotates = family_of(run_.spec.model_type).rotary_modules(run_.stack).decoder;
+        for (int i = 0; rotates && i < rotary_buffers(run_); ++i)
             network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
     }
     if (is_root) {
@@ -119,7 +126,7 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
     };
     const auto adapter = [&](const void* module, Part part, Tensor& weight) {
         const std::vector<ParameterPlaces> alone{{&weight}};
-        auto unit = wrap(alone, alone, false);
+        auto unit = wrap(alone, alone, nullptr, false);
         all_.push_back(unit.get());
         adapters_.emplace(key_of(module, part), std::move(unit));
     };
@@ -135,7 +142,7 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
     std::stable_sort(by_depth.begin(), by_depth.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<ParameterPlaces> to_move;
     for (const auto& [depth, places] : by_depth) to_move.push_back(places);
-    layers_.push_back(wrap(parameters, to_move, false));
+    layers_.push_back(wrap(parameters, to_move, &layer, false));
     all_[place] = layers_.back().get();
 }
 
@@ -148,19 +155,37 @@ void Fsdp1::wrap_root() {
     if (network_.head.bias.defined()) parameters.push_back({&network_.head.bias});
     std::vector<ParameterPlaces> to_move(parameters.begin() + static_cast<std::ptrdiff_t>(inner), parameters.end());
     to_move.insert(to_move.end(), parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(inner));
-    root_ = wrap(parameters, to_move, true);
+    root_ = wrap(parameters, to_move, nullptr, true);
     root_->on_first_backward = [this] { forget_gradients(); };
     all_.insert(all_.begin(), root_.get());
 }
 
-// _lazy_init: buffers are cast, then _share_state_and_init_handle_attrs.
+// A layer that checkpoints itself (GradientCheckpointingLayer) has its unit around that; before, the network
+// checkpoints what stands in its list of layers, which is the unit. accelerate's own wrapper is inside of the unit.
+bool Fsdp1::around_checkpoints() const {
+    return shared_.plan.activation_checkpointing || !run_.stack.layers_take_positional_arguments();
+}
+
+/// Of its rotary embedding.
+std::vector<Tensor> Fsdp1::layer_buffers(const DecoderLayer& layer) const {
+    const auto index = static_cast<std::size_t>(layer.index);
+    std::vector<Tensor> out;
+    if (index < network_.layer_buffers.size()) out.push_back(network_.layer_buffers[index]);
+    for (std::size_t table = 2 * index; table < 2 * index + 2; ++table)
+        if (table < network_.rotary_caches.size()) out.push_back(network_.rotary_caches[table]);
+    return out;
+}
+
+// _lazy_init: buffers are cast, those of the last unit first, then _share_state_and_init_handle_attrs.
 void Fsdp1::initialise() {
     is_initialised_ = true;
     if (shared_.compute_dtype) {
-        std::vector<Tensor*> buffers;
-        if (network_.embed.scale.defined()) buffers.push_back(&network_.embed.scale);
-        for (Tensor& buffer : network_.buffers) buffers.push_back(&buffer);
-        for (Tensor* buffer : buffers) set_data(*buffer, to(*buffer, *shared_.compute_dtype));
+        std::vector<Tensor> buffers;
+        for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer)
+            for (const Tensor& buffer : layer_buffers(*layer)) buffers.push_back(buffer);
+        if (network_.embed.scale.defined()) buffers.push_back(network_.embed.scale);
+        buffers.insert(buffers.end(), network_.buffers.begin(), network_.buffers.end());
+        for (Tensor& buffer : buffers) set_data(buffer, to(buffer, *shared_.compute_dtype));
     }
     for (Fsdp1Unit* unit : all_) unit->make_buffers();
 }

@@ -37,8 +37,7 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     /// FullyShardedDataParallel.clip_grad_norm_.
     Tensor clip_gradients();
 
-    // The units lie around what checkpoints a layer.
-    bool around_checkpoints() const override { return true; }
+    bool around_checkpoints() const override;
     void before_embedding() override {}
     void after_embedding(const Tensor&) override {}
     Tensor before_layer(std::size_t layer, const Tensor& hidden) override;
@@ -54,7 +53,9 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
 
   private:
     std::unique_ptr<Fsdp1Unit> wrap(const std::vector<ParameterPlaces>& parameters,
-                                    const std::vector<ParameterPlaces>& to_move, bool is_root);
+                                    const std::vector<ParameterPlaces>& to_move, const DecoderLayer* layer,
+                                    bool is_root);
+    std::vector<Tensor> layer_buffers(const DecoderLayer& layer) const;
     void wrap_layer(DecoderLayer& layer);
     void wrap_root();
     void initialise();

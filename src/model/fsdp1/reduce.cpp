@@ -1,6 +1,7 @@
 // torch 2.11 distributed/fsdp/_runtime_utils.py: gradients of a unit, from the flat vector to the optimizer's tensors.
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
+#include "model/collectives.hpp"
 #include "model/fsdp1/unit.hpp"
 
 namespace vramfit::model {
@@ -26,7 +27,7 @@ void Fsdp1Unit::reduce() {
     const Tensor whole = flat_.grad();
     flat_->grad.reset();
     Tensor part = empty(session, part_.sizes(), whole.dtype(), Op::empty_like);
-    session.streams.launch(Fsdp1Streams::kPostBackward);
+    run_collective(session);
     const bool hybrid = is_hybrid(shared_.plan.sharding_strategy);
     const OnStream stream(session.recorder, hybrid ? Fsdp1Streams::kAllReduce : Fsdp1Streams::kPostBackward);
     if (hybrid) {

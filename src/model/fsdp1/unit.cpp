@@ -10,6 +10,7 @@
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "model/collectives.hpp"
 #include "vramfit/base/checked.hpp"
 
 namespace vramfit::model {
@@ -89,6 +90,7 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     use_part();
     if (!shared_.plan.cpu_offload) return;
     part_ = host_tensor(session, {part}, dtype);  // _init_param_handle_from_params: flat_param_to(cpu_device)
+    session.streams.host_waits(0);
     use_part();
 }
 
@@ -137,7 +139,7 @@ void Fsdp1Unit::unshard(bool forward) {
     if (!is_cut()) return use_whole(forward);
     if (!is_whole_) {
         allocate_storage(whole_, Op::resize);
-        session.streams.launch(Fsdp1Streams::kUnshard);
+        run_collective(session);
         if (moved.defined()) session.streams.record(moved, Fsdp1Streams::kUnshard);
         is_whole_ = true;
     } else if (offloads) {

@@ -29,16 +29,27 @@ bool Stack::ddp_is_known() const { return torch >= Version{2, 5, 0} && transform
 // trl's SFTTrainer gathers its counts: compared with 2.11 and, without a process group that records streams, 2.10.
 bool Stack::sft_of_processes_is_known() const { return torch >= Version{2, 10, 0}; }
 
-// csrc/distributed/c10d/ProcessGroupNCCL.cpp collective: TORCH_NCCL_AVOID_RECORD_STREAMS is on from 2.8.
+// csrc/distributed/c10d/ProcessGroupNCCL.cpp collective: TORCH_NCCL_AVOID_RECORD_STREAMS is on from 2.8, which also
+// runs what is waited for on the current stream (pull request 148590); before, on the communicator's own.
 bool Stack::collectives_record_streams() const { return torch < Version{2, 8, 0}; }
 
+// distributed/fsdp of 2.3, 2.5, 2.7 and 2.11, with accelerate of 0.33 to 1.15 and Trainer of 4.44 to 5.17; runs
+// with 2.4 and 4.43 were measured (docs/accuracy.md).
+bool Stack::fsdp1_is_known() const {
+    return torch >= Version{2, 3, 0} && accelerate >= Version{0, 33, 0} && transformers >= Version{4, 43, 0};
+}
+
+// distributed/fsdp/fully_sharded_data_parallel.py clip_grad_norm_: _zero_scalar in 2.5; in 2.3.1 and 2.4.1
+// torch.tensor(0.0), on the device, for the gradients that are not cut.
+bool Stack::fsdp1_clips_by_a_kept_zero() const { return torch >= Version{2, 5, 0}; }
+
 // distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head) and Trainer of 5.17 use it.
-bool Stack::fsdp_is_known() const {
+bool Stack::fsdp2_is_known() const {
     return torch >= Version{2, 11, 0} && accelerate >= Version{1, 15, 0} && transformers >= Version{5, 17, 0};
 }
 
 // distributed/tensor of 2.11, as distributed/tensor_parallel.py of transformers 5.17 uses it.
-bool Stack::tensor_parallelism_is_known() const { return fsdp_is_known(); }
+bool Stack::tensor_parallelism_is_known() const { return fsdp2_is_known(); }
 
 // Settings of the caching allocator, by the release that first had them (c10/cuda/CUDAAllocatorConfig.h; from 2.9 on
 // also c10/core/AllocatorConfig.h).

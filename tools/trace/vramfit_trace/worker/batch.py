@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import transformers
 
-from ..job import Job
+from ..job import Job, JobError
 from .libraries import checked, trl_makes_adapters
 
 
@@ -39,13 +39,27 @@ def data_set(job: Job) -> list[dict[str, torch.Tensor]]:
     return [{key: value[number % rows] for key, value in batch.items()} for number in range(count)]
 
 
-def fsdp_config(processes: dict[str, Any]) -> dict[str, Any]:
+def of_fsdp(processes: dict[str, Any]) -> dict[str, Any]:
     """TrainingArguments' options; `sharding_strategy` is the launcher's, which tells accelerate by a variable."""
-    config = {**processes["fsdp_config"], "version": int(processes["kind"][-1])}
+    config = dict(processes["fsdp_config"])
+    if int(transformers.__version__.split(".")[0]) < 5:
+        return of_fsdp_4(processes["kind"], config)
     strategy = config.pop("sharding_strategy", None)
     if strategy:
         os.environ["FSDP_SHARDING_STRATEGY"] = strategy.upper()
-    return config
+    return {"fsdp": True, "fsdp_config": {**config, "version": int(processes["kind"][-1])}}
+
+
+def of_fsdp_4(kind: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Up to transformers 4.57 `fsdp` is a list of words, and what stands there is not read from `fsdp_config`."""
+    if kind != "fsdp1":
+        raise JobError("transformers 4 is traced under FSDP1 only")
+    words = [config.pop("sharding_strategy", "full_shard"), "auto_wrap"]
+    if config.pop("cpu_offload", False):
+        words.append("offload")
+    config.pop("auto_wrap_policy", None)
+    config.pop("reshard_after_forward", None)
+    return {"fsdp": " ".join(words), "fsdp_config": config}
 
 
 def of_processes(job: Job) -> dict[str, Any]:
@@ -53,7 +67,7 @@ def of_processes(job: Job) -> dict[str, Any]:
     processes = job["distributed"]
     kind = processes["kind"] if processes else ""
     if kind.startswith("fsdp"):
-        return {"fsdp": True, "fsdp_config": fsdp_config(processes), **parallelism(processes)}
+        return {**of_fsdp(processes), **parallelism(processes)}
     if kind == "deepspeed":
         return {"deepspeed": copy.deepcopy(processes["deepspeed"])}
     return dict(processes["ddp"]) if kind == "ddp" else {}

@@ -26,6 +26,19 @@ class Progress(transformers.TrainerCallback):
     def __init__(self, steps: int) -> None:
         self.steps = steps
 
+    def on_pre_optimizer_step(self, *_: Any, **about: Any) -> None:
+        self.mark_bare(about["optimizer"], "optimizer")
+
+    def on_optimizer_step(self, *_: Any, **about: Any) -> None:
+        self.mark_bare(about["optimizer"], "zero_grad")
+
+    def mark_bare(self, optimizer: Any, stage: str) -> None:
+        """Under FSDP1 transformers 4.52 to 4.57 step an optimizer that accelerate has not wrapped."""
+        from accelerate.optimizer import AcceleratedOptimizer
+
+        if not isinstance(optimizer, AcceleratedOptimizer):
+            self.stages.enter(stage)
+
     def on_substep_end(self, *_: Any, **__: Any) -> None:
         self.stages.micro += 1
         self.stages.inputs()
