@@ -198,10 +198,11 @@ void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsd
     const bool plain = fsdp.use_orig_params && (fsdp.sharding_strategy == FsdpStrategy::full_shard ||
                                                 fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
     if (!plain && !stack.fsdp2_is_known())
-        problems.unsupported("distributed.fsdp_config",
-                             "hybrid strategies, NO_SHARD and flat parameters in the optimizer are supported with torch "
-                             "2.11, accelerate 1.15 and transformers 5.17",
-                             "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
+        problems.unsupported(
+            "distributed.fsdp_config",
+            "hybrid strategies, NO_SHARD and flat parameters in the optimizer are supported with torch "
+            "2.11, accelerate 1.15 and transformers 5.17",
+            "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
     // torch 2.7 _runtime_utils.py _register_post_backward_reshard_only_hook waits for the gradients of all tensors in a
     // layer's arguments, which torch.utils._pytree then finds in the cache too.
     if (plan.peft && stack.pytrees_know_the_cache() && !plan.checkpoints())
