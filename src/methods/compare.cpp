@@ -7,6 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "methods/candidates.hpp"
+#include "methods/most_rows.hpp"
 #include "methods/traffic.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -14,8 +15,6 @@
 namespace vramfit {
 
 namespace {
-
-constexpr std::int64_t kMostRows = 1 << 16;
 
 /// FSDP1 cuts packed weights only in the dtype of the norms beside them, and so without peft's preparation, which makes
 /// those float32 (accelerate's and peft's guides to QLoRA with FSDP).
@@ -75,28 +74,36 @@ void predict_worst(const Job& job, MethodRow& row) {
     }
 }
 
-bool fits_with(const MethodRow& row, std::int64_t rows) {
-    return std::all_of(row.processes.begin(), row.processes.end(), [&](std::int64_t rank) {
-        Job job = of_rank(row.job, rank);
-        job.plan.training.per_device_train_batch_size = rows;
-        return predict(job).verdict == Verdict::fits;
-    });
+/// Rows of a batch with which every one of the processes fits.
+FitsRows rows_that_fit(const Job& job, const std::vector<std::int64_t>& processes) {
+    return [&](std::int64_t rows) {
+        return std::all_of(processes.begin(), processes.end(), [&](std::int64_t rank) {
+            Job own = of_rank(job, rank);
+            own.plan.training.per_device_train_batch_size = rows;
+            return predict(own).verdict == Verdict::fits;
+        });
+    };
 }
 
-/// Rows of a batch that fit while one more does not: by doubling, then between the two.
+/// A question that is nearly the row's and takes less time: of the process that needs most, and from the third batch
+/// of a step on they hardly differ.
+Job nearly(const MethodRow& row) {
+    Job job = row.job;
+    std::int64_t& batches = job.plan.training.gradient_accumulation_steps;
+    batches = std::min<std::int64_t>(batches, 3);
+    if (!job.plan.distributed) return job;
+    job.plan.distributed->any_rank = false;
+    job.plan.distributed->rank = row.prediction->plan.distributed->rank;
+    return job;
+}
+
+/// Rows of a batch that fit while one more does not: found near those of the quicker question.
 std::int64_t largest_batch(const MethodRow& row) {
-    std::int64_t low = 0;
-    std::int64_t high = row.job.plan.training.per_device_train_batch_size;
-    if (row.fits()) {
-        low = high;
-        high *= 2;
-        while (high <= kMostRows && fits_with(row, high)) low = std::exchange(high, 2 * high);
-    }
-    while (high - low > 1) {
-        const std::int64_t middle = low + (high - low) / 2;
-        (fits_with(row, middle) ? low : high) = middle;
-    }
-    return low;
+    const Job quicker = nearly(row);
+    const std::vector<std::int64_t> process = {quicker.plan.distributed ? quicker.plan.distributed->rank : 0};
+    const std::int64_t start = row.job.plan.training.per_device_train_batch_size;
+    const std::int64_t near = most_rows(start, rows_that_fit(quicker, process));
+    return most_rows(std::max<std::int64_t>(near, 1), rows_that_fit(row.job, row.processes));
 }
 
 /// A multiplication and an addition for each weight and token of a pass; a backward pass counts as two forward passes,
