@@ -157,7 +157,8 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
         inputs.masks = make_masks(run, embedded, batch, inputs);
     else
         inputs.masks.full = mask_4_40(run, family, embedded, batch, select(inputs.position_ids, 0));
-    hidden = dropout(hidden, run.spec.embedding_dropout);
+    const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.embedding_dropout); };
+    hidden = family.drops_in_modules ? called(&network, Part::dropout, hidden, dropped) : dropped(hidden);
     if (family.rotate) {
         update_frequencies(network, inputs.position_ids);
         make_tables(family, network, hidden.dtype(), inputs);

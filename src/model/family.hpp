@@ -43,9 +43,20 @@ enum class SplitPlan : std::uint8_t {
     experts,      ///< and the experts' weights
 };
 
+/// Methods that wrap or cut modules, which the family was compared with.
+struct ComparedWith {
+    bool fsdp1 = true;
+    bool fsdp2 = true;
+    bool context_parallelism = false;
+    bool zero3 = true;
+    bool tensor_parallelism = false;
+    bool pipeline = true;
+};
+
 /// One family of decoders.
 struct Family {
     std::string_view model_type;
+    ComparedWith compared = {};
     /// The norm that all of its layers use.
     Tensor (*norm)(const Norm& norm, const Tensor& hidden);
     /// DecoderLayer.forward: hidden -- [B, S, H].
@@ -59,6 +70,7 @@ struct Family {
     void (*rotate_parts)(Tensor& q, Tensor& k, const Rotary& rotary, std::vector<Tensor>& named) = nullptr;
     EagerAttention eager = eager_attention;
     Tensor (*mlp)(const Run& run, const DecoderLayer& layer, const Tensor& x) = gated_mlp;
+    bool drops_in_modules = false;         ///< torch.nn.Dropout behind the embedding, not a function
     bool attention_drops = false;          ///< dropout behind the output projection, inside of the attention
     bool multiplies_embedding = false;     ///< the embedding times a number
     bool rotary_by_type = false;           ///< layers that slide have frequencies of their own

@@ -37,6 +37,12 @@ void post_backward(Node& node, Grads& in, Grads& out) {
 }
 constexpr NodeType kPostBackward{"RegisterPostBackwardFunctionBackward", post_backward};
 
+/// _find_final_norm looks among the children of what `base_model_prefix` names. With adapters "model" is LoraModel's,
+/// in which there is none; other prefixes lead through it to the network's own.
+bool finds_final_norm(const Run& run, const Network& network) {
+    return !run.plan.peft || !network.norm.name.starts_with("model.");
+}
+
 }  // namespace
 
 Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
@@ -52,7 +58,7 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
             {},
             {},
             {}},
-      norm_in_tail_(!run.plan.peft) {  // _find_final_norm looks beside the layers of LoraModel.model, in vain
+      norm_in_tail_(finds_final_norm(run, network)) {
     if (run.plan.training.bf16) comm_.compute_dtype = DType::bfloat16;
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);
     if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;  // fsdp2_apply_ac
@@ -68,13 +74,14 @@ Fsdp2::~Fsdp2() {
 }
 
 // What fully_shard moves to the device ends when it returns, but for what local variables hold until all is prepared:
-// input_weight and output_weight of fsdp2_prepare_model, and `p` of Accelerator._prepare_fsdp2, the optimizer's last
-// one.
+// input_weight, output_weight and `param`, the network's last one, of fsdp2_prepare_model, and `p` of
+// Accelerator._prepare_fsdp2, the optimizer's last one.
 void Fsdp2::shard_all(const Optimizer& optimizer) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run_.plan.distributed->method);
-    const Tensor* held[] = {&network_.embed.weight, &network_.head.weight, last_parameter(optimizer)};
+    const Tensor* held[] = {&network_.embed.weight, &network_.head.weight, &network_.head.bias,
+                            last_parameter(optimizer)};
     std::vector<Tensor> kept;
     std::map<const Tensor*, Tensor> sent;
     if (plan.cpu_ram_efficient_loading) sent = load_full_state(comm_, network_);
@@ -117,7 +124,8 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
         if (network_.tied && sent.empty()) move_scale();
         tail_ = group_of(parameters, false);
     }
-    const auto rest = norm_in_tail_ ? std::vector<ParameterPlaces>{} : norm_parameters(network_);
+    auto rest = norm_in_tail_ ? std::vector<ParameterPlaces>{} : norm_parameters(network_);
+    if (network_.positions.weight.defined()) rest.insert(rest.begin(), {&network_.positions.weight});
     const auto originals = move(rest);
     move_scale();
     for (int i = 0; i < rotary_buffers(run_); ++i)

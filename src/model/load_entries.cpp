@@ -84,7 +84,9 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
                            plan == SplitPlan::experts && p.sizes.size() == 3});
         }
     };
-    for (Embedding* table : {&n.embed, &n.positions})
+    for (Embedding* table : {&n.embed, &n.positions}) {
+        const bool splits = splits_layers && n.tied && table->name.ends_with("embed_tokens") &&
+                            run.stack.split_plans_have_tied_embeddings();
         if (table->rows > 0)
             out.push_back({table->name + ".weight",
                            {table->rows, n.spec->hidden_size},
@@ -92,7 +94,9 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
                            nullptr,
                            false,
                            dtype,
-                           {}});
+                           {},
+                           splits});
+    }
     for (DecoderLayer& l : n.layers) for_each_module(l, add_linear, add_norm, add_bare);
     add_norm(n.norm);
     if (!n.tied) add_linear(n.head);

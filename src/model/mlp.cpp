@@ -73,20 +73,39 @@ Tensor liger_mlp(const DecoderLayer& layer, const Tensor& x) {
     return forward(layer.down, product);
 }
 
+Tensor activated(const Run& run, const DecoderLayer& layer, const Tensor& product) {
+    return called(&layer, Part::activation, product, [&run](const Tensor& given) { return activate(run.spec, given); });
+}
+
+Tensor gated(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    Tensor product = activated(run, layer, forward(layer.gate, x));
+    {
+        const Tensor up = forward(layer.up, x);
+        product = mul(product, up);
+    }
+    return forward(layer.down, product);
+}
+
+Tensor plain(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    Tensor hidden = forward(layer.up, x);
+    hidden = activated(run, layer, hidden);
+    return forward(layer.down, hidden);
+}
+
 }  // namespace
 
 // models/llama/modeling_llama.py LlamaMLP.
 Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     if (uses_liger(run)) return liger_mlp(layer, x);
+    return called(&layer, Part::mlp, x, [&](const Tensor& given) { return gated(run, layer, given); });
+}
+
+// models/seed_oss/modeling_seed_oss.py SeedOssMLP.
+Tensor dropped_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     return called(&layer, Part::mlp, x, [&](const Tensor& given) {
-        Tensor product = forward(layer.gate, given);
-        product =
-            called(&layer, Part::activation, product, [&run](const Tensor& gate) { return activate(run.spec, gate); });
-        {
-            const Tensor up = forward(layer.up, given);
-            product = mul(product, up);
-        }
-        return forward(layer.down, product);
+        Tensor down = gated(run, layer, given);
+        down = dropout(down, run.spec.residual_dropout);
+        return down;
     });
 }
 
@@ -104,14 +123,13 @@ Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& 
 
 // models/gpt_neox/modeling_gpt_neox.py GPTNeoXMLP.
 Tensor plain_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
-    Tensor hidden = forward(layer.up, x);
-    hidden = activate(run.spec, hidden);
-    return forward(layer.down, hidden);
+    return called(&layer, Part::mlp, x, [&](const Tensor& given) { return plain(run, layer, given); });
 }
 
 // models/gpt2/modeling_gpt2.py GPT2MLP, models/starcoder2/modeling_starcoder2.py Starcoder2MLP.
 Tensor dropped_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
-    return dropout(plain_mlp(run, layer, x), run.spec.residual_dropout);
+    return called(&layer, Part::mlp, x,
+                  [&](const Tensor& given) { return dropout(plain(run, layer, given), run.spec.residual_dropout); });
 }
 
 }  // namespace vramfit::model

@@ -68,15 +68,18 @@ Tensor gemma_norm(const Norm& norm, const Tensor& given) {
 
 // transformers 5.17 models/olmo2/modeling_olmo2.py Olmo2RMSNorm.forward, models/gpt_oss/modeling_gpt_oss.py
 // GptOssRMSNorm.forward.
-Tensor olmo2_norm(const Norm& norm, const Tensor& input) {
-    return normalized(input, [&](const Tensor& hidden) {
-        const Tensor product = mul(norm.weight, hidden);
-        return to(product, input.dtype());
+Tensor olmo2_norm(const Norm& norm, const Tensor& given) {
+    return called(&norm, Part::itself, given, [&norm](const Tensor& input) {
+        return normalized(input, [&](const Tensor& hidden) {
+            const Tensor product = mul(norm.weight, hidden);
+            return to(product, input.dtype());
+        });
     });
 }
 
-// transformers 5.17 models/cohere/modeling_cohere.py CohereLayerNorm.forward; models/cohere2/modeling_cohere2.py.
-Tensor centred_norm(const Norm& norm, const Tensor& input) {
+namespace {
+
+Tensor centred_normalized(const Norm& norm, const Tensor& input) {
     Tensor hidden = to(input, DType::float32);
     const Tensor mean = mean_last(hidden);
     Tensor variance;
@@ -101,6 +104,16 @@ Tensor centred_norm(const Norm& norm, const Tensor& input) {
     return to(hidden, input.dtype());
 }
 
-Tensor layer_norm(const Norm& norm, const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); }
+}  // namespace
+
+// transformers 5.17 models/cohere/modeling_cohere.py CohereLayerNorm.forward; models/cohere2/modeling_cohere2.py.
+Tensor centred_norm(const Norm& norm, const Tensor& given) {
+    return called(&norm, Part::itself, given, [&norm](const Tensor& input) { return centred_normalized(norm, input); });
+}
+
+Tensor layer_norm(const Norm& norm, const Tensor& given) {
+    return called(&norm, Part::itself, given,
+                  [&norm](const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); });
+}
 
 }  // namespace vramfit::model

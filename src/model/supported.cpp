@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/context_parallel.hpp"
 #include "model/liger.hpp"
@@ -72,12 +73,15 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
         if (target.module.name == "lm_head") refuse("an adapted head under cut cross entropy is not supported");
 }
 
-/// Families whose layers were compared with methods that wrap them.
-void refuse_family_under(std::string_view method, const Run& run, std::vector<Problem>& problems) {
-    const std::string& type = run.spec.model_type;
-    if (type != "llama" && type != "mistral" && type != "qwen2" && type != "qwen3" && type != "gemma")
-        problems.push_back({"model.model_type", fmt::format("{} is not supported with {}", type, method),
-                            "gemma, llama, mistral, qwen2 and qwen3 are"});
+/// Families whose layers were compared with methods that wrap or cut them.
+void refuse_family_under(std::string_view method, bool ComparedWith::*compared, const Run& run,
+                         std::vector<Problem>& problems) {
+    if (family_of(run.spec.model_type).compared.*compared) return;
+    std::vector<std::string_view> others;
+    for (const Family* family : all_families())
+        if (family->compared.*compared) others.push_back(family->model_type);
+    problems.push_back({"model.model_type", fmt::format("{} is not supported with {}", run.spec.model_type, method),
+                        fmt::format("supported: {}", fmt::join(others, ", "))});
 }
 
 /// Adapters were compared inside of the layers.
@@ -98,7 +102,7 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
         problems.push_back(
             {"model.model_type", fmt::format("{} is not supported with DeepSpeed 0.14", type), "qwen2 is"});
     if (zero->stage != 3) return;
-    refuse_family_under("ZeRO-3", run, problems);
+    refuse_family_under("ZeRO-3", &ComparedWith::zero3, run, problems);
     const std::string& rope = run.spec.rope_type;
     if (!rope.empty() && rope != "default" && rope != "llama3")
         problems.push_back(
@@ -110,7 +114,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const auto& processes = run.plan.distributed;
     if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
     const std::string_view version = name_of(processes->method).title;
-    refuse_family_under(version, run, problems);
+    refuse_family_under(version, processes->as<Fsdp1Plan>() ? &ComparedWith::fsdp1 : &ComparedWith::fsdp2, run,
+                        problems);
     refuse_outer_adapters_under(version, run, problems);
     // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
     const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&
@@ -130,6 +135,7 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
                             "share is no parameter any more (as_params=True type(prim_param)=<class 'torch.Tensor'>)",
                             "full_shard, use_orig_params false, or kind ddp"});
     if (!ring_of(run.plan)) return;
+    refuse_family_under("context parallelism", &ComparedWith::context_parallelism, run, problems);
     // accelerate 1.15.0, big_modeling.py _attach_context_parallel_hooks.
     if (run.spec.sliding_window)
         problems.push_back({"model.sliding_window",
@@ -144,7 +150,7 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
 
 void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {
     if (!is_tensor_parallel(run.plan)) return;
-    refuse_family_under("tensor parallelism", run, problems);
+    refuse_family_under("tensor parallelism", &ComparedWith::tensor_parallelism, run, problems);
     if (!problems.empty()) return;
     refuse_outer_adapters_under("tensor parallelism", run, problems);
     const Network network = make_network(run.spec);
@@ -157,7 +163,7 @@ void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems
 
 void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
     if (!is_pipeline(run.plan)) return;
-    refuse_family_under("a pipeline", run, problems);
+    refuse_family_under("a pipeline", &ComparedWith::pipeline, run, problems);
     refuse_outer_adapters_under("a pipeline", run, problems);
     const DistributedPlan& processes = *run.plan.distributed;
     const std::int64_t stages = processes.world_size * processes.as<PipelinePlan>()->virtual_stages;

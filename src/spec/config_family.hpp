@@ -15,9 +15,10 @@ namespace vramfit {
 /// fields and __post_init__; 4.40.2 has the same values where it has the family.
 struct ConfigFamily {
     std::string_view model_type;
-    Version since;             ///< first release of transformers with the family
-    bool heads_divide_hidden;  ///< hidden_size must be a multiple of the heads even if head_dim is given
-    bool null_head_dim;        ///< head_dim may be null: hidden_size / num_attention_heads
+    std::string_view layer_class;  ///< of its decoder layers: modeling_FAMILY.py _no_split_modules
+    Version since;                 ///< first release of transformers with the family
+    bool heads_divide_hidden;      ///< hidden_size must be a multiple of the heads even if head_dim is given
+    bool null_head_dim;            ///< head_dim may be null: hidden_size / num_attention_heads
     /// The defaults; 0 key-value heads: as many as heads; 0 head_dim: hidden_size / num_attention_heads.
     ModelSpec (*defaults)();
     /// Reads what is peculiar to the family; sizes common to all are read already.

@@ -6,6 +6,7 @@
 
 #include "spec/job_deepspeed.hpp"
 #include "spec/job_read.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -58,7 +59,7 @@ void read_wrapping(ObjectReader& config) {
     else
         classes = config.texts(kClasses, Null::absent).value_or(classes);
     for (const std::string& name : classes)
-        if (!name.ends_with("DecoderLayer"))
+        if (!is_decoder_layer_class(name))
             refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
                         "the model's decoder layer, or leave it out");
 }

@@ -106,11 +106,11 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
 
 /// What the libraries refuse of context parallelism, and what it was not compared with.
 void check_context(const TrainPlan& plan, const ContextPlan& context, Problems& problems) {
-    constexpr const char* kSize = "distributed.cp_size";
+    constexpr const char* kContextSize = "distributed.cp_size";
     if (context.size == 1) return;
     // parallelism_config.py _validate_accelerator.
     if (plan.distributed->world_size % context.size != 0)
-        problems.invalid(kSize,
+        problems.invalid(kContextSize,
                          fmt::format("accelerate stops: sequences cut over {} of {} processes (ParallelismConfig "
                                      "total_size does not match num_processes)",
                                      context.size, plan.distributed->world_size),

@@ -8,6 +8,7 @@
 
 #include "base/split.hpp"
 #include "trainers/keys/fsdp.hpp"
+#include "vramfit/spec/config.hpp"
 
 namespace vramfit::trainers {
 
@@ -54,18 +55,6 @@ class FsdpOptions {
     FsdpSource source_;
 };
 
-/// The class of the decoder's layers of the families that FSDP2 is supported for, or nothing.
-std::string_view decoder_layer_of(std::string_view model_type) {
-    constexpr std::pair<std::string_view, std::string_view> kClasses[] = {{"gemma", "GemmaDecoderLayer"},
-                                                                          {"llama", "LlamaDecoderLayer"},
-                                                                          {"mistral", "MistralDecoderLayer"},
-                                                                          {"qwen2", "Qwen2DecoderLayer"},
-                                                                          {"qwen3", "Qwen3DecoderLayer"}};
-    for (const auto& [type, name] : kClasses)
-        if (type == model_type) return name;
-    return {};
-}
-
 std::string in_capitals(std::string word) {
     std::transform(word.begin(), word.end(), word.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
@@ -81,7 +70,8 @@ void read_units(FsdpOptions& options, const Draft& draft) {
                               fmt::format("units by {} are not predicted{}", policy,
                                           reader.has(options.key("auto_wrap_policy")) ? "" : ", accelerate's default"),
                               "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
-    const std::string_view expected = decoder_layer_of(draft.job.model.model_type);
+    const std::string_view expected =
+        draft.has_model ? decoder_layer_class(draft.job.model.model_type) : std::string_view();
     for (const std::string& name :
          reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>()))
         if (draft.has_model && name != expected)

@@ -69,9 +69,10 @@ struct Stack {
     bool resizing_keeps_embedding_module() const;     ///< and frees its old rows before the head gets new ones
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
     bool split_plans_have_norms_of_heads() const;     ///< plans for tensor parallelism
-    bool quantizer_skips_by_pattern() const;          ///< llm_int8_skip_modules are regular expressions
-    bool attention_in_classes() const;                ///< a class for each kernel, which makes its rotary tables
-    bool llama_shares_rotary_tables() const;          ///< one rotary module of the decoder for all layers
+    bool split_plans_have_tied_embeddings() const;
+    bool quantizer_skips_by_pattern() const;  ///< llm_int8_skip_modules are regular expressions
+    bool attention_in_classes() const;        ///< a class for each kernel, which makes its rotary tables
+    bool llama_shares_rotary_tables() const;  ///< one rotary module of the decoder for all layers
     bool qwen2_shares_rotary_tables() const;
     bool llama_caches_rotary_tables() const;     ///< buffers of all positions, which nothing uses
     bool mistral_caches_rotary_tables() const;   ///< and takes the rows of the positions

@@ -30,10 +30,11 @@ bool has_unit_rows(const Tensor& t) {
 /// GroupMM.cu bf16bf16_grouped_gemm_impl_sm90_sm100: pointers, strides and problem sizes of each group, then cutlass'
 /// workspace for each multiprocessor: on capability 9 four tensor maps of 128 bytes, on 10 more, by the tile that is
 /// chosen for M rows of a group and N columns. Other cards and types loop over the groups with mm_out, which allocates
-/// nothing.
-void cutlass_scratch(Session& session, Size groups, Size m, Size n, DType dtype) {
+/// nothing, but the groups' ends are read first (GroupedMMUtils.h _grouped_mm_fallback: offs.cpu()).
+void scratch_of_product(Session& session, Size groups, Size m, Size n, DType dtype) {
     const int major = session.device.capability.major;
-    if ((major != 9 && major != 10) || dtype != DType::bfloat16) return;
+    if ((major != 9 && major != 10) || dtype != DType::bfloat16)
+        return session.streams.host_waits(session.recorder.stream);
     const Size pointers = ceil_div(groups, 2) * 2 * 3 * 8;
     const Tensor arguments = empty(session, {pointers + groups * (3 * 4 + 3 * 8)}, DType::uint8, Op::grouped_mm);
     Size each = 4 * 128;
@@ -49,7 +50,7 @@ Tensor product(const Tensor& a, const Tensor& b, Size groups) {
     Tensor out = empty(a.session(), sizes, a.dtype(), Op::grouped_mm);
     has_unit_rows(out);
     const Size m = b.dim() == 2 ? a.size(0) : a.size(0) / groups;
-    cutlass_scratch(a.session(), groups, m, b.size(-1), a.dtype());
+    scratch_of_product(a.session(), groups, m, b.size(-1), a.dtype());
     return out;
 }
 
@@ -80,6 +81,7 @@ void fallback_backward(Node& node, Grads&, Grads& out) {
     const Tensor weight = node.unpack(1);
     out[0] = zeros_like(input);
     out[1] = zeros_like(weight);
+    node.session->streams.host_waits(node.session->recorder.stream);  // ctx.offs.tolist()
 }
 const NodeType kFallbackBackward{"GeneratedBackwardFor_transformers_grouped_mm_fallback_default", fallback_backward};
 
@@ -114,6 +116,7 @@ Tensor grouped_mm_fallback(const Tensor& input, const Tensor& weight, const Tens
         node->state = std::move(state);
     }
     Tensor out = zeros(input.session(), {input.size(0), weight.size(2)}, input.dtype());
+    input.session().streams.host_waits(input.session().recorder.stream);  // offs.tolist()
     if (node) set_history(out, node);
     return out;
 }

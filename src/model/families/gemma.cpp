@@ -18,6 +18,7 @@ RotaryModules gemma_rotary(const Stack& stack) {
 extern const Family gemma_entry;
 const Family gemma_entry = {
     .model_type = "gemma",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = gemma_norm,
     .layer = pre_norm_layer,
     .scales_embedding = true,

@@ -58,12 +58,14 @@ Tensor gpt2_layer(const Run& run, const Family& family, const DecoderLayer& laye
 extern const Family gpt2_entry;
 const Family gpt2_entry = {
     .model_type = "gpt2",
+    .compared = {.zero3 = false, .pipeline = false},
     .norm = layer_norm,
     .layer = gpt2_layer,
     .project = split_projections,
     .rotate = nullptr,
     .eager = gpt2_eager,
     .mlp = dropped_mlp,
+    .drops_in_modules = true,
     .attention_drops = true,
     .looks_for_padding = true,
     // transformers 5.17 trainer.py _loss_shifts_labels: GPT2LMHeadModel's name says nothing of its loss.

@@ -43,11 +43,13 @@ Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& 
 extern const Family gpt_neox_entry;
 const Family gpt_neox_entry = {
     .model_type = "gpt_neox",
+    .compared = {.pipeline = false},
     .norm = layer_norm,
     .layer = gpt_neox_layer,
     .project = chunk_heads,
     .rotate = apply_rotary_then_join,
     .mlp = plain_mlp,
+    .drops_in_modules = true,
 };
 
 }  // namespace vramfit::families

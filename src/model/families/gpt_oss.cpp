@@ -138,6 +138,7 @@ Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& l
 extern const Family gpt_oss_entry;
 const Family gpt_oss_entry = {
     .model_type = "gpt_oss",
+    .compared = {.zero3 = false},
     .norm = olmo2_norm,
     .layer = gpt_oss_layer,
     .norms_in_float32 = true,

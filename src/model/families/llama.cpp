@@ -19,6 +19,7 @@ RotaryModules llama_rotary(const Stack& stack) {
 extern const Family llama_entry;
 const Family llama_entry = {
     .model_type = "llama",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .rotary_modules = llama_rotary,

@@ -21,6 +21,7 @@ std::optional<Size> mistral_window(const Run& run) { return run.spec.sliding_win
 extern const Family mistral_entry;
 const Family mistral_entry = {
     .model_type = "mistral",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,

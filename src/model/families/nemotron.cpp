@@ -3,6 +3,7 @@
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/session.hpp"
+#include "model/called.hpp"
 #include "model/decoder_layer.hpp"
 #include "model/modules.hpp"
 
@@ -14,7 +15,7 @@ using namespace engine;
 namespace {
 
 // NemotronLayerNorm1P.forward: the weight plus one; under autocast everything is cast first, then nothing is.
-Tensor norm_of_one_plus(const Norm& norm, const Tensor& input) {
+Tensor plus_one(const Norm& norm, const Tensor& input) {
     Session& session = input.session();
     Tensor weight = add(norm.weight, 1.0);
     if (!session.autocast.enabled) return engine::layer_norm(input, weight, norm.bias);
@@ -24,6 +25,10 @@ Tensor norm_of_one_plus(const Norm& norm, const Tensor& input) {
     const Tensor bias = to(norm.bias, dtype);
     const Scoped<bool> off(session.autocast.enabled, false);
     return engine::layer_norm(x, weight, bias);
+}
+
+Tensor norm_of_one_plus(const Norm& norm, const Tensor& given) {
+    return called(&norm, Part::itself, given, [&norm](const Tensor& input) { return plus_one(norm, input); });
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ Tensor post_norm_layer(const Run& run, const Family& family, const DecoderLayer&
 extern const Family olmo2_entry;
 const Family olmo2_entry = {
     .model_type = "olmo2",
+    .compared = {.fsdp2 = false},
     .norm = olmo2_norm,
     .layer = post_norm_layer,
     .project = normed_projections,

@@ -27,10 +27,12 @@ Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer
 extern const Family phi_entry;
 const Family phi_entry = {
     .model_type = "phi",
+    .compared = {.pipeline = false},
     .norm = layer_norm,
     .layer = phi_layer,
     .rotate_parts = apply_rotary_of_halves,
     .mlp = plain_mlp,
+    .drops_in_modules = true,
 };
 
 }  // namespace vramfit::families

@@ -24,6 +24,7 @@ std::optional<Size> qwen2_window(const Run& run) {
 extern const Family qwen2_entry;
 const Family qwen2_entry = {
     .model_type = "qwen2",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .rotary_modules = qwen2_rotary,

@@ -9,6 +9,7 @@ using namespace model;
 extern const Family qwen3_entry;
 const Family qwen3_entry = {
     .model_type = "qwen3",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
 };

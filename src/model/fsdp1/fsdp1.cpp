@@ -138,7 +138,10 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
         adapter(&module, Part::lora_a, module.lora->a);
         adapter(&module, Part::lora_b, module.lora->b);
     };
-    for_each_module(layer, linear, norm, [](BareModule&) {});
+    const auto bare = [&](BareModule& module) {
+        for (Tensor& t : module.tensors) add(2, t);  // experts and routers of a layer's mlp
+    };
+    for_each_module(layer, linear, norm, bare);
     std::stable_sort(by_depth.begin(), by_depth.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<ParameterPlaces> to_move;
     for (const auto& [depth, places] : by_depth) to_move.push_back(places);
@@ -149,6 +152,7 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
 void Fsdp1::wrap_root() {
     std::vector<ParameterPlaces> parameters{{&network_.embed.weight}};
     if (network_.tied) parameters[0].push_back(&network_.head.weight);
+    if (network_.positions.weight.defined()) parameters.push_back({&network_.positions.weight});
     for (const ParameterPlaces& places : norm_parameters(network_)) parameters.push_back(places);
     const std::size_t inner = parameters.size();
     if (!network_.tied) parameters.push_back({&network_.head.weight});

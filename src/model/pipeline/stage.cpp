@@ -33,6 +33,7 @@ Network part_of(const Network& whole, std::int64_t index, std::int64_t count) {
     part.ends_with_layers = index < count - 1;
     if (part.ends_with_layers) {
         part.norm.weight.reset();
+        part.norm.bias.reset();
         part.head.weight.reset();
         part.head.bias.reset();
         part.head.lora.reset();

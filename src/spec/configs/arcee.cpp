@@ -39,6 +39,7 @@ void arcee_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily arcee_entry;
 const ConfigFamily arcee_entry = {
     .model_type = "arcee",
+    .layer_class = "ArceeDecoderLayer",
     .since = {4, 53, 0},
     .heads_divide_hidden = true,
     .null_head_dim = true,

@@ -29,6 +29,7 @@ void read_cohere(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily cohere_entry;
 const ConfigFamily cohere_entry = {
     .model_type = "cohere",
+    .layer_class = "CohereDecoderLayer",
     .since = {4, 39, 0},
     .heads_divide_hidden = true,
     .null_head_dim = true,

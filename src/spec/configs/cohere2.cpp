@@ -42,6 +42,7 @@ void read_cohere2(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily cohere2_entry;
 const ConfigFamily cohere2_entry = {
     .model_type = "cohere2",
+    .layer_class = "Cohere2DecoderLayer",
     .since = {4, 48, 0},
     .heads_divide_hidden = true,
     .null_head_dim = true,

@@ -33,6 +33,7 @@ void read_gemma(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily gemma_entry;
 const ConfigFamily gemma_entry = {
     .model_type = "gemma",
+    .layer_class = "GemmaDecoderLayer",
     .since = {4, 38, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

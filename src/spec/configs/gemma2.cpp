@@ -52,6 +52,7 @@ void gemma2_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily gemma2_entry;
 const ConfigFamily gemma2_entry = {
     .model_type = "gemma2",
+    .layer_class = "Gemma2DecoderLayer",
     .since = {4, 42, 0},
     .heads_divide_hidden = true,  // Gemma2Config.validate_architecture
     .null_head_dim = false,

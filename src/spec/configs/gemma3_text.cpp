@@ -79,6 +79,7 @@ void gemma3_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily gemma3_text_entry;
 const ConfigFamily gemma3_text_entry = {
     .model_type = "gemma3_text",
+    .layer_class = "Gemma3DecoderLayer",
     .since = {4, 50, 0},
     .heads_divide_hidden = true,
     .null_head_dim = false,

@@ -42,6 +42,7 @@ void glm4_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily glm4_entry;
 const ConfigFamily glm4_entry = {
     .model_type = "glm4",
+    .layer_class = "Glm4DecoderLayer",
     .since = {4, 51, 3},
     .heads_divide_hidden = false,
     .null_head_dim = false,

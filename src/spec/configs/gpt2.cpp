@@ -68,6 +68,7 @@ void gpt2_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily gpt2_entry;
 const ConfigFamily gpt2_entry = {
     .model_type = "gpt2",
+    .layer_class = "GPT2Block",
     .since = {4, 0, 0},
     .heads_divide_hidden = true,
     .null_head_dim = true,

@@ -57,6 +57,7 @@ void gpt_neox_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily gpt_neox_entry;
 const ConfigFamily gpt_neox_entry = {
     .model_type = "gpt_neox",
+    .layer_class = "GPTNeoXLayer",
     .since = {4, 19, 0},
     .heads_divide_hidden = true,
     .null_head_dim = true,

@@ -61,6 +61,7 @@ void gpt_oss_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily gpt_oss_entry;
 const ConfigFamily gpt_oss_entry = {
     .model_type = "gpt_oss",
+    .layer_class = "GptOssDecoderLayer",
     .since = {4, 55, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

@@ -28,6 +28,7 @@ void read_granite(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily granite_entry;
 const ConfigFamily granite_entry = {
     .model_type = "granite",
+    .layer_class = "GraniteDecoderLayer",
     .since = {4, 45, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

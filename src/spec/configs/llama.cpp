@@ -28,6 +28,7 @@ void read_llama(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily llama_entry;
 const ConfigFamily llama_entry = {
     .model_type = "llama",
+    .layer_class = "LlamaDecoderLayer",
     .since = {4, 28, 0},
     .heads_divide_hidden = true,  // LlamaConfig.validate_architecture
     .null_head_dim = true,

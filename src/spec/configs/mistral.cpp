@@ -30,6 +30,7 @@ void read_mistral(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily mistral_entry;
 const ConfigFamily mistral_entry = {
     .model_type = "mistral",
+    .layer_class = "MistralDecoderLayer",
     .since = {4, 34, 0},
     .heads_divide_hidden = false,
     .null_head_dim = true,

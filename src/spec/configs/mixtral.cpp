@@ -45,6 +45,7 @@ void mixtral_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily mixtral_entry;
 const ConfigFamily mixtral_entry = {
     .model_type = "mixtral",
+    .layer_class = "MixtralDecoderLayer",
     .since = {4, 36, 0},
     .heads_divide_hidden = false,
     .null_head_dim = true,

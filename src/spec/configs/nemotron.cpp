@@ -41,6 +41,7 @@ void nemotron_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily nemotron_entry;
 const ConfigFamily nemotron_entry = {
     .model_type = "nemotron",
+    .layer_class = "NemotronDecoderLayer",
     .since = {4, 44, 0},
     .heads_divide_hidden = false,
     .null_head_dim = true,

@@ -35,6 +35,7 @@ void olmo2_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily olmo2_entry;
 const ConfigFamily olmo2_entry = {
     .model_type = "olmo2",
+    .layer_class = "Olmo2DecoderLayer",
     .since = {4, 47, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

@@ -55,6 +55,7 @@ void phi_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily phi_entry;
 const ConfigFamily phi_entry = {
     .model_type = "phi",
+    .layer_class = "PhiDecoderLayer",
     .since = {4, 37, 0},
     .heads_divide_hidden = true,
     .null_head_dim = true,

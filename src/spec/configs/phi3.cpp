@@ -56,6 +56,7 @@ void phi3_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily phi3_entry;
 const ConfigFamily phi3_entry = {
     .model_type = "phi3",
+    .layer_class = "Phi3DecoderLayer",
     .since = {4, 41, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

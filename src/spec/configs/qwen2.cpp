@@ -28,6 +28,7 @@ void read_qwen2(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily qwen2_entry;
 const ConfigFamily qwen2_entry = {
     .model_type = "qwen2",
+    .layer_class = "Qwen2DecoderLayer",
     .since = {4, 37, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,  // getattr(config, "head_dim", ...) would hand the null on

@@ -76,6 +76,7 @@ void qwen2_moe_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily qwen2_moe_entry;
 const ConfigFamily qwen2_moe_entry = {
     .model_type = "qwen2_moe",
+    .layer_class = "Qwen2MoeDecoderLayer",
     .since = {4, 40, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

@@ -37,6 +37,7 @@ void qwen3_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily qwen3_entry;
 const ConfigFamily qwen3_entry = {
     .model_type = "qwen3",
+    .layer_class = "Qwen3DecoderLayer",
     .since = {4, 51, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

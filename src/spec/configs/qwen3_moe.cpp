@@ -51,6 +51,7 @@ void qwen3_moe_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily qwen3_moe_entry;
 const ConfigFamily qwen3_moe_entry = {
     .model_type = "qwen3_moe",
+    .layer_class = "Qwen3MoeDecoderLayer",
     .since = {4, 51, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

@@ -36,6 +36,7 @@ void read_seed_oss(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily seed_oss_entry;
 const ConfigFamily seed_oss_entry = {
     .model_type = "seed_oss",
+    .layer_class = "SeedOssDecoderLayer",
     .since = {4, 56, 0},
     .heads_divide_hidden = false,
     .null_head_dim = true,

@@ -69,6 +69,7 @@ void read_smollm3(ObjectReader& config, ModelSpec& model) {
 extern const ConfigFamily smollm3_entry;
 const ConfigFamily smollm3_entry = {
     .model_type = "smollm3",
+    .layer_class = "SmolLM3DecoderLayer",
     .since = {4, 53, 0},
     .heads_divide_hidden = false,
     .null_head_dim = false,

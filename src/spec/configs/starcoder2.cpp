@@ -47,6 +47,7 @@ void starcoder2_layer(const ModelSpec& m, LayerModules& layer) {
 extern const ConfigFamily starcoder2_entry;
 const ConfigFamily starcoder2_entry = {
     .model_type = "starcoder2",
+    .layer_class = "Starcoder2DecoderLayer",
     .since = {4, 39, 0},
     .heads_divide_hidden = false,
     .null_head_dim = true,

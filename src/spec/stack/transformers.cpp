@@ -60,6 +60,10 @@ bool Stack::loader_empties_cache() const { return transformers < Version{4, 50, 
 // configuration_qwen3.py base_model_tp_plan as read in 5.17; 5.0 has the projections alone.
 bool Stack::split_plans_have_norms_of_heads() const { return transformers >= Version{5, 17, 0}; }
 
+// configuration_utils.py PreTrainedConfig.__post_init__ as read in 5.17: the plan of a network whose head is its
+// embedding gets "embed_tokens". 4.53 has nothing like it.
+bool Stack::split_plans_have_tied_embeddings() const { return transformers >= Version{5, 17, 0}; }
+
 // quantizers_utils.py should_convert_module, 5.0; before, integrations/bitsandbytes.py _replace_with_bnb_linear.
 bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{5, 0, 0}; }
 
