@@ -34,11 +34,11 @@ void check_training(const TrainingPlan& t, std::string_view method, std::string_
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
-    if (!plan.training.bf16 && (!plan.distributed->as<Fsdp1Plan>() || plan.load.quantization))
+    const auto* fsdp2 = plan.distributed->as<Fsdp2Plan>();
+    if (!plan.training.bf16 && (plan.load.quantization || (fsdp2 && fsdp2->context.size > 1)))
         problems.unsupported("peft",
-                             plan.load.quantization
-                                 ? "adapters over packed weights under FSDP are supported with bf16 only"
-                                 : "adapters under FSDP2 are supported with bf16 only",
+                             "quantized weights, and context parallelism with adapters, are supported under FSDP with "
+                             "bf16 only",
                              "--mixed-precision bf16 (training.bf16)");
     if (has_more_than_matrices(lora))
         problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
