@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "engine/tensor.hpp"
 
@@ -21,8 +22,14 @@ class ModuleHooks {
 
     /// Before a module's forward: returns what it is called with. Undefined: there is no positional argument.
     virtual Tensor before(const ModuleKey& module, const Tensor& input) = 0;
-    /// After its forward: returns what it gives back.
-    virtual Tensor after(const ModuleKey& module, const Tensor& output) = 0;
+    /// After its forward: what it gives back, which may be replaced.
+    virtual void after_all(const ModuleKey& module, std::span<Tensor* const> outputs) = 0;
+    /// The same of a module that gives back one tensor: returns it.
+    Tensor after(const ModuleKey& module, Tensor output) {
+        Tensor* const outputs[] = {&output};
+        after_all(module, outputs);
+        return output;
+    }
     /// A module's forward reads an attribute of another module's parameter.
     virtual void read(const Tensor& parameter) = 0;
     /// What stands in place of torch.nn.functional.linear.

@@ -191,11 +191,15 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
                            : family_of(run.spec.model_type).norm(network.norm, hidden);
 }
 
+// The model inside: its arguments have names, its output is a tuple.
 Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                          const Place& place) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (hooks) hooks->before(key_of(&network, Part::decoder), {});
     run.session.recorder.begin(phase(PhaseKind::embedding, place));
-    return run.stack.attention_in_classes() ? decoder_4_40(run, network, batch, cache, place)
-                                            : decoder(run, network, batch, cache, place);
+    const Tensor hidden = run.stack.attention_in_classes() ? decoder_4_40(run, network, batch, cache, place)
+                                                           : decoder(run, network, batch, cache, place);
+    return hooks ? hooks->after(key_of(&network, Part::decoder), hidden) : hidden;
 }
 
 bool has_its_own_loss(const Run& run) {
@@ -204,21 +208,11 @@ bool has_its_own_loss(const Run& run) {
 
 namespace {
 
-/// The model inside: its arguments have names, its output is a tuple.
-Tensor call_decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
-                    const Place& place) {
-    ModuleHooks* const hooks = run.session.module_hooks;
-    if (!hooks) return last_hidden_state(run, network, batch, cache, place);
-    hooks->before(key_of(&network, Part::decoder), {});
-    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
-    return hooks->after(key_of(&network, Part::decoder), hidden);
-}
-
 Output causal_lm_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                          const Place& place) {
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
-    const Tensor hidden = call_decoder(run, network, batch, cache, place);
+    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     if (cuts_cross_entropy(run) && batch.labels.defined())
@@ -243,16 +237,24 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
 }  // namespace
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
-    ModuleHooks* const hooks = run.session.module_hooks;
-    if (!hooks) return causal_lm_forward(run, network, batch, items, place);
-    run.session.recorder.begin(phase(PhaseKind::embedding, place));
-    std::vector<Part> around{Part::whole};
-    if (run.plan.peft) around = {Part::adapted, Part::tuner, Part::whole};
-    for (const Part part : around) hooks->before(key_of(&network, part), {});
+    const CalledModel model(run, network, place);
     Output output = causal_lm_forward(run, network, batch, items, place);
-    for (auto part = around.rbegin(); part != around.rend(); ++part)
-        output.loss = hooks->after(key_of(&network, *part), output.loss);  // no gradient goes through the logits
+    Tensor* const outputs[] = {&output.loss};  // no gradient goes through the logits
+    model.finish(outputs);
     return output;
+}
+
+CalledModel::CalledModel(const Run& run, const Network& network, const Place& place) : run_(run), network_(network) {
+    if (!run.session.module_hooks) return;
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    parts_ = {Part::whole};
+    if (run.plan.peft) parts_ = {Part::adapted, Part::tuner, Part::whole};
+    for (const Part part : parts_) run.session.module_hooks->before(key_of(&network, part), {});
+}
+
+void CalledModel::finish(std::span<Tensor* const> outputs) const {
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        run_.session.module_hooks->after_all(key_of(&network_, *part), outputs);
 }
 
 }  // namespace vramfit::model

@@ -1,6 +1,10 @@
 // The whole model: embedding, layers, head, loss.
 #pragma once
 
+#include <span>
+#include <vector>
+
+#include "model/called.hpp"
 #include "model/context.hpp"
 
 namespace vramfit::model {
@@ -16,6 +20,19 @@ struct Output {
 struct Place {
     std::int32_t step = 0;
     std::int32_t micro = -1;
+};
+
+/// The hooks around XForCausalLM and what peft wraps it in, between which its forward runs.
+class CalledModel {
+  public:
+    CalledModel(const Run& run, const Network& network, const Place& place);
+    /// What it gives back, which may be replaced.
+    void finish(std::span<Tensor* const> outputs) const;
+
+  private:
+    const Run& run_;
+    const Network& network_;
+    std::vector<Part> parts_;
 };
 
 /// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).

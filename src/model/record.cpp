@@ -10,6 +10,7 @@
 #include "model/resize.hpp"
 #include "model/sft_2024.hpp"
 #include "model/supported.hpp"
+#include "vramfit/spec/checkpointing.hpp"
 
 namespace vramfit::model {
 
@@ -70,7 +71,7 @@ void run_all(const Run& stored) {
         adapt(run, network);
     // trl switches the argument off once it has prepared a quantized model.
     if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))
-        enable_checkpointing(run, network, plan.training.use_reentrant);
+        enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));
     if (plan.loop.input_require_grads) require_input_grads(network);
     count_parameters(network, session.recorder.program());
     if (is_pipeline(plan))

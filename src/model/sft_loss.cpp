@@ -2,6 +2,7 @@
 #include "model/sft_loss.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/autocast.hpp"
 #include "engine/ops/nonzero.hpp"
@@ -26,6 +27,8 @@ struct FusedOutput {
     Tensor entropy;
     Tensor is_top1;
     Tensor label_mask;
+
+    std::array<Tensor*, 5> all() { return {&loss, &log_probs, &entropy, &is_top1, &label_mask}; }
 };
 
 bool is_padded(const Run& run) { return run.plan.batch.attention_mask == AttentionMask::right_padded; }
@@ -46,11 +49,13 @@ Tensor scattered(const Tensor& mask, const Tensor& source) {
 /// _fused_forward.
 FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     FusedOutput out;
+    const CalledModel model(run, network, place);
     const Tensor last = last_hidden_state(run, network, batch, {}, place);
     const Tensor hidden = slice(last, 1, 0, last.size(1) - 1);
     const Tensor labels = slice(batch.labels, 1, 1, batch.labels.size(1));
-    out.label_mask = compare(Op::ne, labels);
     Tensor weight = network.head.weight;
+    if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
+    out.label_mask = compare(Op::ne, labels);
     if (network.hooks) weight = network.hooks->head_weight(weight);
     {
         const Size count = labelled(run);
@@ -65,6 +70,7 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     minus = neg(minus);
     const Tensor number = clamp(sum_all(out.label_mask));
     out.loss = div(minus, number);
+    model.finish(out.all());
     return out;
 }
 
@@ -104,9 +110,7 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
         outputs = fused_forward(run, network, batch, place);
     }
     if (wrapper.after) {
-        Tensor* const all[] = {&outputs.loss, &outputs.log_probs, &outputs.entropy, &outputs.is_top1,
-                               &outputs.label_mask};
-        wrapper.after(outputs.log_probs, all);
+        wrapper.after(outputs.log_probs, outputs.all());
     }
     const Tensor per_token_loss = neg(outputs.log_probs);
     Tensor loss;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text_table.hpp"
+#include "vramfit/spec/checkpointing.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -56,7 +57,7 @@ std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
     if (!plan.checkpoints() && !prepared) return "off";
     bool reentrant = stack.checkpointing_is_reentrant();
     if (prepared && plan.prepare_kbit->use_reentrant) reentrant = *plan.prepare_kbit->use_reentrant;
-    if (plan.training.use_reentrant) reentrant = *plan.training.use_reentrant;
+    if (const auto given = use_reentrant_of(plan, stack)) reentrant = *given;
     return reentrant ? "reentrant" : "non-reentrant";
 }
 

@@ -30,7 +30,7 @@ void check_training(const TrainingPlan& t, std::string_view method, std::string_
                              fmt::format("adamw_torch or adamw_torch_fused{}", of_optimizers));
 }
 
-/// Adapters that FSDP was compared with: LoRA's matrices in the decoder layers, under bf16.
+/// Adapters that FSDP was compared with: LoRA's matrices in the decoder layers.
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
@@ -322,10 +322,9 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
 /// Methods that SFTTrainer's step was compared with.
 bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
     if (!stack.sft_of_processes_is_known()) return false;
-    const ZeroPlan* zero = processes.as<ZeroPlan>();
     const Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>();
     return processes.as<DdpPlan>() || processes.as<Fsdp1Plan>() || (fsdp2 && fsdp2->context.size == 1) ||
-           (zero && zero->stage < 3);
+           processes.as<ZeroPlan>();
 }
 
 }  // namespace
@@ -379,8 +378,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
         problems.unsupported("distributed",
                              plan.loop.kind == LoopKind::sft
                                  ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP without context "
-                                   "parallelism, ZeRO-1 "
-                                   "and ZeRO-2, and torch 2.10 or later only"
+                                   "parallelism and DeepSpeed, and torch 2.10 or later only"
                                  : "several processes are supported with a Trainer's loop only",
                              "loop.kind trainer");
 }

@@ -52,7 +52,7 @@ void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems&
 }
 
 /// What ZeRO-3 was not compared with.
-void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
     if (zero.stage != 3) return;
     const TrainingPlan& t = plan.training;
     const auto refuse = [&](const char* where, const char* what, const char* hint) {
@@ -64,9 +64,6 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack
     if (zero.offload_param && !zero.offload_optimizer)
         refuse("distributed.deepspeed.zero_optimization.offload_param",
                "offloaded parameters are supported with an offloaded optimizer", "offload both");
-    if (plan.checkpoints() && !stack.zero_is_of_2024() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant()))
-        refuse("training.gradient_checkpointing_kwargs", "reentrant checkpointing is not supported with ZeRO-3",
-               "set use_reentrant to false");
     if (t.use_liger_kernel || t.cut_cross_entropy)
         refuse(t.use_liger_kernel ? "training.use_liger_kernel" : "training.cut_cross_entropy",
                "not supported with ZeRO-3", "leave it out");
@@ -178,7 +175,7 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
         problems.unsupported(
             "distributed", fmt::format("DeepSpeed with transformers {} is not supported", text_of(stack.transformers)),
             "choose a stack with transformers 5.17 and DeepSpeed 0.19.8, or hf-2024-04 with DeepSpeed 0.14.2");
-    check_zero3(*zero, plan, stack, problems);
+    check_zero3(*zero, plan, problems);
     if (stack.zero_is_of_2024())
         check_zero_of_2024(*zero, plan, problems);
     else

@@ -246,12 +246,11 @@ Tensor Fsdp1::before(const ModuleKey& module, const Tensor& input) {
     return input;
 }
 
-Tensor Fsdp1::after(const ModuleKey& module, const Tensor& output) {
+void Fsdp1::after_all(const ModuleKey& module, std::span<Tensor* const> outputs) {
     const auto unit = adapters_.find(module);
-    if (unit == adapters_.end()) return output;
+    if (unit == adapters_.end()) return;
     unit->second->post_forward();
-    unit->second->expect_backward(output);
-    return output;
+    unit->second->expect_backward(*outputs[0]);
 }
 
 Tensor Fsdp1::linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {

@@ -47,7 +47,7 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     void after_head(const Tensor&) override {}
 
     Tensor before(const engine::ModuleKey& module, const Tensor& input) override;
-    Tensor after(const engine::ModuleKey& module, const Tensor& output) override;
+    void after_all(const engine::ModuleKey& module, std::span<Tensor* const> outputs) override;
     void read(const Tensor&) override {}
     Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
 

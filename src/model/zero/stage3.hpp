@@ -20,7 +20,7 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     void step() override;
 
     Tensor before(const engine::ModuleKey& module, const Tensor& input) override;
-    Tensor after(const engine::ModuleKey& module, const Tensor& output) override;
+    void after_all(const engine::ModuleKey& module, std::span<Tensor* const> outputs) override;
     void read(const Tensor& parameter) override;
     Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
 

@@ -62,12 +62,12 @@ Tensor Zero3::before(const ModuleKey& key, const Tensor& input) {
     return wrapped(input, kPostBackwardOfModule, *this, module);
 }
 
-Tensor Zero3::after(const ModuleKey& key, const Tensor& output) {
+void Zero3::after_all(const ModuleKey& key, std::span<Tensor* const> outputs) {
     const std::size_t module = coordinator_.module_at(key);
     running_.pop_back();
     coordinator_.release(module, true);
-    if (!output.defined() || !needs_grad(output)) return output;
-    return wrapped(output, kPreBackward, *this, module);
+    for (Tensor* const output : outputs)
+        if (output->defined() && needs_grad(*output)) *output = wrapped(*output, kPreBackward, *this, module);
 }
 
 // ZeROOrderedDict.__getitem__: what is not there is gathered, and belongs to the running module too from now on.

@@ -1,0 +1,13 @@
+// trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: "PEFT + DeepSpeed ZeRO-3 requires reentrant checkpointing".
+#include "vramfit/spec/checkpointing.hpp"
+
+namespace vramfit {
+
+std::optional<bool> use_reentrant_of(const TrainPlan& plan, const Stack& stack) {
+    const ZeroPlan* const zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    const bool forced = plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks() && plan.peft && zero &&
+                        zero->stage == 3 && plan.training.gradient_checkpointing;
+    return forced ? true : plan.training.use_reentrant;
+}
+
+}  // namespace vramfit
