@@ -34,12 +34,12 @@ void check_training(const TrainingPlan& t, std::string_view method, std::string_
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
-    const auto* fsdp2 = plan.distributed->as<Fsdp2Plan>();
-    if (!plan.training.bf16 && (plan.load.quantization || (fsdp2 && fsdp2->context.size > 1)))
-        problems.unsupported("peft",
-                             "quantized weights, and context parallelism with adapters, are supported under FSDP with "
-                             "bf16 only",
-                             "--mixed-precision bf16 (training.bf16)");
+    if (!plan.training.bf16 && (plan.load.quantization || plan.distributed->context_size() > 1))
+        problems.unsupported(
+            "peft",
+            fmt::format("adapters {} are supported with bf16 only",
+                        plan.load.quantization ? "over packed weights under FSDP" : "under context parallelism"),
+            "--mixed-precision bf16 (training.bf16)");
     if (has_more_than_matrices(lora))
         problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
