@@ -59,6 +59,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "pp", .title = "pipeline, 1F1B", .method = pipeline},
     {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
     {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
+    {.id = "qlora_zero2", .title = "QLoRA, ZeRO-2", .quantized = true, .uneven = true, .method = zero<2>},
     {.id = "qlora_fsdp1", .title = "QLoRA, FSDP1", .quantized = true, .uneven = true, .method = fsdp1},
 };
 

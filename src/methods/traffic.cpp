@@ -13,12 +13,13 @@ namespace {
 /// What the collectives of one optimizer step work on.
 struct Amounts {
     std::int64_t world = 1;
-    std::int64_t batches = 1;    ///< of one process in one optimizer step
-    std::int64_t trained = 0;    ///< elements
-    std::int64_t all = 0;        ///< elements
-    std::int64_t gradients = 0;  ///< bytes, of the dtype that weights are trained in
-    std::int64_t weights = 0;    ///< bytes of all, as they are gathered: packed ones are half a byte each
-    std::int64_t width = 2;      ///< bytes of an element that is computed with
+    std::int64_t batches = 1;     ///< of one process in one optimizer step
+    std::int64_t trained = 0;     ///< elements
+    std::int64_t all = 0;         ///< elements
+    std::int64_t gradients = 0;   ///< bytes, of the dtype that weights are trained in
+    std::int64_t weights = 0;     ///< bytes of all, as they are gathered: packed ones are half a byte each
+    std::int64_t width = 2;       ///< bytes of an element that is computed with
+    std::int64_t zero_width = 2;  ///< the same as DeepSpeed reduces it, and gathers it for ZeRO-3
     // Of FSDP, which keeps weights in other dtypes than it gathers.
     std::int64_t kept = 0;        ///< bytes of all
     std::int64_t kept_width = 4;  ///< bytes of a trained element
@@ -45,21 +46,22 @@ Traffic traffic(const DdpPlan&, const Amounts& of) { return {.all_reduce = 2 * o
 
 // deepspeed 0.19.8, runtime/zero/stage_1_and_2.py: average_tensor all-reduces whole buckets
 // (use_multi_rank_bucket_allreduce), with stage 2 after each batch; step gathers what each process updated
-// (all_gather_dp_groups). stage3.py: weights are gathered for forward and backward, gradients reduce-scattered.
+// (all_gather_dp_groups). stage3.py: weights are gathered for forward and backward, gradients reduce-scattered. Without
+// mixed precision gradients, and ZeRO-3's weights, are float32; what stages 1 and 2 train keeps its dtype.
 Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
-    const std::int64_t trained = of.trained * of.width;
+    const std::int64_t trained = of.trained * of.zero_width;
     const std::int64_t share = trained / of.world;
     Traffic out;
     if (plan.stage == 3) {
-        out.all_gather = of.batches * 2 * once_around(of, of.all * of.width);
+        out.all_gather = of.batches * 2 * once_around(of, of.all * of.zero_width);
         out.reduce_scatter = of.batches * once_around(of, trained);
     } else {
         const std::int64_t reductions = plan.stage == 2 ? of.batches : 1;
         out.all_reduce = reductions * 2 * once_around(of, trained);
-        out.all_gather = once_around(of, trained);
+        out.all_gather = once_around(of, of.zero_width == of.width ? trained : of.gradients);
     }
     if (plan.offload_optimizer) out.with_host = of.batches * share + share;  // gradients there, weights back
-    if (plan.offload_param) out.with_host += of.batches * 2 * (of.all * of.width / of.world);
+    if (plan.offload_param) out.with_host += of.batches * 2 * (of.all * of.zero_width / of.world);
     return out;
 }
 
@@ -223,6 +225,7 @@ Traffic traffic_of(const Prediction& p) {
     of.all = p.total_parameters;
     of.gradients = trained_bytes(p);
     of.width = halves ? 2 : element_size(p.plan.load.dtype);
+    of.zero_width = halves ? 2 : 4;
     const std::int64_t packed = packed_elements(p);
     of.weights = (of.all - packed) * of.width + packed / 2;
     const TrainPlan& plan = p.plan;
@@ -244,7 +247,7 @@ Traffic traffic_of(const Prediction& p) {
 }
 
 // deepspeed 0.19.8: the float32 weights, their two moments (DeepSpeedCPUAdam) and the gradients that it steps with;
-// with offloaded parameters the 16-bit weights too. FSDP: weights as they are kept, and of what is trained gradients
+// with offloaded parameters the weights too. FSDP: weights as they are kept, and of what is trained gradients
 // and two moments in the same dtype.
 std::int64_t host_bytes_of(const Prediction& p) {
     if (!p.plan.distributed) return 0;
@@ -253,7 +256,8 @@ std::int64_t host_bytes_of(const Prediction& p) {
     if (!zero) return 0;
     constexpr std::int64_t kStates = 4 + 4 + 4 + 4;
     std::int64_t bytes = zero->offload_optimizer ? kStates * p.trainable_parameters : 0;
-    if (zero->offload_param) bytes += 2 * p.total_parameters;
+    const bool halves = p.plan.training.bf16 || p.plan.training.fp16;
+    if (zero->offload_param) bytes += (halves ? 2 : 4) * p.total_parameters;
     return bytes;
 }
 

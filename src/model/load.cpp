@@ -56,9 +56,18 @@ bool is_partitioned(const TrainPlan& plan) {
 }
 
 // bitsandbytes has to have a device map.
-bool waits_on_host(const TrainPlan& plan) {
-    return plan.distributed && !plan.distributed->load_on_device && !plan.load.quantization && !is_partitioned(plan) &&
-           !is_tensor_parallel(plan);
+bool waits_on_host(const Run& run) {
+    const TrainPlan& plan = run.plan;
+    return plan.distributed && !plan.distributed->load_on_device &&
+           (!plan.load.quantization || takes_packed_back(run)) && !is_partitioned(plan) && !is_tensor_parallel(plan);
+}
+
+// modeling_utils.py is_fsdp_enabled.
+bool takes_packed_back(const Run& run) {
+    const auto& processes = run.plan.distributed;
+    const Fsdp1Plan* fsdp = processes ? processes->as<Fsdp1Plan>() : nullptr;
+    return fsdp && fsdp->cpu_ram_efficient_loading && run.plan.load.quantization &&
+           run.stack.loader_takes_packed_back();
 }
 
 bool is_sharded(const TrainPlan& plan) {
@@ -68,7 +77,8 @@ bool is_sharded(const TrainPlan& plan) {
 Network load(const Run& run) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
     if (is_partitioned(run.plan)) return load_partitioned(run);
-    if (waits_on_host(run.plan)) return load_on_host(run);
+    if (takes_packed_back(run)) return load_packed_on_host(run);
+    if (waits_on_host(run)) return load_on_host(run);
     if (!run.plan.load.on_device && !run.plan.load.quantization) {
         Network network = load_on_host(run);
         move_to_device(run, network);

@@ -11,8 +11,12 @@ namespace vramfit::model {
 /// does.
 Network load(const Run& run);
 
-/// Whether the network stays in host memory until the Trainer moves it: one of several processes, nothing quantized.
-bool waits_on_host(const TrainPlan& plan);
+/// Whether the network stays in host memory until the Trainer moves it: one of several processes, nothing quantized, or
+/// for FSDP by releases that take packed weights back.
+bool waits_on_host(const Run& run);
+
+/// Whether packed weights go back to host memory once they are quantized.
+bool takes_packed_back(const Run& run);
 
 /// Whether the Trainer leaves the network in host memory, for FSDP to cut it.
 bool is_sharded(const TrainPlan& plan);

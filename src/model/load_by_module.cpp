@@ -157,4 +157,22 @@ Network load_by_module(const Run& run) {
     return network;
 }
 
+// transformers 4.44 and 4.48 modeling_utils.py _load_state_dict_into_meta_model; FSDP dispatches nothing.
+Network load_packed_on_host(const Run& run) {
+    Session& session = run.session;
+    Network network = make_network(run.spec);
+    for (const Entry& e : by_file(checkpoint_entries(run, network), run)) {
+        if (!e.packed && run.stack.loader_keeps_all_on_host()) {
+            *e.place = host_tensor(session, e.sizes, e.dtype);
+            continue;
+        }
+        load_entry(run, network, e);
+        if (!e.packed) continue;
+        Tensor& packed = e.packed->quantized->packed;
+        set_data(packed, host_tensor(session, packed.sizes(), packed.dtype()));
+    }
+    if (network.tied) network.head.weight = network.embed.weight;
+    return network;
+}
+
 }  // namespace vramfit::model

@@ -33,6 +33,9 @@ void load_entry(const Run& run, Network& network, const Entry& entry);
 Network load_sorted(const Run& run);
 Network load_by_module(const Run& run);
 
+/// Loaded in host memory; what is quantized goes to the device for it and comes back, without its state.
+Network load_packed_on_host(const Run& run);
+
 /// Loaded in host memory.
 Network load_on_host(const Run& run);
 

@@ -31,7 +31,7 @@ void count_parameters(Network& network, Program& program) {
 /// Preparation and adapters, before a loop is entered.
 void adapt(const Run& run, Network& network) {
     Session& session = run.session;
-    const Scoped<bool> on_host(session.on_host, waits_on_host(run.plan));
+    const Scoped<bool> on_host(session.on_host, waits_on_host(run));
     const TrainPlan& plan = run.plan;
     if (plan.prepare_kbit || plan.load.upcast) session.recorder.begin({PhaseKind::prepare});
     if (plan.load.upcast)

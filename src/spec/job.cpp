@@ -69,7 +69,7 @@ StackChoice read_stack(ObjectReader& job) {
     return {named_stacks().back(), {}};
 }
 
-void read_plan(ObjectReader& job, TrainPlan& plan) {
+void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) {
     ObjectReader::set(plan.name, job.text("name"));
     if (auto load = job.object("load")) read_load(*load, plan.load);
     if (auto prepare = job.object("prepare_kbit", Null::absent)) plan.prepare_kbit = read_prepare(std::move(*prepare));
@@ -87,7 +87,7 @@ void read_plan(ObjectReader& job, TrainPlan& plan) {
     if (auto distributed = job.object("distributed", Null::absent)) {
         if (plan.distributed)
             job.problems().invalid("training.deepspeed", "stands beside `distributed`", "distributed.deepspeed");
-        plan.distributed = read_distributed(std::move(*distributed));
+        plan.distributed = read_distributed(std::move(*distributed), model_type);
     }
 }
 
@@ -106,7 +106,7 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     StackChoice stack = read_stack(reader);
     job.stack = std::move(stack.stack);
     job.notes = std::move(stack.notes);
-    read_plan(reader, job.plan);
+    read_plan(reader, job.model.model_type, job.plan);
     job.device = read_device(reader, job.plan.load);
     reader.refuse_unknown();
     problems.throw_if_any();

@@ -15,7 +15,7 @@ namespace vramfit {
 namespace {
 
 // transformers 5.17.0, training_args.py: ddp_*.
-DistributedMethod read_ddp(std::optional<ObjectReader> given) {
+DistributedMethod read_ddp(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
     DdpPlan plan;
     if (!given) return plan;
     ObjectReader& arguments = *given;
@@ -28,7 +28,7 @@ DistributedMethod read_ddp(std::optional<ObjectReader> given) {
     return plan;
 }
 
-DistributedMethod read_zero_plan(std::optional<ObjectReader> given) {
+DistributedMethod read_zero_plan(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
     return given ? read_deepspeed(std::move(*given)) : ZeroPlan{};  // without a file Trainer has no DeepSpeed
 }
 
@@ -46,7 +46,7 @@ std::optional<bool> fsdp_boolean(ObjectReader& config, std::string_view key) {
 }
 
 /// The wrap policy, which has to make a unit of each decoder layer.
-void read_wrapping(ObjectReader& config) {
+void read_wrapping(ObjectReader& config, std::string_view model_type) {
     const std::string policy = config.text("auto_wrap_policy", Null::absent).value_or("TRANSFORMER_BASED_WRAP");
     if (policy != "TRANSFORMER_BASED_WRAP")
         refuse_fsdp(config, "auto_wrap_policy", fmt::format("{} is not supported", policy),
@@ -59,7 +59,7 @@ void read_wrapping(ObjectReader& config) {
     else
         classes = config.texts(kClasses, Null::absent).value_or(classes);
     for (const std::string& name : classes)
-        if (!is_decoder_layer_class(name))
+        if (model_type.empty() ? !is_decoder_layer_class(name) : name != decoder_layer_class(model_type))
             refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
                         "the model's decoder layer, or leave it out");
 }
@@ -83,11 +83,11 @@ void read_word(ObjectReader& config, std::string_view key, const Named<T> (&know
 // transformers 5.17.0, training_args.py _process_fsdp_args. accelerate 1.15.0 gives FSDP `sharding_strategy or
 // reshard_after_forward`, and the first is FULL_SHARD where only Trainer's arguments say something: the second has no
 // effect. `sharding_strategy` is what accelerate's launcher says (FSDP_SHARDING_STRATEGY).
-DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
+DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view model_type) {
     Fsdp1Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config);
+    read_wrapping(config, model_type);
     const std::string strategy = config.text("reshard_after_forward", Null::absent).value_or("full_shard");
     const auto* const known = std::find_if(std::begin(kFsdpStrategyNames), std::end(kFsdpStrategyNames),
                                            [&](const auto& each) { return each.name == strategy; });
@@ -102,7 +102,8 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
     ObjectReader::set(plan.use_orig_params, fsdp_boolean(config, "use_orig_params"));
     ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
     // accelerate 1.15.0, dataclasses.py: what one process loads has to be sent. The others' weights come from nowhere.
-    if (fsdp_boolean(config, "cpu_ram_efficient_loading").value_or(false)) plan.sync_module_states = true;
+    ObjectReader::set(plan.cpu_ram_efficient_loading, fsdp_boolean(config, "cpu_ram_efficient_loading"));
+    if (plan.cpu_ram_efficient_loading) plan.sync_module_states = true;
     for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
         (void)config.value(without_effect);
     config.refuse_unknown();
@@ -110,11 +111,11 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given) {
 }
 
 // transformers 5.17.0, training_args.py _process_fsdp_args.
-DistributedMethod read_fsdp2(std::optional<ObjectReader> given) {
+DistributedMethod read_fsdp2(std::optional<ObjectReader> given, std::string_view model_type) {
     Fsdp2Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config);
+    read_wrapping(config, model_type);
     ObjectReader::set(plan.reshard_after_forward, fsdp_boolean(config, "reshard_after_forward"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
     ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
@@ -126,7 +127,7 @@ DistributedMethod read_fsdp2(std::optional<ObjectReader> given) {
 }
 
 // transformers 5.17.0, modeling_utils.py from_pretrained, distributed/configuration_utils.py DistributedConfig.
-DistributedMethod read_tp(std::optional<ObjectReader> given) {
+DistributedMethod read_tp(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
     if (!given) return TpPlan{};
     ObjectReader& config = *given;
     const JsonValue* plan = config.value("tp_plan");
@@ -140,7 +141,7 @@ DistributedMethod read_tp(std::optional<ObjectReader> given) {
 }
 
 /// As many micro batches as processes where nothing is said: read_distributed fills that in.
-DistributedMethod read_pipeline(std::optional<ObjectReader> given) {
+DistributedMethod read_pipeline(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
     PipelinePlan plan;
     plan.micro_batches = 0;
     if (!given) return plan;
@@ -168,7 +169,8 @@ void refuse_options(ObjectReader& distributed, std::string_view key, std::string
 struct Method {
     std::string_view kind;
     std::string_view options;
-    DistributedMethod (*read)(std::optional<ObjectReader> options);  ///< absent: as the libraries choose
+    /// Absent: as the libraries choose.
+    DistributedMethod (*read)(std::optional<ObjectReader> options, std::string_view model_type);
 };
 constexpr Method kMethods[] = {
     {"ddp", "ddp", read_ddp},
@@ -180,7 +182,7 @@ constexpr Method kMethods[] = {
 };
 constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp", "pipeline"};
 
-void read_method(ObjectReader& distributed, DistributedPlan& plan) {
+void read_method(ObjectReader& distributed, std::string_view model_type, DistributedPlan& plan) {
     const std::string kind = distributed.text("kind").value_or("");
     const auto* const method = std::find_if(std::begin(kMethods), std::end(kMethods),
                                             [&kind](const Method& known) { return known.kind == kind; });
@@ -199,7 +201,7 @@ void read_method(ObjectReader& distributed, DistributedPlan& plan) {
     if (!options && kind == "deepspeed")
         distributed.problems().invalid(distributed.path("deepspeed"), "DeepSpeed's configuration is missing",
                                        "the JSON that transformers takes as `deepspeed`");
-    plan.method = method->read(std::move(options));
+    plan.method = method->read(std::move(options), model_type);
 }
 
 // accelerate 1.15.0, parallelism_config.py ParallelismConfig, utils/dataclasses.py TorchContextParallelConfig;
@@ -250,13 +252,13 @@ std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
     return plan;
 }
 
-DistributedPlan read_distributed(ObjectReader distributed) {
+DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type) {
     DistributedPlan plan;
     ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 1, .high = kMostRanks}));
     const auto rank = distributed.integer("rank", {.low = 0, .high = kMostRanks - 1});
     ObjectReader::set(plan.rank, rank);
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
-    read_method(distributed, plan);
+    read_method(distributed, model_type, plan);
     read_context(distributed, plan);
     read_groups(distributed, plan);
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();

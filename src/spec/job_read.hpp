@@ -15,7 +15,8 @@ LoraPlan read_lora(ObjectReader config);
 void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
-DistributedPlan read_distributed(ObjectReader distributed);
+/// `model_type`: whose layers FSDP makes units of; empty if it is not known.
+DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type);
 
 /// `training.deepspeed`: one process, whose network is loaded before the training arguments are made.
 std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training);

@@ -193,6 +193,7 @@ void put_method(const Fsdp1Plan& plan, JsonValue& out) {
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     if (!plan.use_orig_params) config.put("use_orig_params", JsonValue::of(false));
     config.put("sync_module_states", JsonValue::of(plan.sync_module_states));
+    if (plan.cpu_ram_efficient_loading) config.put("cpu_ram_efficient_loading", JsonValue::of(true));
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
     out.put("fsdp_config", std::move(config));
 }

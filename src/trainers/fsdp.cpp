@@ -164,7 +164,8 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
     plan.use_orig_params = options.boolean("use_orig_params", true);
     // What one process loads has to be sent. The others' weights come from nowhere.
-    if (options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient)) plan.sync_module_states = true;
+    plan.cpu_ram_efficient_loading = options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient);
+    if (plan.cpu_ram_efficient_loading) plan.sync_module_states = true;
     plan.cpu_offload = read_offload(options);
     return plan;
 }

@@ -70,6 +70,8 @@ struct Stack {
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
     bool split_plans_have_norms_of_heads() const;     ///< plans for tensor parallelism
     bool split_plans_have_tied_embeddings() const;
+    bool loader_takes_packed_back() const;    ///< quantized weights return to host memory where FSDP is on,
+    bool loader_keeps_all_on_host() const;    ///< and the others do not leave it
     bool quantizer_skips_by_pattern() const;  ///< llm_int8_skip_modules are regular expressions
     bool attention_in_classes() const;        ///< a class for each kernel, which makes its rotary tables
     bool llama_shares_rotary_tables() const;  ///< one rotary module of the decoder for all layers

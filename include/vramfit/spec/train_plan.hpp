@@ -198,6 +198,7 @@ struct Fsdp1Plan {
     bool forward_prefetch = false;
     bool limit_all_gathers = true;
     bool sync_module_states = true;
+    bool cpu_ram_efficient_loading = false;  ///< process 0 loads; needs sync_module_states
     bool activation_checkpointing = false;
     bool cpu_offload = false;     ///< parts live in host memory, and so do gradients and states
     bool use_orig_params = true;  ///< the optimizer has the network's parameters; false: one flat one of each unit

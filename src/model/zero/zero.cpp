@@ -19,7 +19,7 @@ void cast_parameters(const Run& run, Network& network) {
     if (!zero_cast(run)) return;
     Session& session = run.session;
     const GradMode no_grad(session, false);
-    const Scoped<bool> on_host(session.on_host, waits_on_host(run.plan));
+    const Scoped<bool> on_host(session.on_host, waits_on_host(run));
     for (const NamedParameter& p : named_parameters(network)) {
         Tensor& t = *p.tensor;
         if (!is_floating(t.dtype()) || t.dtype() == zero_dtype(run)) continue;
@@ -51,7 +51,7 @@ double clip_of(const Run& run) {
 std::unique_ptr<Zero> make_zero(const Run& run, Network& network) {
     if (is_partitioned(run.plan)) return std::make_unique<Zero3>(run, network);
     cast_parameters(run, network);
-    if (waits_on_host(run.plan))
+    if (waits_on_host(run))
         move_to_device(run, network,
                        run.stack.deepspeed_casts_buffers() ? std::optional(zero_dtype(run)) : std::nullopt);
     if (zero_of(run.plan)->stage == 3) {  // DeepSpeedZeRoOffload._convert_to_zero_parameters: zero.Init(module=...)

@@ -60,6 +60,14 @@ bool Stack::loader_empties_cache() const { return transformers < Version{4, 50, 
 // configuration_qwen3.py base_model_tp_plan as read in 5.17; 5.0 has the projections alone.
 bool Stack::split_plans_have_norms_of_heads() const { return transformers >= Version{5, 17, 0}; }
 
+// modeling_utils.py _load_state_dict_into_meta_model, "if is_fsdp_enabled()": a quantized weight goes to "cpu", in
+// other processes than the first to "meta". Read in 4.44 and 4.48; in 4.53 as well, but its warm-up is another then.
+bool Stack::loader_takes_packed_back() const {
+    return transformers >= Version{4, 43, 0} && transformers < Version{4, 50, 0};
+}
+// The same: param_device, which 4.44 does not change.
+bool Stack::loader_keeps_all_on_host() const { return transformers >= Version{4, 48, 0}; }
+
 // configuration_utils.py PreTrainedConfig.__post_init__ as read in 5.17: the plan of a network whose head is its
 // embedding gets "embed_tokens". 4.53 has nothing like it.
 bool Stack::split_plans_have_tied_embeddings() const { return transformers >= Version{5, 17, 0}; }

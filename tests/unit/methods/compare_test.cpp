@@ -52,6 +52,18 @@ Prediction checkpointed_run(DistributedMethod method) {
     return predict(job);
 }
 
+TEST_CASE("DeepSpeed sends gradients in float32 where precision is not mixed") {
+    const auto sent = [](int stage) {
+        Job job = run_job(zero_plan_of(stage), 1);
+        job.plan.training.bf16 = false;
+        return traffic_of(predict(job));
+    };
+    const std::int64_t parameters = run_of(DdpPlan{}).total_parameters;
+    const std::int64_t in_16_bit = 2 * parameters / 4 * 3, in_32_bit = 4 * parameters / 4 * 3;
+    CHECK(sent(2) == Traffic{.all_reduce = 2 * in_32_bit, .all_gather = in_16_bit});
+    CHECK(sent(3) == Traffic{.all_gather = 2 * in_32_bit, .reduce_scatter = in_32_bit});
+}
+
 }  // namespace
 
 TEST_CASE("a method's row is the prediction of its worst process") {

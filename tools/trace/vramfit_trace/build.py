@@ -1,6 +1,7 @@
 """Builds the CUDA runtime without a device for the libraries of one Python environment."""
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -91,6 +92,9 @@ def runtime_for(python: str, cache: Path | None = None) -> Path:
     out = root / hashlib.sha256(str(site).encode()).hexdigest()[:12]
     library = out / NAME
     newest = max(source.stat().st_mtime for source in SOURCES.iterdir())
-    if not library.exists() or library.stat().st_mtime < newest:
-        build(site, out)
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tracers that start together build it once
+        if not library.exists() or library.stat().st_mtime < newest:
+            build(site, out)
     return library
