@@ -43,9 +43,8 @@ enum class SplitPlan : std::uint8_t {
     experts,      ///< and the experts' weights
 };
 
-/// Methods that wrap or cut modules, which the family was compared with.
+/// Methods that wrap or cut modules, which the family was compared with; all were with FSDP1.
 struct ComparedWith {
-    bool fsdp1 = true;
     bool fsdp2 = true;
     bool context_parallelism = false;
     bool zero3 = true;

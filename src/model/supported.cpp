@@ -114,8 +114,7 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const auto& processes = run.plan.distributed;
     if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
     const std::string_view version = name_of(processes->method).title;
-    refuse_family_under(version, processes->as<Fsdp1Plan>() ? &ComparedWith::fsdp1 : &ComparedWith::fsdp2, run,
-                        problems);
+    if (processes->as<Fsdp2Plan>()) refuse_family_under(version, &ComparedWith::fsdp2, run, problems);
     refuse_outer_adapters_under(version, run, problems);
     // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
     const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&

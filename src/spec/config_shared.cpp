@@ -27,12 +27,6 @@ const ConfigFamily& known_family(std::string_view model_type) {
 
 std::string_view decoder_layer_class(std::string_view model_type) { return known_family(model_type).layer_class; }
 
-bool is_decoder_layer_class(std::string_view name) {
-    const auto families = all_configs();
-    return std::any_of(families.begin(), families.end(),
-                       [&](const ConfigFamily* family) { return family->layer_class == name; });
-}
-
 void read_attention_bias(ObjectReader& config, ModelSpec& model) {
     ObjectReader::set(model.attention_bias, config.boolean("attention_bias"));
     model.output_bias = model.attention_bias;

@@ -59,7 +59,7 @@ void read_wrapping(ObjectReader& config, std::string_view model_type) {
     else
         classes = config.texts(kClasses, Null::absent).value_or(classes);
     for (const std::string& name : classes)
-        if (model_type.empty() ? !is_decoder_layer_class(name) : name != decoder_layer_class(model_type))
+        if (!model_type.empty() && name != decoder_layer_class(model_type))
             refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
                         "the model's decoder layer, or leave it out");
 }

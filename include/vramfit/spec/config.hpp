@@ -31,8 +31,6 @@ Version family_exact_since(std::string_view model_type);
 /// The class of its decoder layers in transformers, which FSDP makes units of: "LlamaDecoderLayer". Throws Error
 /// (unsupported) for a model type that is not known.
 std::string_view decoder_layer_class(std::string_view model_type);
-/// Whether a family's layers are of that class.
-bool is_decoder_layer_class(std::string_view name);
 
 /// The modules that adapters are put on where nobody says which: queries and values, or the layer that has both.
 std::vector<std::string> default_targets(const ModelSpec& model);

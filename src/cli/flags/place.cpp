@@ -214,6 +214,12 @@ void choose_fsdp_offload(Job& job, std::string_view value, const std::string& wh
         throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
 }
 
+/// A yes or no of the method that `Of` gives.
+template <auto Of, auto Member>
+void choose(Job& job, std::string_view value, const std::string& where) {
+    Of(job, where).*Member = boolean_from(value, where);
+}
+
 constexpr PlanFlag kPlaceFlags[] = {
     {"gpu", "", "CARD", nullptr, kPlace,
      "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
@@ -255,10 +261,7 @@ constexpr PlanFlag kPlaceFlags[] = {
      3},
     {"pp-return-outputs", "", "BOOL", nullptr, kPlace,
      "The last stage keeps the logits of all micro batches, schedule.step(return_outputs=...), with --pp [true]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         pipeline_of(job, where).return_outputs = boolean_from(value, where);
-     },
-     3},
+     choose<pipeline_of, &PipelinePlan::return_outputs>, 3},
     {"cp", "cp_size context_parallel_size parallelism_config_cp_size", "N", nullptr, kPlace,
      "Processes that share every sequence: accelerate's context parallelism, with --fsdp 2, which it implies; the "
      "answer is about the process that needs the most [off]",
@@ -279,16 +282,10 @@ constexpr PlanFlag kPlaceFlags[] = {
      3},
     {"fsdp-forward-prefetch", "forward_prefetch", "BOOL", nullptr, kPlace,
      "The next layer's weights are gathered while one layer computes, from the second step on, with --fsdp 1 [false]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         fsdp1_of(job, where).forward_prefetch = boolean_from(value, where);
-     },
-     3},
+     choose<fsdp1_of, &Fsdp1Plan::forward_prefetch>, 3},
     {"fsdp-limit-all-gathers", "limit_all_gathers", "BOOL", nullptr, kPlace,
      "The host waits before a third layer is gathered, with --fsdp 1 [true]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         fsdp1_of(job, where).limit_all_gathers = boolean_from(value, where);
-     },
-     3},
+     choose<fsdp1_of, &Fsdp1Plan::limit_all_gathers>, 3},
     {"fsdp-sharding-strategy", "sharding_strategy", "WHAT", nullptr, kPlace,
      "full_shard; shard_grad_op: gathered weights of a layer stay until its backward; hybrid_shard and "
      "hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]",
@@ -298,47 +295,34 @@ constexpr PlanFlag kPlaceFlags[] = {
      3},
     {"fsdp-use-orig-params", "use_orig_params", "BOOL", nullptr, kPlace,
      "The optimizer has the network's own parameters; false: one flat one of each layer, with --fsdp 1 [true]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         fsdp1_of(job, where).use_orig_params = boolean_from(value, where);
-     },
-     3},
+     choose<fsdp1_of, &Fsdp1Plan::use_orig_params>, 3},
     {"dp-replicate", "dp_replicate_size parallelism_config_dp_replicate_size", "N", nullptr, kPlace,
      "Groups of processes that have all shards each and sum gradients (HSDP): accelerate's dp_replicate_size, with "
      "--fsdp 2, which it implies [1]",
      choose_replicas, 3},
     {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
      "Gathered weights of a layer end with its forward, with --fsdp 2 [true]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         fsdp2_of(job, where).reshard_after_forward = boolean_from(value, where);
-     },
-     3},
+     choose<fsdp2_of, &Fsdp2Plan::reshard_after_forward>, 3},
     {"fsdp-cpu-offload", "fsdp_offload_params offload_params", "BOOL", nullptr, kPlace,
      "Weights, gradients and optimizer states of each process live in host memory, with --fsdp [false]",
      choose_fsdp_offload, 3},
     {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
      "The first process loads and sends parameters one by one, with --fsdp 2 [false]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         fsdp2_of(job, where).cpu_ram_efficient_loading = boolean_from(value, where);
-     },
-     3},
+     choose<fsdp2_of, &Fsdp2Plan::cpu_ram_efficient_loading>, 3},
     {"process", "", "K", nullptr, kPlace,
      "The process that the answer is about, from 0, with --gpus; shards of the first are the largest [0; with --pp the "
      "stage that needs the most]",
      choose_process, 3},
     {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
      "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         ddp_of(job, where).find_unused_parameters = boolean_from(value, where);
-     }},
+     choose<ddp_of, &DdpPlan::find_unused_parameters>},
     {"ddp-bucket-cap-mb", "", "N", nullptr, kPlace,
      "Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]",
      [](Job& job, std::string_view value, const std::string& where) {
          ddp_of(job, where).bucket_cap_mb = integer_from(value, where);
      }},
     {"ddp-static-graph", "", "BOOL", nullptr, kPlace, "Trainer's argument, with --gpus [false]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         ddp_of(job, where).static_graph = boolean_from(value, where);
-     }},
+     choose<ddp_of, &DdpPlan::static_graph>},
     {"deepspeed", "deepspeed_config_file", "FILE", nullptr, kPlace,
      "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO instead of DDP [none]",
      [](Job& job, std::string_view value, const std::string& where) {
