@@ -12,6 +12,7 @@
 #include "engine/session.hpp"
 #include "model/chunked_log_prob.hpp"
 #include "model/collectives.hpp"
+#include "model/context_parallel.hpp"
 #include "model/unit_hooks.hpp"
 
 namespace vramfit::model {
@@ -20,7 +21,7 @@ using namespace engine;
 
 namespace {
 
-/// FusedCausalLMOutput, [B, S - 1] each.
+/// FusedCausalLMOutput, [B, S - 1] each; [B, S] of labels that are shifted already.
 struct FusedOutput {
     Tensor loss;
     Tensor log_probs;
@@ -33,12 +34,20 @@ struct FusedOutput {
 
 bool is_padded(const Run& run) { return run.plan.batch.attention_mask == AttentionMask::right_padded; }
 
-/// How many positions have a label: all but one of each row, less what the job leaves to the collator in the first row
-/// (an eighth, at least one).
+/// Places at the end of the first row that the job leaves to the collator: an eighth, at least one.
+Size padding_of(const Run& run) { return is_padded(run) ? std::max<Size>(1, run.sizes.length / 8) : Size(0); }
+
+/// How many positions have a label: all but one of each row, less the padded ones.
 Size labelled(const Run& run) {
-    const Size length = run.sizes.length;
-    const Size padding = is_padded(run) ? std::max<Size>(1, length / 8) : Size(0);
-    return run.sizes.batch * (length - 1) - padding;
+    const std::optional<Ring> ring = ring_of(run.plan);
+    if (!ring) return run.sizes.batch * (run.sizes.length - 1) - padding_of(run);
+    // One of 2 N parts from the front and one from the back, whose last position has no label.
+    const Size part = run.sizes.length / (2 * ring->size);
+    const auto without = [&](const Size& missing) {
+        Size seen = std::min(part, std::max<Size>(0, missing - part * ring->rank));
+        return seen + std::min(part, std::max<Size>(0, missing - part * (2 * ring->size - 1 - ring->rank)));
+    };
+    return run.sizes.batch * 2 * part - (run.sizes.batch - 1) * without(1) - without(padding_of(run) + 1);
 }
 
 Tensor scattered(const Tensor& mask, const Tensor& source) {
@@ -51,8 +60,9 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     FusedOutput out;
     const CalledModel model(run, network, place);
     const Tensor last = last_hidden_state(run, network, batch, {}, place);
-    const Tensor hidden = slice(last, 1, 0, last.size(1) - 1);
-    const Tensor labels = slice(batch.labels, 1, 1, batch.labels.size(1));
+    const bool is_shifted = batch.shift_labels.defined();  // as Trainer does for context parallelism
+    const Tensor hidden = is_shifted ? last : slice(last, 1, 0, last.size(1) - 1);
+    const Tensor labels = is_shifted ? batch.shift_labels : slice(batch.labels, 1, 1, batch.labels.size(1));
     Tensor weight = network.head.weight;
     if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
     out.label_mask = compare(Op::ne, labels);
@@ -76,9 +86,9 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
 
 /// gather_for_metrics(t.sum()).sum(); one process gathers nothing.
 Tensor gathered_sum(const Run& run, const Tensor& t) {
-    const Tensor own = sum_all(t);
-    if (!run.plan.distributed) return sum_all(own);
-    return sum_all(gather_scalar(own, run.plan.distributed->world_size));
+    if (!run.plan.distributed) return sum_all(sum_all(t));
+    const Tensor gathered = gather_scalar(sum_all(t), run.plan.distributed->world_size);
+    return sum_all(gathered);
 }
 
 /// The conditional reads whether any label is there, and divides if so.

@@ -322,8 +322,7 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
 /// Methods that SFTTrainer's step was compared with.
 bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
     if (!stack.sft_of_processes_is_known()) return false;
-    const Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>();
-    return processes.as<DdpPlan>() || processes.as<Fsdp1Plan>() || (fsdp2 && fsdp2->context.size == 1) ||
+    return processes.as<DdpPlan>() || processes.as<Fsdp1Plan>() || processes.as<Fsdp2Plan>() ||
            processes.as<ZeroPlan>();
 }
 
@@ -375,12 +374,13 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
     if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft)
-        problems.unsupported("distributed",
-                             plan.loop.kind == LoopKind::sft
-                                 ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP without context "
-                                   "parallelism and DeepSpeed, and torch 2.10 or later only"
-                                 : "several processes are supported with a Trainer's loop only",
-                             "loop.kind trainer");
+        problems.unsupported(
+            "distributed",
+            plan.loop.kind == LoopKind::sft
+                ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP and DeepSpeed, and "
+                  "torch 2.10 or later only"
+                : "several processes are supported with a Trainer's loop only",
+            "loop.kind trainer");
 }
 
 }  // namespace vramfit

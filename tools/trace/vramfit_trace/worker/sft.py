@@ -37,8 +37,19 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, rows: Rows, progress:
     table = datasets.Dataset(datasets.table.InMemoryTable.from_pydict(columns), fingerprint="job")
     trainer = trl.SFTTrainer(model=model, args=arguments, train_dataset=table, processing_class=tokenizer(), callbacks=[progress])
     of_a_batch = lengths[: arguments.per_device_train_batch_size]
-    trainer.compute_loss = told(trainer.compute_loss, device, sum(length - 1 for length in of_a_batch))
+    places = own_places(job)
+    labelled = sum(place + 1 < length for length in of_a_batch for place in places)
+    trainer.compute_loss = told(trainer.compute_loss, device, labelled)
     return trainer
+
+
+def own_places(job: Job) -> list[int]:
+    """The places of a sequence that this process has: with context parallelism one part from the front and one from the back."""
+    length, processes = job["batch"]["sequence_length"], job["distributed"]
+    if not processes or processes["cp_size"] == 1:
+        return list(range(length))
+    part, rank, last = length // (2 * processes["cp_size"]), processes["rank"] % processes["cp_size"], 2 * processes["cp_size"] - 1
+    return [place for at in (rank, last - rank) for place in range(at * part, (at + 1) * part)]
 
 
 def told(compute_loss: Callable[..., Any], device: Device, labels: int) -> Callable[..., Any]:
