@@ -16,11 +16,13 @@ namespace vramfit {
 
 namespace {
 
-/// FSDP1 cuts packed weights only in the dtype of the norms beside them, and so without peft's preparation, which makes
-/// those float32 (accelerate's and peft's guides to QLoRA with FSDP).
-void make_uniform(TrainPlan& plan) {
+/// FSDP2 cuts packed weights only in a floating dtype, FSDP1 only in the dtype of the norms beside them, and so without
+/// peft's preparation, which makes those float32 (accelerate's and peft's guides to QLoRA with FSDP).
+void make_divisible(TrainPlan& plan) {
+    const bool in_vectors = plan.distributed->as<Fsdp1Plan>() != nullptr;
+    if (!in_vectors && !plan.distributed->as<Fsdp2Plan>()) return;
     plan.load.quantization->storage = plan.load.dtype;
-    plan.prepare_kbit.reset();
+    if (in_vectors) plan.prepare_kbit.reset();
 }
 
 /// Batches that would be accumulated are the micro batches; the loop is a plain one.
@@ -43,7 +45,7 @@ Job job_under(const MethodsQuestion& question, const Candidate& candidate) {
         if (candidate.context) processes.as<Fsdp2Plan>()->context.size = question.cards;
         job.plan.training.gradient_accumulation_steps *= question.cards / processes.replicas();
         if (processes.as<PipelinePlan>()) make_pipeline(job.plan);
-        if (candidate.quantized && processes.as<Fsdp1Plan>()) make_uniform(job.plan);
+        if (candidate.quantized) make_divisible(job.plan);
     }
     return job;
 }

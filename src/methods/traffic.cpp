@@ -17,7 +17,7 @@ struct Amounts {
     std::int64_t trained = 0;     ///< elements
     std::int64_t all = 0;         ///< elements
     std::int64_t gradients = 0;   ///< bytes, of the dtype that weights are trained in
-    std::int64_t weights = 0;     ///< bytes of all, as they are gathered: packed ones are half a byte each
+    std::int64_t weights = 0;     ///< bytes of all that is gathered: packed ones are half a byte each
     std::int64_t width = 2;       ///< bytes of an element that is computed with
     std::int64_t zero_width = 2;  ///< the same as DeepSpeed reduces it, and gathers it for ZeRO-3
     // Of FSDP, which keeps weights in other dtypes than it gathers.
@@ -79,7 +79,7 @@ Traffic traffic(const Fsdp1Plan& plan, const Amounts& of) {
 // forward's weights were resharded; reduce_scatter_tensor after the last batch (accelerate's no_sync).
 Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
     const std::int64_t gathers = plan.reshard_after_forward ? 2 : 1;
-    Traffic out{.all_gather = of.batches * gathers * once_around(of, of.all * of.width),
+    Traffic out{.all_gather = of.batches * gathers * once_around(of, of.weights),
                 .reduce_scatter = once_around(of, of.trained * of.width)};
     if (plan.cpu_offload)  // shards as they are kept, there for each gather; gradients in their dtype back
         out.with_host = of.batches * gathers * (of.kept / of.world) + of.trained * of.kept_width / of.world;
@@ -203,6 +203,12 @@ std::int64_t packed_elements(const Prediction& p) {
     return packed;
 }
 
+/// The bytes of them that FSDP cuts. accelerate 1.15 fsdp2_prepare_model: none of those that are stored as integers.
+std::int64_t packed_bytes(const Prediction& p) {
+    const std::int64_t packed = packed_elements(p);
+    return packed > 0 && is_floating(p.plan.load.quantization->storage) ? packed / 2 : 0;
+}
+
 /// accelerate 1.15: with mixed precision FSDP keeps what is trained in float32.
 std::int64_t kept_width(const Prediction& p) { return p.plan.training.bf16 ? 4 : element_size(p.plan.load.dtype); }
 
@@ -210,7 +216,7 @@ std::int64_t kept_width(const Prediction& p) { return p.plan.training.bf16 ? 4 :
 std::int64_t kept_bytes(const Prediction& p) {
     const std::int64_t packed = packed_elements(p);
     const std::int64_t frozen = p.total_parameters - p.trainable_parameters - packed;
-    return p.trainable_parameters * kept_width(p) + frozen * element_size(p.plan.load.dtype) + packed / 2;
+    return p.trainable_parameters * kept_width(p) + frozen * element_size(p.plan.load.dtype) + packed_bytes(p);
 }
 
 }  // namespace
@@ -226,8 +232,7 @@ Traffic traffic_of(const Prediction& p) {
     of.gradients = trained_bytes(p);
     of.width = halves ? 2 : element_size(p.plan.load.dtype);
     of.zero_width = halves ? 2 : 4;
-    const std::int64_t packed = packed_elements(p);
-    of.weights = (of.all - packed) * of.width + packed / 2;
+    of.weights = (of.all - packed_elements(p)) * of.width + packed_bytes(p);
     const TrainPlan& plan = p.plan;
     of.tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
     of.hidden = p.model.hidden_size;

@@ -10,6 +10,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/fsdp2_parameters.hpp"
+#include "model/load.hpp"
 #include "model/load_entries.hpp"
 
 namespace vramfit::model {
@@ -23,6 +24,24 @@ const Tensor* last_parameter(const Optimizer& optimizer) {
     for (auto group = optimizer.groups.rbegin(); group != optimizer.groups.rend(); ++group)
         if (!group->parameters.empty()) return group->parameters.back().tensor;
     return nullptr;
+}
+
+/// Accelerator._prepare_fsdp2: one element in the place of each parameter, until the optimizer has the shards.
+std::vector<Tensor> stand_ins(const Optimizer& optimizer) {
+    std::vector<Tensor> out;
+    for (const ParameterGroup& group : optimizer.groups)
+        for (const NamedParameter& p : group.parameters)
+            out.push_back(empty(p.tensor->session(), {1}, p.tensor->dtype(), Op::empty));
+    return out;
+}
+
+/// bitsandbytes 0.50 functional.py QuantState.as_dict, which state_dict calls: "un-shared to avoid restoring it".
+std::vector<Tensor> codes_in_state_dict(Network& network) {
+    std::vector<Tensor> out;
+    for (const Linear* linear : linears(network))
+        if (linear->quantized && linear->quantized->nested_code.defined())
+            out.push_back(clone(linear->quantized->nested_code));
+    return out;
 }
 
 /// RegisterPostBackwardFunction.
@@ -62,7 +81,8 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
     if (run.plan.training.bf16) comm_.compute_dtype = DType::bfloat16;
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);
     if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;  // fsdp2_apply_ac
-    if (comm_.compute_dtype) upcast(network);
+    // "and not model_has_params4bit"
+    if (comm_.compute_dtype && !run.plan.load.quantization) upcast(network);
     shard_all(optimizer);
     network.hooks = this;
     run.session.after_backward = [this] { finish_backward(); };
@@ -75,20 +95,28 @@ Fsdp2::~Fsdp2() {
 
 // What fully_shard moves to the device ends when it returns, but for what local variables hold until all is prepared:
 // input_weight, output_weight and `param`, the network's last one, of fsdp2_prepare_model, and `p` of
-// Accelerator._prepare_fsdp2, the optimizer's last one.
+// Accelerator._prepare_fsdp2, the optimizer's last one. A network that is there already (bitsandbytes' device map) is
+// held whole by `original_sd` of fsdp2_prepare_model.
 void Fsdp2::shard_all(const Optimizer& optimizer) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run_.plan.distributed->method);
     const Tensor* held[] = {&network_.embed.weight, &network_.head.weight, &network_.head.bias,
                             last_parameter(optimizer)};
-    std::vector<Tensor> kept;
+    const bool moves = waits_on_host(run_);
+    const bool loads_full = plan.cpu_ram_efficient_loading && !run_.plan.load.quantization;
+    const std::vector<Tensor> of_optimizer = moves ? std::vector<Tensor>{} : stand_ins(optimizer);
+    std::vector<Tensor> kept = codes_in_state_dict(network_);
     std::map<const Tensor*, Tensor> sent;
-    if (plan.cpu_ram_efficient_loading) sent = load_full_state(comm_, network_);
+    if (loads_full) sent = load_full_state(comm_, network_);
     const auto move = [&](const std::vector<ParameterPlaces>& parameters) {
         std::vector<Tensor> originals;
-        if (plan.cpu_ram_efficient_loading) return originals;
+        if (loads_full) return originals;
         for (const ParameterPlaces& places : parameters) {
+            if (!moves) {
+                kept.push_back(*places[0]);
+                continue;
+            }
             originals.push_back(move_to_device(places));
             for (const Tensor* place : places)
                 if (std::find(std::begin(held), std::end(held), place) != std::end(held))
@@ -99,12 +127,11 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     const auto group_of = [&](const std::vector<ParameterPlaces>& parameters, bool reshards) {
         std::vector<ShardedParameter> shards;
         for (const ParameterPlaces& places : parameters)
-            shards.push_back({places, plan.cpu_ram_efficient_loading ? sent.at(places[0])
-                                                                     : make_shard(comm_, *places[0], Op::new_empty)});
+            shards.push_back({places, loads_full ? sent.at(places[0]) : make_shard(comm_, *places[0], Op::new_empty)});
         return std::make_unique<Fsdp2Group>(comm_, shards, reshards);
     };
     const auto move_scale = [&] {
-        if (embedding_scales_itself(run_) && !network_.embed.scale.defined())
+        if (moves && embedding_scales_itself(run_) && !network_.embed.scale.defined())
             network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
     };
     for (DecoderLayer& layer : network_.layers) {
@@ -128,7 +155,7 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     if (network_.positions.weight.defined()) rest.insert(rest.begin(), {&network_.positions.weight});
     const auto originals = move(rest);
     move_scale();
-    for (int i = 0; i < rotary_buffers(run_); ++i)
+    for (int i = 0; moves && i < rotary_buffers(run_); ++i)
         network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
     if (!rest.empty()) root_ = group_of(rest, false);
 }

@@ -29,6 +29,7 @@ std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer) {
         add(module.bias);
     };
     const auto linear = [&add](Linear& module) {
+        if (module.quantized && is_floating(module.quantized->packed.dtype())) add(module.quantized->packed);
         add(module.weight);
         add(module.bias);
         if (!module.lora) return;

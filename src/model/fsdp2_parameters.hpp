@@ -12,6 +12,7 @@ namespace vramfit::model {
 /// fsdp2_prepare_model: "Upcast to fp32 master weights", in host memory.
 void upcast(Network& network);
 
+/// Without packed weights that are integers: fully_shard is told to ignore them (`incompatible_params4bit`).
 std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer);
 std::vector<ParameterPlaces> norm_parameters(Network& network);
 /// The last norm, the embedding if it shares the head's weight, the head.

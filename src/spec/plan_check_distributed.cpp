@@ -34,51 +34,16 @@ void check_training(const TrainingPlan& t, std::string_view method, std::string_
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
-    if (!plan.training.bf16 && (plan.load.quantization || plan.distributed->context_size() > 1))
+    const bool packed_in_vectors = plan.load.quantization && plan.distributed->as<Fsdp1Plan>();
+    if (!plan.training.bf16 && (packed_in_vectors || plan.distributed->context_size() > 1))
         problems.unsupported(
             "peft",
             fmt::format("adapters {} are supported with bf16 only",
-                        plan.load.quantization ? "over packed weights under FSDP" : "under context parallelism"),
+                        packed_in_vectors ? "over packed weights under FSDP1" : "under context parallelism"),
             "--mixed-precision bf16 (training.bf16)");
     if (has_more_than_matrices(lora))
         problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
-}
-
-/// torch 2.11 distributed/fsdp/_flat_param.py FlatParamHandle._validate_tensors_to_flatten: a unit's tensors have one
-/// floating dtype. bitsandbytes' packed weights stand among the layer's norms.
-void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems) {
-    constexpr const char* kStorage = "load.quantization_config.bnb_4bit_quant_storage";
-    if (quantization.method == QuantMethod::int8)
-        return problems.invalid(
-            "load.quantization_config.load_in_8bit",
-            "torch stops: FSDP1 cannot flatten integer weights (Cannot flatten integer dtype tensors)",
-            "load_in_4bit with bnb_4bit_quant_storage, or DistributedDataParallel");
-    if (!is_floating(quantization.storage))
-        return problems.invalid(kStorage,
-                                fmt::format("torch stops: FSDP1 cannot flatten packed weights in {} (Cannot flatten "
-                                            "integer dtype tensors)",
-                                            name_of(quantization.storage)),
-                                fmt::format("{}, the dtype of the other weights", name_of(plan.load.dtype)));
-    const DType others = plan.prepare_kbit ? DType::float32 : plan.load.dtype;
-    if (quantization.storage != others)
-        return problems.invalid(
-            plan.prepare_kbit ? "prepare_kbit" : kStorage,
-            fmt::format("torch stops: packed weights are {}, the norms in their units {}{} (Must flatten tensors with "
-                        "uniform dtype)",
-                        name_of(quantization.storage), name_of(others),
-                        plan.prepare_kbit ? " once peft has prepared the network" : ""),
-            plan.prepare_kbit ? "--prepare-kbit false (prepare_kbit null): norms stay as they are"
-                              : fmt::format("{}, the dtype of the other weights", name_of(others)));
-    if (quantization.storage != DType::bfloat16)
-        problems.unsupported(kStorage,
-                             fmt::format("FSDP's mixed precision would cast packed weights from {} to bfloat16, which "
-                                         "destroys them",
-                                         name_of(quantization.storage)),
-                             "bfloat16, with load.dtype bfloat16");
-    if (quantization.skip_modules_given)
-        problems.unsupported("load.quantization_config.llm_int8_skip_modules",
-                             "other choices of quantized layers are not supported with FSDP", "leave it out");
 }
 
 /// FSDP1 was compared with units inside of what is recomputed (transformers up to 4.51), and with adapters with units
@@ -361,9 +326,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                  "choose the stack hf-2026-11");
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_context(plan, fsdp->context, problems);
-        if (plan.load.quantization)
-            problems.unsupported("load.quantization_config", "quantized weights are not supported with FSDP2",
-                                 "FSDP1 with bnb_4bit_quant_storage, or DistributedDataParallel");
+        if (plan.load.quantization) check_quantized_rows(plan, *plan.load.quantization, problems);
     }
     if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);
     const PipelinePlan* const pipeline = plan.distributed->as<PipelinePlan>();

@@ -183,7 +183,7 @@ TEST_CASE("context parallelism sends keys and values, and their gradients in flo
     CHECK(row_called(answer, "fsdp2_cp").operations == row_called(answer, "fsdp2").operations);
 }
 
-TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {
+TEST_CASE("FSDP is asked about packed weights in the dtype of the others") {
     MethodsQuestion question = asked_on("24GiB");
     question.job.plan.peft.emplace();
     question.quantized = question.job;
@@ -195,6 +195,11 @@ TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {
     REQUIRE(row.prediction);
     CHECK(row.job.plan.load.quantization->storage == DType::bfloat16);
     CHECK_FALSE(row.job.plan.prepare_kbit);
+    const MethodRow& rows = row_called(answer, "qlora_fsdp2");
+    CAPTURE(rows.refusal);
+    REQUIRE(rows.prediction);
+    CHECK(rows.job.plan.load.quantization->storage == DType::bfloat16);
+    CHECK(rows.job.plan.prepare_kbit);
     const MethodRow& whole = row_called(answer, "fsdp1");
     REQUIRE(whole.prediction);
     CHECK(row.traffic.between_cards() < whole.traffic.between_cards());
@@ -203,6 +208,10 @@ TEST_CASE("FSDP1 is asked about packed weights in the dtype of the others") {
     for (const NamedModule& module : modules_of(row.prediction->model))
         if (module.layer >= 0 && module.kind == ModuleKind::linear) packed += module.in * module.out;
     CHECK(whole.traffic.all_gather - row.traffic.all_gather == 2 * (2 * packed - packed / 2) / 4 * 3);
+    CHECK(rows.traffic.all_gather == row.traffic.all_gather);
+    Prediction whole_on_each = *rows.prediction;
+    whole_on_each.plan.load.quantization->storage = DType::uint8;
+    CHECK(rows.traffic.all_gather - traffic_of(whole_on_each).all_gather == 2 * (packed / 2) / 4 * 3);
 }
 
 TEST_CASE("a dearer byte puts methods that send less before those that compute less") {

@@ -118,13 +118,39 @@ TEST_CASE("FSDP1 cuts packed weights only in the dtype of their neighbours") {
                    plan.distributed->method = Fsdp1Plan{.sharding_strategy = FsdpStrategy::shard_grad_op};
                })),
                "distributed.fsdp_config.sharding_strategy", "changing the parameters"));
-    CHECK(says(checked(qlora([](TrainPlan& plan) { plan.distributed->method = Fsdp2Plan{}; })),
-               "load.quantization_config", "FSDP2"));
     CHECK(says(checked(qlora([](TrainPlan& plan) {
                    plan.distributed.reset();
                    plan.load.cast_after_adapter = DType::float32;
                })),
                "load.cast_after_adapter", "destroys them"));
+}
+
+TEST_CASE("FSDP2 cuts packed weights in bfloat16 and leaves integers in 4 bits whole") {
+    const auto qlora = [](const std::function<void(TrainPlan&)>& change) {
+        return checked([change](TrainPlan& plan) {
+            plan.training.bf16 = true;
+            plan.peft.emplace();
+            plan.load.quantization.emplace();
+            plan.prepare_kbit.emplace();
+            plan.distributed.emplace().method = Fsdp2Plan{};
+            change(plan);
+        });
+    };
+    const auto stored_as = [&](DType storage, bool bf16 = true) {
+        return qlora([=](TrainPlan& plan) {
+            plan.load.quantization->storage = storage;
+            plan.training.bf16 = bf16;
+        });
+    };
+    CHECK_FALSE(stored_as(DType::uint8));
+    CHECK_FALSE(stored_as(DType::uint8, false));
+    CHECK_FALSE(stored_as(DType::bfloat16));
+    CHECK_FALSE(stored_as(DType::float32, false));
+    CHECK(says(stored_as(DType::float32), "load.quantization_config.bnb_4bit_quant_storage", "destroys them"));
+    CHECK(says(qlora([](TrainPlan& plan) { plan.load.quantization->method = QuantMethod::int8; }),
+               "load.quantization_config.load_in_8bit", "only Tensors of floating point dtype can require gradients"));
+    CHECK(says(qlora([](TrainPlan& plan) { plan.load.quantization->skip_modules_given = true; }),
+               "load.quantization_config.llm_int8_skip_modules", "not supported with FSDP"));
 }
 
 TEST_CASE("float16 weights are not trained with loss scaling") {

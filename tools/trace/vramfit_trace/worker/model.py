@@ -26,19 +26,27 @@ def quantization(arguments: dict[str, Any]) -> transformers.BitsAndBytesConfig:
     return transformers.BitsAndBytesConfig(**arguments)
 
 
+def knows_zero3() -> bool:
+    """Whether TrainingArguments with ZeRO-3 exist already."""
+    from transformers.integrations import is_deepspeed_zero3_enabled
+
+    return is_deepspeed_zero3_enabled()
+
+
 def load(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.Module:
     """from_pretrained on an empty checkpoint, and what a script does right before and after it."""
     wanted = job["load"]
     arguments: dict[str, Any] = {dtype_key(): getattr(torch, wanted["dtype"]), "attn_implementation": wanted["attn_implementation"]}
     processes = job["distributed"]
     on_device = processes["load_on_device"] or bool(wanted["quantization_config"]) if processes else bool(wanted["device_map"])
-    if on_device:
-        arguments["device_map"] = {"": 0}
     if processes and processes["kind"] == "tp":
         arguments["tp_plan"] = processes["tp"].get("tp_plan", "auto")
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))
         before()
+        # transformers stops at a map under ZeRO-3; bitsandbytes takes the process's own card without one.
+        if on_device and not (processes and knows_zero3()):
+            arguments["device_map"] = {"": 0}
         recorder.window("load")
         if wanted["quantization_config"]:
             arguments["quantization_config"] = quantization(wanted["quantization_config"])
