@@ -134,8 +134,14 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
         if (moves && embedding_scales_itself(run_) && !network_.embed.scale.defined())
             network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
     };
+    std::vector<ParameterPlaces> rest;  // the root's
+    if (network_.positions.weight.defined()) rest.push_back({&network_.positions.weight});
     for (DecoderLayer& layer : network_.layers) {
         const auto parameters = parameters_of(layer);
+        if (!plan.wraps_layers) {
+            rest.insert(rest.end(), parameters.begin(), parameters.end());
+            continue;
+        }
         const auto originals = move(parameters);
         layers_.push_back(group_of(parameters, plan.reshard_after_forward));
     }
@@ -151,8 +157,8 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
         if (network_.tied && sent.empty()) move_scale();
         tail_ = group_of(parameters, false);
     }
-    auto rest = norm_in_tail_ ? std::vector<ParameterPlaces>{} : norm_parameters(network_);
-    if (network_.positions.weight.defined()) rest.insert(rest.begin(), {&network_.positions.weight});
+    if (!norm_in_tail_)
+        for (const ParameterPlaces& places : norm_parameters(network_)) rest.push_back(places);
     const auto originals = move(rest);
     move_scale();
     for (int i = 0; moves && i < rotary_buffers(run_); ++i)
@@ -217,9 +223,12 @@ void Fsdp2::after_embedding(const Tensor& embedded) {
     expect_backward(embedded, *embedding_);
 }
 
-Tensor Fsdp2::before_layer(std::size_t layer, const Tensor& hidden) { return enter(*layers_[layer], hidden); }
+Tensor Fsdp2::before_layer(std::size_t layer, const Tensor& hidden) {
+    return layers_.empty() ? hidden : enter(*layers_[layer], hidden);
+}
 
 void Fsdp2::after_layer(std::size_t layer, const Tensor& hidden) {
+    if (layers_.empty()) return;
     Fsdp2Group& group = *layers_[layer];
     if (group.is_in_backward()) return;
     group.post_forward();

@@ -45,25 +45,6 @@ std::optional<bool> fsdp_boolean(ObjectReader& config, std::string_view key) {
     return config.choice<bool>(key, kWords);
 }
 
-/// The wrap policy, which has to make a unit of each decoder layer.
-void read_wrapping(ObjectReader& config, std::string_view model_type) {
-    const std::string policy = config.text("auto_wrap_policy", Null::absent).value_or("TRANSFORMER_BASED_WRAP");
-    if (policy != "TRANSFORMER_BASED_WRAP")
-        refuse_fsdp(config, "auto_wrap_policy", fmt::format("{} is not supported", policy),
-                    "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
-    std::vector<std::string> classes;
-    constexpr std::string_view kClasses = "transformer_layer_cls_to_wrap";
-    const JsonValue* given = config.value(kClasses);
-    if (given && given->kind == JsonValue::Kind::text)
-        classes.push_back(config.text(kClasses).value_or(""));
-    else
-        classes = config.texts(kClasses, Null::absent).value_or(classes);
-    for (const std::string& name : classes)
-        if (!model_type.empty() && name != decoder_layer_class(model_type))
-            refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
-                        "the model's decoder layer, or leave it out");
-}
-
 /// A word that may be in capitals. Of those that are not `known`, no behaviour was compared.
 template <class T, std::size_t N>
 void read_word(ObjectReader& config, std::string_view key, const Named<T> (&known)[N], T& target) {
@@ -80,6 +61,22 @@ void read_word(ObjectReader& config, std::string_view key, const Named<T> (&know
                     fmt::format("{}", fmt::join(words, " or ")));
 }
 
+/// The wrap policy: whether each decoder layer is a unit.
+void read_wrapping(ObjectReader& config, std::string_view model_type, bool& wraps_layers) {
+    read_word(config, "auto_wrap_policy", kWrapPolicyNames, wraps_layers);
+    std::vector<std::string> classes;
+    constexpr std::string_view kClasses = "transformer_layer_cls_to_wrap";
+    const JsonValue* given = config.value(kClasses);
+    if (given && given->kind == JsonValue::Kind::text)
+        classes.push_back(config.text(kClasses).value_or(""));
+    else
+        classes = config.texts(kClasses, Null::absent).value_or(classes);
+    for (const std::string& name : classes)
+        if (wraps_layers && !model_type.empty() && name != decoder_layer_class(model_type))
+            refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
+                        "the model's decoder layer, or leave it out");
+}
+
 // transformers 5.17.0, training_args.py _process_fsdp_args. accelerate 1.15.0 gives FSDP `sharding_strategy or
 // reshard_after_forward`, and the first is FULL_SHARD where only Trainer's arguments say something: the second has no
 // effect. `sharding_strategy` is what accelerate's launcher says (FSDP_SHARDING_STRATEGY).
@@ -87,7 +84,7 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view
     Fsdp1Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config, model_type);
+    read_wrapping(config, model_type, plan.wraps_layers);
     const std::string strategy = config.text("reshard_after_forward", Null::absent).value_or("full_shard");
     const auto* const known = std::find_if(std::begin(kFsdpStrategyNames), std::end(kFsdpStrategyNames),
                                            [&](const auto& each) { return each.name == strategy; });
@@ -115,7 +112,7 @@ DistributedMethod read_fsdp2(std::optional<ObjectReader> given, std::string_view
     Fsdp2Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config, model_type);
+    read_wrapping(config, model_type, plan.wraps_layers);
     ObjectReader::set(plan.reshard_after_forward, fsdp_boolean(config, "reshard_after_forward"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
     ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));

@@ -192,6 +192,7 @@ void put_method(const Fsdp1Plan& plan, JsonValue& out) {
     if (!plan.limit_all_gathers) config.put("limit_all_gathers", JsonValue::of(false));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     if (!plan.use_orig_params) config.put("use_orig_params", JsonValue::of(false));
+    if (!plan.wraps_layers) config.put("auto_wrap_policy", JsonValue::of("NO_WRAP"));
     config.put("sync_module_states", JsonValue::of(plan.sync_module_states));
     if (plan.cpu_ram_efficient_loading) config.put("cpu_ram_efficient_loading", JsonValue::of(true));
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
@@ -204,6 +205,7 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
     config.put("cpu_ram_efficient_loading", JsonValue::of(plan.cpu_ram_efficient_loading));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
+    if (!plan.wraps_layers) config.put("auto_wrap_policy", JsonValue::of("NO_WRAP"));
     out.put("fsdp_config", std::move(config));
     if (plan.replicas > 1) out.put("dp_replicate_size", JsonValue::of(plan.replicas));
     if (plan.context.size == 1) return;

@@ -69,6 +69,14 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
 }
 
+/// accelerate 1.15.0, utils/fsdp_utils.py fsdp2_apply_ac: calls the wrap policy, which is none.
+void check_unwrapped(const Fsdp2Plan& fsdp, Problems& problems) {
+    if (fsdp.wraps_layers || !fsdp.activation_checkpointing) return;
+    problems.invalid("distributed.fsdp_config.activation_checkpointing",
+                     "accelerate stops without a wrap policy ('NoneType' object is not callable)",
+                     "auto_wrap_policy TRANSFORMER_BASED_WRAP, or training.gradient_checkpointing");
+}
+
 /// What the libraries refuse of context parallelism, and what it was not compared with.
 void check_context(const TrainPlan& plan, const ContextPlan& context, Problems& problems) {
     constexpr const char* kContextSize = "distributed.cp_size";
@@ -160,6 +168,9 @@ void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsd
                                      is_hybrid(fsdp.sharding_strategy) ? "_HYBRID_SHARD_ZERO2" : "SHARD_GRAD_OP"),
                          is_hybrid(fsdp.sharding_strategy) ? "hybrid_shard" : "full_shard");
     check_uncut(plan, fsdp, problems);
+    if (!fsdp.wraps_layers && !plan.peft)
+        problems.unsupported("distributed.fsdp_config.auto_wrap_policy", "NO_WRAP is not supported with FSDP1",
+                             "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
     const bool plain = fsdp.use_orig_params && (fsdp.sharding_strategy == FsdpStrategy::full_shard ||
                                                 fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
     if (!plain && !stack.fsdp2_is_known())
@@ -325,6 +336,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                                  "FSDP2 is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
                                  "choose the stack hf-2026-11");
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
+        check_unwrapped(*fsdp, problems);
         check_context(plan, fsdp->context, problems);
         if (plan.load.quantization) check_quantized_rows(plan, *plan.load.quantization, problems);
     }

@@ -61,23 +61,38 @@ std::string in_capitals(std::string word) {
     return word;
 }
 
-// accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: without names the model's own _no_split_modules.
-void read_units(FsdpOptions& options, const Draft& draft) {
+constexpr const char* kWrapEach = "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself";
+
+/// Whether decoder layers are units. accelerate does not wrap any where nothing is said, which is seldom meant.
+bool wraps_layers(FsdpOptions& options) {
     Reader& reader = options.reader();
     const std::string policy = in_capitals(reader.text_or(options.key("auto_wrap_policy"), options.source().policy));
-    if (policy != "TRANSFORMER_BASED_WRAP")
-        return options.refuse("auto_wrap_policy",
-                              fmt::format("units by {} are not predicted{}", policy,
-                                          reader.has(options.key("auto_wrap_policy")) ? "" : ", accelerate's default"),
-                              "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
+    if (policy == "TRANSFORMER_BASED_WRAP") return true;
+    if (policy != "NO_WRAP") {
+        options.refuse("auto_wrap_policy", fmt::format("units by {} are not predicted", policy), kWrapEach);
+        return true;
+    }
+    if (!reader.has(options.key("auto_wrap_policy")))
+        reader.note(RemarkKind::odd_value,
+                    fmt::format("{} is left out, which means NO_WRAP to accelerate: all layers are gathered at once",
+                                options.key("auto_wrap_policy")),
+                    kWrapEach);
+    return false;
+}
+
+// accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: without names the model's own _no_split_modules.
+bool read_units(FsdpOptions& options, const Draft& draft) {
+    Reader& reader = options.reader();
+    const bool wraps = wraps_layers(options);
     const std::string_view expected =
         draft.has_model ? decoder_layer_class(draft.job.model.model_type) : std::string_view();
     for (const std::string& name :
          reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>()))
-        if (draft.has_model && name != expected)
+        if (wraps && draft.has_model && name != expected)
             options.refuse("transformer_layer_cls_to_wrap",
                            fmt::format("units of {} are not predicted for {}", name, draft.job.model.model_type),
                            "the class of the model's decoder layers alone, or leave it out");
+    return wraps;
 }
 
 /// Whether shards live in host memory: TrainingArguments look at Python's truth, in which "false" is true.
@@ -91,7 +106,7 @@ bool read_offload(FsdpOptions& options) {
 // accelerate 1.15.0, utils/dataclasses.py FullyShardedDataParallelPlugin.__post_init__.
 DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
     Fsdp2Plan plan;
-    read_units(options, draft);
+    plan.wraps_layers = read_units(options, draft);
     plan.reshard_after_forward = options.boolean("reshard_after_forward", options.reshards);
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
     plan.cpu_ram_efficient_loading = options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient);
@@ -140,7 +155,7 @@ void note_unused_strategy(FsdpOptions& options, std::string_view key, const std:
 // FULL_SHARD, unless accelerate's file or launcher has another.
 DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     Fsdp1Plan plan;
-    read_units(options, draft);
+    plan.wraps_layers = read_units(options, draft);
     const bool arguments = options.source().arguments;
     if (!arguments) plan.sharding_strategy = strategy_of(options);
     const Value* const reshards = options.reader().value(options.key("reshard_after_forward"));

@@ -45,6 +45,7 @@ inline constexpr Named<FsdpStrategy> kFsdpStrategyNames[] = {{"full_shard", Fsdp
                                                              {"no_shard", FsdpStrategy::no_shard},
                                                              {"hybrid_shard", FsdpStrategy::hybrid_shard},
                                                              {"hybrid_shard_zero2", FsdpStrategy::hybrid_shard_zero2}};
+inline constexpr Named<bool> kWrapPolicyNames[] = {{"transformer_based_wrap", true}, {"no_wrap", false}};
 inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
                                                                      {"backward_pre", BackwardPrefetch::pre},
                                                                      {"backward_post", BackwardPrefetch::post}};

@@ -202,6 +202,7 @@ struct Fsdp1Plan {
     bool activation_checkpointing = false;
     bool cpu_offload = false;     ///< parts live in host memory, and so do gradients and states
     bool use_orig_params = true;  ///< the optimizer has the network's parameters; false: one flat one of each unit
+    bool wraps_layers = true;     ///< false: NO_WRAP, the whole network is one unit
 
     friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
 };
@@ -215,12 +216,14 @@ struct ContextPlan {
     friend bool operator==(const ContextPlan&, const ContextPlan&) = default;
 };
 
-/// `TrainingArguments.fsdp_config` of version 2, torch's fully_shard: every decoder layer is a group of its own.
+/// `TrainingArguments.fsdp_config` of version 2, torch's fully_shard: every decoder layer is a group of its own,
+/// if it is wrapped.
 struct Fsdp2Plan {
     bool reshard_after_forward = true;
     bool activation_checkpointing = false;
     bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
     bool cpu_offload = false;                ///< rows live in host memory, and so do gradients and states
+    bool wraps_layers = true;                ///< false: NO_WRAP, all layers are the root's
     ContextPlan context = {};
     std::int64_t replicas = 1;  ///< accelerate's dp_replicate_size: so many groups of processes have all shards each
 

@@ -214,6 +214,17 @@ void choose_fsdp_offload(Job& job, std::string_view value, const std::string& wh
         throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
 }
 
+void choose_fsdp_wrapping(Job& job, std::string_view value, const std::string& where) {
+    DistributedPlan& processes = processes_of(job, where);
+    const bool wraps = value_from(value, where, kWrapPolicyNames);
+    if (Fsdp1Plan* fsdp = processes.as<Fsdp1Plan>())
+        fsdp->wraps_layers = wraps;
+    else if (Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>())
+        fsdp2->wraps_layers = wraps;
+    else
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
+}
+
 /// A yes or no of the method that `Of` gives.
 template <auto Of, auto Member>
 void choose(Job& job, std::string_view value, const std::string& where) {
@@ -306,6 +317,10 @@ constexpr PlanFlag kPlaceFlags[] = {
     {"fsdp-cpu-offload", "fsdp_offload_params offload_params", "BOOL", nullptr, kPlace,
      "Weights, gradients and optimizer states of each process live in host memory, with --fsdp [false]",
      choose_fsdp_offload, 3},
+    {"fsdp-auto-wrap-policy", "auto_wrap_policy", "WHAT", nullptr, kPlace,
+     "transformer_based_wrap: each decoder layer is a unit; no_wrap: accelerate's own default, none is, with --fsdp "
+     "[transformer_based_wrap]",
+     choose_fsdp_wrapping, 3},
     {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
      "The first process loads and sends parameters one by one, with --fsdp 2 [false]",
      choose<fsdp2_of, &Fsdp2Plan::cpu_ram_efficient_loading>, 3},

@@ -249,6 +249,21 @@ TEST_CASE("accelerate's parallelism_config copies shards under FSDP2") {
                                                  "  parallelism_config_dp_replicate_size: 2\n"))));
 }
 
+TEST_CASE("a wrap policy that accelerate's file leaves out is none, and a note says so") {
+    const Reading silent = read_trainer_files(run_of("", std::string(kAccelerate) + "  fsdp_version: 2\n"));
+    REQUIRE(silent.refusals.empty());
+    CHECK(!silent.job.plan.distributed->as<Fsdp2Plan>()->wraps_layers);
+    const auto says_so = [](const Reading& reading) {
+        return std::any_of(reading.notes.begin(), reading.notes.end(),
+                           [](const ReadingNote& each) { return each.text.find("NO_WRAP") != std::string::npos; });
+    };
+    CHECK(says_so(silent));
+    const Reading given = read_trainer_files(
+        run_of("", std::string(kAccelerate) + "  fsdp_version: 2\n  fsdp_auto_wrap_policy: NO_WRAP\n"));
+    CHECK(!given.job.plan.distributed->as<Fsdp2Plan>()->wraps_layers);
+    CHECK(!says_so(given));
+}
+
 TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
     const auto refused = [](const std::string& keys, const std::string& accelerate) {
         const Reading reading = read_trainer_files(run_of(keys, accelerate));
@@ -256,7 +271,8 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
         return *only_refusal(reading);
     };
     const std::string start = kAccelerate;
-    CHECK(refused("", start + "  fsdp_version: 2\n").key == "fsdp_config.fsdp_auto_wrap_policy");
+    CHECK(refused("", start + "  fsdp_version: 2\n  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n").key ==
+          "fsdp_config.fsdp_auto_wrap_policy");
     CHECK(refused(", \"fsdp\": true", start + kOptions).key == "distributed_type");
     CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  fsdp_sync_module_states: false\n")), Error);
     CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  reshard_after_forward: FULL_SHARD\n")), Error);
