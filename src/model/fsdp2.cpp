@@ -12,6 +12,7 @@
 #include "model/fsdp2_parameters.hpp"
 #include "model/load.hpp"
 #include "model/load_entries.hpp"
+#include "model/mixed_precision.hpp"
 
 namespace vramfit::model {
 
@@ -78,7 +79,7 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
             {},
             {}},
       norm_in_tail_(finds_final_norm(run, network)) {
-    if (run.plan.training.bf16) comm_.compute_dtype = DType::bfloat16;
+    comm_.compute_dtype = mixed_dtype(run.plan.training);
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);
     if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;  // fsdp2_apply_ac
     // "and not model_has_params4bit"

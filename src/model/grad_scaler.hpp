@@ -1,12 +1,20 @@
-// torch.amp.GradScaler as accelerate uses it for fp16.
+// The loss scaler that accelerate chooses for fp16.
 #pragma once
 
 #include "model/optimizer.hpp"
 
 namespace vramfit::model {
 
+/// How gradients lie on the processes: accelerate 1.15 Accelerator.__init__ takes torch.amp.GradScaler (of FSDP2's
+/// DTensors too), under FSDP1 torch's ShardedGradScaler.
+enum class ScaledGradients : std::uint8_t { whole, dtensors, fsdp1_parts };
+
 class GradScaler {
   public:
+    /// `on_host`: gradients are in host memory.
+    explicit GradScaler(ScaledGradients gradients = ScaledGradients::whole, bool on_host = false)
+        : gradients_(gradients), on_host_(on_host) {}
+
     /// scaler.scale(loss): the loss times the scale, which is made at the first call.
     Tensor scale(const Tensor& loss);
 
@@ -17,7 +25,11 @@ class GradScaler {
     void step(engine::Session& session, Optimizer& optimizer);
 
   private:
-    void find_inf(engine::Session& session);
+    void find_inf(engine::Session& session, const Optimizer& optimizer);
+    void share_found_inf();
+
+    ScaledGradients gradients_;
+    bool on_host_;
 
     Tensor scale_;
     Tensor growth_tracker_;

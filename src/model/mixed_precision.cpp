@@ -26,15 +26,21 @@ Output to_float32(const Stack& stack, const Output& output) {
 
 }  // namespace
 
+std::optional<DType> mixed_dtype(const TrainingPlan& training) {
+    if (training.bf16) return DType::bfloat16;
+    if (training.fp16) return DType::float16;
+    return std::nullopt;
+}
+
 Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                         const Place& place) {
     const TrainingPlan& training = run.plan.training;
     // accelerate's prepare_model has no autocast under DeepSpeed, which casts the parameters.
-    const bool autocasts = (training.bf16 || training.fp16) && !zero_of(run.plan);
-    if (!autocasts) return causal_lm(run, network, batch, items, place);
+    const std::optional<DType> dtype = zero_of(run.plan) ? std::nullopt : mixed_dtype(training);
+    if (!dtype) return causal_lm(run, network, batch, items, place);
     Output output;
     {
-        const AutocastScope autocast(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
+        const AutocastScope autocast(run.session, true, *dtype);
         output = causal_lm(run, network, batch, items, place);
     }
     return to_float32(run.stack, output);

@@ -1,9 +1,14 @@
 // What accelerate puts around the model's forward.
 #pragma once
 
+#include <optional>
+
 #include "model/causal_lm.hpp"
 
 namespace vramfit::model {
+
+/// What TrainingArguments' bf16 or fp16 computes in; nothing without both.
+std::optional<DType> mixed_dtype(const TrainingPlan& training);
 
 /// accelerate.prepare_model: autocast around forward, 16-bit outputs turned to float32. Without mixed precision
 /// the model as it is.

@@ -184,13 +184,24 @@ void prepare_processes(Trainer& trainer) {
         trainer.fsdp2 = std::make_unique<Fsdp2>(trainer.run, trainer.network, trainer.optimizer);
 }
 
+GradScaler scaler_of(const TrainPlan& plan) {
+    if (!plan.distributed) return GradScaler();
+    const bool on_host = plan.distributed->shards_on_host();
+    if (plan.distributed->as<Fsdp1Plan>()) return GradScaler(ScaledGradients::fsdp1_parts, on_host);
+    if (plan.distributed->as<Fsdp2Plan>()) return GradScaler(ScaledGradients::dtensors, on_host);
+    return GradScaler();
+}
+
 /// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
 void place_states(Session& session, Optimizer& optimizer) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
     for (auto& group : optimizer.states)
         for (OptimizerState& state : group)
             for (Tensor& t : state)
-                if (t->storage->bytes == 0) t = to_device(t);
+                if (t->storage->bytes == 0) {
+                    t = to_device(t);
+                    session.streams.host_waits(0);
+                }
 }
 
 }  // namespace
@@ -212,19 +223,24 @@ void run_trainer(const Run& run, Network& network) {
         inside.emplace(run, network);
         outside.optim = "none";
     }
-    Trainer trainer{run, network, {}, {}, {}, {}, {}, {}, {}};
+    Trainer trainer{run, network, {}, scaler_of(run.plan), {}, {}, {}, {}, {}, false};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
     if (is_tensor_parallel(run.plan)) outside.optim = "adamw_torch";
-    if (!by_deepspeed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
+    const bool is_delayed = run.plan.distributed && run.plan.distributed->as<Fsdp1Plan>();  // delay_optimizer_creation
+    if (!by_deepspeed && !is_delayed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
+    prepare_processes(trainer);
+    if (is_delayed)
+        trainer.optimizer = make_optimizer(
+            session, outside,
+            trainer.fsdp1->keeps_parameters() ? decay_groups(run, network) : trainer.fsdp1->flat_groups());
     trainer.optimizer.one_by_one = is_tensor_parallel(run.plan);
-    // create_optimizer: GlobalOptimManager's override for each nn.Embedding.
+    // create_optimizer: GlobalOptimManager's override for each nn.Embedding. A flat parameter is none of theirs.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
-    prepare_processes(trainer);
-    if (trainer.fsdp1 && !trainer.fsdp1->keeps_parameters())  // made after the network has been prepared
-        trainer.optimizer = make_optimizer(session, outside, trainer.fsdp1->flat_groups());
-    place_states(session, trainer.optimizer);
+    const bool is_prepared = !is_delayed || run.stack.trainer_prepares_late_optimizers();
+    trainer.unscales = run.plan.training.fp16 && is_prepared;
+    if (is_prepared) place_states(session, trainer.optimizer);
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     session.streams.host_waits(0);  // for that copy

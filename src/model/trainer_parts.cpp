@@ -72,7 +72,7 @@ bool steps_on_host(const Trainer& trainer) {
 }  // namespace
 
 Tensor clip_gradients(Trainer& trainer) {
-    if (trainer.args().fp16) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
+    if (trainer.unscales) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
     if (is_tensor_parallel(trainer.run.plan)) return clip_cut_gradients(trainer.run, trainer.network);
     if (trainer.fsdp1) return trainer.fsdp1->clip_gradients();
     const Scoped<bool> on_host(trainer.session().on_host, steps_on_host(trainer));
@@ -86,7 +86,7 @@ void optimizer_step(Trainer& trainer, std::int32_t step) {
     const GradMode no_grad(session, false);
     if (optimizer.type->step) {
         const Scoped<bool> on_host(session.on_host, steps_on_host(trainer));
-        if (trainer.args().fp16)
+        if (trainer.unscales)
             trainer.scaler.step(session, optimizer);
         else
             optimizer.type->step(session, optimizer);

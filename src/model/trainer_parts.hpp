@@ -25,6 +25,9 @@ struct Trainer {
     std::unique_ptr<Fsdp1> fsdp1;  ///< torch's FullyShardedDataParallel, or nullptr
     std::unique_ptr<Fsdp2> fsdp2;  ///< torch's fully_shard, or nullptr
 
+    /// AcceleratedOptimizer scales gradients back and looks for infinities.
+    bool unscales = false;
+
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }
     /// Whether gradients are complete with this batch (accelerate: not in no_sync).

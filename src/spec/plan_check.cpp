@@ -190,8 +190,8 @@ void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (training.fp16 && !uses_trainer(plan))
         problems.unsupported("training.fp16", "the plain loop has no loss scaling",
                              "choose loop.kind trainer, or bf16");
-    // torch/amp/grad_scaler.py, _unscale_grads_. DeepSpeed scales by itself.
-    const bool scales = !(plan.distributed && plan.distributed->as<ZeroPlan>()) && training.optim != "none";
+    // torch/amp/grad_scaler.py, _unscale_grads_. DeepSpeed scales by itself, FSDP trains float32 (prepare_model).
+    const bool scales = (!plan.distributed || plan.distributed->as<DdpPlan>()) && training.optim != "none";
     if (training.fp16 && scales && uses_trainer(plan) && trains_float16(model, plan, stack)) {
         problems.invalid("training.fp16",
                          "weights trained in float16 cannot be used with fp16 mixed precision (torch: Attempting to "

@@ -16,15 +16,19 @@ bool has_more_than_matrices(const LoraPlan& lora) {
 }
 
 /// Arguments of Trainer that the method was not compared with.
-void check_training(const TrainingPlan& t, std::string_view method, std::string_view of_optimizers,
-                    Problems& problems) {
+void check_training(const TrainingPlan& t, std::string_view method, Problems& problems) {
     const auto refuse = [&](const char* where) {
         problems.unsupported(where, fmt::format("not supported with {}", method), "leave it out");
     };
-    if (t.fp16) problems.unsupported("training.fp16", fmt::format("not supported with {}", method), "use bf16");
     if (t.cut_cross_entropy || t.optimizer_in_backward)
         refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward");
     if (t.use_liger_kernel) refuse("training.use_liger_kernel");
+}
+
+/// Precisions and optimizers that the method was not compared with.
+void check_adamw_in_bf16(const TrainingPlan& t, std::string_view method, std::string_view of_optimizers,
+                         Problems& problems) {
+    if (t.fp16) problems.unsupported("training.fp16", fmt::format("not supported with {}", method), "use bf16");
     if (t.optim != "adamw_torch" && t.optim != "adamw_torch_fused")
         problems.unsupported("training.optim", fmt::format("{} is not supported with {}", t.optim, method),
                              fmt::format("adamw_torch or adamw_torch_fused{}", of_optimizers));
@@ -35,10 +39,11 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
     const LoraPlan& lora = *plan.peft;
     const bool packed_in_vectors = plan.load.quantization && plan.distributed->as<Fsdp1Plan>();
-    if (!plan.training.bf16 && (packed_in_vectors || plan.distributed->context_size() > 1))
+    const bool is_mixed = plan.training.bf16 || plan.training.fp16;
+    if (!is_mixed && (packed_in_vectors || plan.distributed->context_size() > 1))
         problems.unsupported(
             "peft",
-            fmt::format("adapters {} are supported with bf16 only",
+            fmt::format("adapters {} are supported with bf16 or fp16 only",
                         packed_in_vectors ? "over packed weights under FSDP1" : "under context parallelism"),
             "--mixed-precision bf16 (training.bf16)");
     if (has_more_than_matrices(lora))
@@ -64,7 +69,8 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
-    check_training(t, "FSDP", "", problems);
+    check_training(t, "FSDP", problems);
+    check_fsdp_optimizer(plan, stack, problems);
     if (plan.distributed->load_on_device)
         problems.unsupported("distributed.load_on_device", "FSDP loads in host memory", "leave it out");
 }
@@ -219,7 +225,8 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
     if (plan.load.resize_token_embeddings || plan.load.cast_after_adapter)
         refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
                "not supported with tensor parallelism", "leave it out");
-    check_training(plan.training, "tensor parallelism", ", which are the same there", problems);
+    check_training(plan.training, "tensor parallelism", problems);
+    check_adamw_in_bf16(plan.training, "tensor parallelism", ", which are the same there", problems);
 }
 
 /// Adapters in the decoder layers, all of which are trained: each stage's output requires a gradient.
@@ -292,7 +299,8 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
     if (plan.load.resize_token_embeddings || plan.load.cast_after_adapter)
         refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
                "not supported in a pipeline", "leave it out");
-    check_training(plan.training, "a pipeline", "", problems);
+    check_training(plan.training, "a pipeline", problems);
+    check_adamw_in_bf16(plan.training, "a pipeline", "", problems);
 }
 
 /// Methods that SFTTrainer's step was compared with.

@@ -9,13 +9,14 @@ namespace vramfit {
 namespace {
 
 /// MixedPrecision.param_dtype is for all floating tensors.
-void check_cast_of_packed(const QuantizationPlan& quantization, Problems& problems) {
-    if (quantization.storage != DType::bfloat16)
+void check_cast_of_packed(const TrainingPlan& training, const QuantizationPlan& quantization, Problems& problems) {
+    const DType cast = training.fp16 ? DType::float16 : DType::bfloat16;
+    if (quantization.storage != cast)
         problems.unsupported("load.quantization_config.bnb_4bit_quant_storage",
-                             fmt::format("FSDP's mixed precision would cast packed weights from {} to bfloat16, which "
+                             fmt::format("FSDP's mixed precision would cast packed weights from {} to {}, which "
                                          "destroys them",
-                                         name_of(quantization.storage)),
-                             "bfloat16, with load.dtype bfloat16");
+                                         name_of(quantization.storage), name_of(cast)),
+                             fmt::format("{0}, with load.dtype {0}", name_of(cast)));
 }
 
 void check_choice_of_packed(const QuantizationPlan& quantization, Problems& problems) {
@@ -51,7 +52,7 @@ void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quanti
                         plan.prepare_kbit ? " once peft has prepared the network" : ""),
             plan.prepare_kbit ? "--prepare-kbit false (prepare_kbit null): norms stay as they are"
                               : fmt::format("{}, the dtype of the other weights", name_of(others)));
-    check_cast_of_packed(quantization, problems);
+    check_cast_of_packed(plan.training, quantization, problems);
     check_choice_of_packed(quantization, problems);
 }
 
@@ -64,7 +65,8 @@ void check_quantized_rows(const TrainPlan& plan, const QuantizationPlan& quantiz
             "torch stops: FSDP2 cannot cut integer weights (only Tensors of floating point dtype can "
             "require gradients)",
             "load_in_4bit, or DistributedDataParallel");
-    if (is_floating(quantization.storage) && plan.training.bf16) check_cast_of_packed(quantization, problems);
+    const bool is_cast = plan.training.bf16 || plan.training.fp16;
+    if (is_floating(quantization.storage) && is_cast) check_cast_of_packed(plan.training, quantization, problems);
     check_choice_of_packed(quantization, problems);
 }
 

@@ -10,6 +10,9 @@ namespace vramfit {
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
 
+/// Optimizers under FSDP1 and FSDP2.
+void check_fsdp_optimizer(const TrainPlan& plan, const Stack& stack, Problems& problems);
+
 /// Packed weights under FSDP1 and under FSDP2.
 void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);
 void check_quantized_rows(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);

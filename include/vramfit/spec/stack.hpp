@@ -130,6 +130,7 @@ struct Stack {
     bool trainer_averages_over_devices() const;           ///< the loss times their number
     bool trainer_has_epoch_function() const;              ///< whose variables go before training ends
     bool trainer_groups_by_name() const;                  ///< weight decay; before, by the classes of modules
+    bool trainer_prepares_late_optimizers() const;        ///< FSDP1: accelerate wraps what is made behind the network
     bool mistral_has_its_own_loss() const;                ///< the mean over float32 logits, whatever is counted
     bool trainer_counts_for_models_that_take_it() const;  ///< tokens of a batch
     bool knows_ademamix() const;                          ///< transformers' names of optimizers

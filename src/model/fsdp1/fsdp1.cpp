@@ -10,6 +10,7 @@
 #include "engine/session.hpp"
 #include "model/called.hpp"
 #include "model/collectives.hpp"
+#include "model/family.hpp"
 #include "model/fsdp2_parameters.hpp"
 #include "model/load.hpp"
 #include "model/load_entries.hpp"
@@ -48,14 +49,14 @@ Fsdp1::Fsdp1(const Run& run, Network& network)
               {},
               true} {
     const Fsdp1Plan& plan = fsdp1_plan_of(run);
-    if (run.plan.training.bf16) shared_.compute_dtype = DType::bfloat16;
+    shared_.compute_dtype = mixed_dtype(run.plan.training);
     Session& session = run.session;
     {
         const GradMode no_grad(session, false);
         const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
         for (DecoderLayer& layer : network.layers) wrap_layer(layer);
         wrap_root();
-        if (run.plan.training.bf16)
+        if (shared_.compute_dtype)
             for (Fsdp1Unit* unit : all_) unit->upcast();
     }
     if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;

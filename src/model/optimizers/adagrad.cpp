@@ -2,6 +2,7 @@
 #include "engine/session.hpp"
 #include "model/optimizer.hpp"
 #include "model/optimizers/shared/foreach.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::optimizers {
 
@@ -20,11 +21,25 @@ void construct_adagrad(engine::Session& session, Optimizer& optimizer) {
         }
 }
 
+/// torch.optim.optimizer _group_tensors_by_device_and_dtype. FSDP1's parameters are still in 16 bits when the optimizer
+/// is made, their gradients are not.
+void refuse_other_dtypes(const GroupedTensors& one) {
+    for (std::size_t i = 0; i < one.grads.size(); ++i)
+        if (one.states[i]->back().dtype() != one.grads[i].dtype())
+            throw Error(ErrorKind::invalid, "training.optim",
+                        "adagrad: torch stops: Tensors of the same index must be on the same device and the same dtype "
+                        "(its states have the dtype of the weights that were loaded)",
+                        "load in float32 (load.dtype), or another optimizer");
+}
+
 // _multi_tensor_adagrad: lists of one dtype live until those of the next are made.
 void step_adagrad(engine::Session& session, Optimizer& optimizer) {
     for (std::size_t g = 0; g < optimizer.groups.size(); ++g) {
         TensorList std, numerator;
         for (const GroupedTensors& one : grouped(session, optimizer, g)) {
+            refuse_other_dtypes(one);
+            // _get_value of the steps, which accelerate has moved.
+            if (!same(one.states.front()->front()->storage->bytes, 0)) session.streams.host_waits(0);
             TensorList sums;
             for (const OptimizerState* state : one.states) sums.push_back(state->back());
             std = foreach_result(sums, engine::Op::foreach_sqrt);

@@ -201,6 +201,11 @@ bool Stack::trainer_has_epoch_function() const { return transformers >= Version{
 // trainer.py get_decay_parameter_names: ALL_LAYERNORM_LAYERS alone up to 4.48, then names as well.
 bool Stack::trainer_groups_by_name() const { return transformers >= Version{4, 49, 0}; }
 
+// trainer.py _inner_training_loop: `if delay_optimizer_creation: model = self.accelerator.prepare(self.model)`.
+bool Stack::trainer_prepares_late_optimizers() const {
+    return transformers < Version{4, 53, 1} || transformers >= Version{4, 54, 0};
+}
+
 // models/*/modeling_*.py XForCausalLM.forward: hidden_states[:, -num_logits_to_keep:, :] from 4.45 on.
 bool Stack::head_takes_a_slice() const { return transformers >= Version{4, 45, 0}; }
 

@@ -153,6 +153,34 @@ TEST_CASE("FSDP2 cuts packed weights in bfloat16 and leaves integers in 4 bits w
                "load.quantization_config.llm_int8_skip_modules", "not supported with FSDP"));
 }
 
+TEST_CASE("optimizers that stop under FSDP are refused with the reason") {
+    const auto with = [](const char* optim, bool fp16, DistributedMethod method) {
+        return [=](TrainPlan& plan) {
+            plan.training.optim = optim;
+            plan.training.fp16 = fp16;
+            plan.load.dtype = DType::float16;
+            plan.distributed.emplace().method = method;
+        };
+    };
+    const auto fsdp2 = [&](const char* optim) { return checked(with(optim, true, Fsdp2Plan{})); };
+    for (const char* optim : {"adamw_torch", "adamw_torch_fused", "sgd", "rmsprop"}) CHECK_FALSE(fsdp2(optim));
+    CHECK(says(fsdp2("adagrad"), "training.optim", "KeyError: 'sum'"));
+    CHECK(says(fsdp2("adafactor"), "training.optim", "mixed torch.Tensor and DTensor"));
+    for (const char* optim : {"adamw_8bit", "rmsprop_bnb", "paged_adamw_32bit", "lion_32bit", "ademamix"})
+        CHECK(says(fsdp2(optim), "training.optim", "no sharding strategy"));
+
+    const auto fsdp1 = [&](const char* optim, bool fp16, const char* stack = "hf-2026-11") {
+        return checked(with(optim, fp16, Fsdp1Plan{}), "llama-3.1-8b", stack);
+    };
+    for (const char* optim : {"sgd", "adagrad", "adafactor", "paged_adamw_8bit", "lion_8bit", "rmsprop_bnb"})
+        CHECK_FALSE(fsdp1(optim, false));
+    CHECK_FALSE(fsdp1("adamw_torch", true));
+    CHECK_FALSE(fsdp1("adamw_torch_fused", false));
+    CHECK(says(fsdp1("adamw_torch_fused", true), "training.optim", "doesn't match the broadcast shape [1]"));
+    CHECK(says(fsdp1("adamw_torch_fused", true, "hf-2025-01"), "training.optim", "broadcast shape"));
+    CHECK_FALSE(fsdp1("adamw_torch_fused", true, "hf-2025-07"));  // transformers 4.53.3 does not unscale
+}
+
 TEST_CASE("float16 weights are not trained with loss scaling") {
     const auto lora = [](TrainPlan& plan) {
         plan.training.fp16 = true;

@@ -111,6 +111,7 @@ void bnb_step(Session& session, Optimizer& optimizer) {
             p->grad = engine::contiguous(p.grad()).ref();
             if (!Bfloat16 && p.grad().dtype() == DType::bfloat16 && state.front().dtype() == DType::float32)
                 throw_no_kernel(parameters[i].name());
+            session.streams.host_waits_for_all();  // torch.cuda.synchronize
         }
     }
 }
