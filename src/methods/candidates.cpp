@@ -60,6 +60,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
     {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
     {.id = "qlora_zero2", .title = "QLoRA, ZeRO-2", .quantized = true, .uneven = true, .method = zero<2>},
+    {.id = "qlora_zero3", .title = "QLoRA, ZeRO-3", .quantized = true, .uneven = true, .method = zero<3>},
     {.id = "qlora_fsdp2", .title = "QLoRA, FSDP2", .quantized = true, .uneven = true, .method = fsdp2},
     {.id = "qlora_fsdp1", .title = "QLoRA, FSDP1", .quantized = true, .uneven = true, .method = fsdp1},
 };

@@ -13,13 +13,14 @@ namespace {
 /// What the collectives of one optimizer step work on.
 struct Amounts {
     std::int64_t world = 1;
-    std::int64_t batches = 1;     ///< of one process in one optimizer step
-    std::int64_t trained = 0;     ///< elements
-    std::int64_t all = 0;         ///< elements
-    std::int64_t gradients = 0;   ///< bytes, of the dtype that weights are trained in
-    std::int64_t weights = 0;     ///< bytes of all that is gathered: packed ones are half a byte each
-    std::int64_t width = 2;       ///< bytes of an element that is computed with
-    std::int64_t zero_width = 2;  ///< the same as DeepSpeed reduces it, and gathers it for ZeRO-3
+    std::int64_t batches = 1;        ///< of one process in one optimizer step
+    std::int64_t trained = 0;        ///< elements
+    std::int64_t all = 0;            ///< elements
+    std::int64_t gradients = 0;      ///< bytes, of the dtype that weights are trained in
+    std::int64_t weights = 0;        ///< bytes of all that is gathered: packed ones are half a byte each
+    std::int64_t zero3_weights = 0;  ///< the same of ZeRO-3, which gathers in other dtypes
+    std::int64_t width = 2;          ///< bytes of an element that is computed with
+    std::int64_t zero_width = 2;     ///< the same as DeepSpeed reduces it, and gathers it for ZeRO-3
     // Of FSDP, which keeps weights in other dtypes than it gathers.
     std::int64_t kept = 0;        ///< bytes of all
     std::int64_t kept_width = 4;  ///< bytes of a trained element
@@ -53,7 +54,7 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
     const std::int64_t share = trained / of.world;
     Traffic out;
     if (plan.stage == 3) {
-        out.all_gather = of.batches * 2 * once_around(of, of.all * of.zero_width);
+        out.all_gather = of.batches * 2 * once_around(of, of.zero3_weights);
         out.reduce_scatter = of.batches * once_around(of, trained);
     } else {
         const std::int64_t reductions = plan.stage == 2 ? of.batches : 1;
@@ -61,7 +62,7 @@ Traffic traffic(const ZeroPlan& plan, const Amounts& of) {
         out.all_gather = once_around(of, of.zero_width == of.width ? trained : of.gradients);
     }
     if (plan.offload_optimizer) out.with_host = of.batches * share + share;  // gradients there, weights back
-    if (plan.offload_param) out.with_host += of.batches * 2 * (of.all * of.zero_width / of.world);
+    if (plan.offload_param) out.with_host += of.batches * 2 * (of.zero3_weights / of.world);
     return out;
 }
 
@@ -192,10 +193,10 @@ std::int64_t trained_bytes(const Prediction& p) {
     return step == p.peaks.end() ? 0 : step->shares[static_cast<std::size_t>(Category::adapters)];
 }
 
-/// Elements that are packed into 4 bits: linear layers but for the head (transformers' default).
+/// Elements that are quantized: linear layers but for the head (transformers' default).
 std::int64_t packed_elements(const Prediction& p) {
     const auto& quantization = p.plan.load.quantization;
-    if (!quantization || quantization->method == QuantMethod::int8 || quantization->skip_modules_given) return 0;
+    if (!quantization || quantization->skip_modules_given) return 0;
     std::int64_t packed = 0;
     for (const NamedModule& module : modules_of(p.model))
         if (module.layer >= 0 && (module.kind == ModuleKind::linear || module.kind == ModuleKind::conv1d))
@@ -203,10 +204,20 @@ std::int64_t packed_elements(const Prediction& p) {
     return packed;
 }
 
-/// The bytes of them that FSDP cuts. accelerate 1.15 fsdp2_prepare_model: none of those that are stored as integers.
 std::int64_t packed_bytes(const Prediction& p) {
     const std::int64_t packed = packed_elements(p);
-    return packed > 0 && is_floating(p.plan.load.quantization->storage) ? packed / 2 : 0;
+    return packed > 0 && p.plan.load.quantization->method != QuantMethod::int8 ? packed / 2 : packed;
+}
+
+/// The bytes of them that FSDP cuts. accelerate 1.15 fsdp2_prepare_model: none of those that are stored as integers.
+std::int64_t cut_bytes(const Prediction& p) {
+    return p.plan.load.quantization && is_floating(p.plan.load.quantization->storage) ? packed_bytes(p) : 0;
+}
+
+/// Weights of all processes as ZeRO-3 keeps and gathers them. What is quantized keeps its dtype.
+std::int64_t zero3_bytes(const Prediction& p) {
+    const std::int64_t width = p.plan.training.bf16 || p.plan.training.fp16 ? 2 : 4;
+    return (p.total_parameters - packed_elements(p)) * width + packed_bytes(p);
 }
 
 /// accelerate 1.15: with mixed precision FSDP keeps what is trained in float32.
@@ -216,7 +227,7 @@ std::int64_t kept_width(const Prediction& p) { return p.plan.training.bf16 ? 4 :
 std::int64_t kept_bytes(const Prediction& p) {
     const std::int64_t packed = packed_elements(p);
     const std::int64_t frozen = p.total_parameters - p.trainable_parameters - packed;
-    return p.trainable_parameters * kept_width(p) + frozen * element_size(p.plan.load.dtype) + packed_bytes(p);
+    return p.trainable_parameters * kept_width(p) + frozen * element_size(p.plan.load.dtype) + cut_bytes(p);
 }
 
 }  // namespace
@@ -232,7 +243,8 @@ Traffic traffic_of(const Prediction& p) {
     of.gradients = trained_bytes(p);
     of.width = halves ? 2 : element_size(p.plan.load.dtype);
     of.zero_width = halves ? 2 : 4;
-    of.weights = (of.all - packed_elements(p)) * of.width + packed_bytes(p);
+    of.weights = (of.all - packed_elements(p)) * of.width + cut_bytes(p);
+    of.zero3_weights = zero3_bytes(p);
     const TrainPlan& plan = p.plan;
     of.tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
     of.hidden = p.model.hidden_size;
@@ -261,9 +273,7 @@ std::int64_t host_bytes_of(const Prediction& p) {
     if (!zero) return 0;
     constexpr std::int64_t kStates = 4 + 4 + 4 + 4;
     std::int64_t bytes = zero->offload_optimizer ? kStates * p.trainable_parameters : 0;
-    const bool halves = p.plan.training.bf16 || p.plan.training.fp16;
-    if (zero->offload_param) bytes += (halves ? 2 : 4) * p.total_parameters;
-    return bytes;
+    return zero->offload_param ? bytes + zero3_bytes(p) : bytes;
 }
 
 }  // namespace vramfit

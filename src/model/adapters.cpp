@@ -235,9 +235,12 @@ Tensor lora_dense(const Linear& layer, const Tensor& x) {
 // tuners/lora/bnb.py Linear4bit.forward: a defensive clone, casts only outside of autocast. Linear8bitLt.forward does
 // without the clone.
 Tensor lora_packed(const Linear& layer, const Tensor& x) {
-    Tensor result = base_forward(layer, x);
+    Tensor result =
+        called(&layer, Part::base_layer, x, [&layer](const Tensor& given) { return base_forward(layer, given); });
     if (layer.quantized) result = clone(result);
     const bool convert = !x.session().autocast.enabled;
+    ModuleHooks* const hooks = x.session().module_hooks;
+    if (convert && hooks) hooks->read(layer.lora->a);
     Tensor input = convert ? to(x, layer.lora->a.dtype()) : x;
     if (layer.lora->magnitude.defined()) {
         const DType dtype = result.dtype();

@@ -61,7 +61,7 @@ Tensor int8_product(const Tensor& a, const Tensor& b) {
 
 /// int8_scaled_mm: the kernel's result is float16, the bias is added in place.
 Tensor scaled_product(const Quantized& a, const State8bit& state, DType dtype) {
-    const Tensor product = int8_product(a.rows, state.packed);
+    const Tensor product = int8_product(a.rows, state.matrix());
     const Tensor out = empty(product.session(), product.sizes(), DType::float16, Op::int8_mm_dequant);
     return to(out, dtype);
 }
@@ -143,6 +143,7 @@ Tensor linear_8bit(const Linear& layer, const Tensor& x) {
     }
     Tensor out = product(x, state, x.requires_grad() ? node.get() : nullptr);
     if (node) set_history(out, node);
+    if (state.whole.defined()) set_data(state.packed, alias(state.whole, state.whole.sizes(), state.whole.strides()));
     return out;
 }
 

@@ -50,9 +50,10 @@ bool embedding_scales_itself(const Run& run) {
     return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
 }
 
+// modeling_utils.py get_init_context: no zero.Init for what is quantized.
 bool is_partitioned(const TrainPlan& plan) {
     const ZeroPlan* zero = zero_of(plan);
-    return zero && zero->stage == 3 && !plan.distributed->load_first;
+    return zero && zero->stage == 3 && !plan.distributed->load_first && !plan.load.quantization;
 }
 
 // bitsandbytes has to have a device map.

@@ -62,12 +62,14 @@ struct TurnedWeight {
 
 /// What bitsandbytes keeps of an 8-bit weight (autograd/_functions.py MatmulLtState).
 struct State8bit {
-    Tensor packed;           ///< CB -- [out, in] int8; undefined where it is turned
+    Tensor packed;           ///< the parameter -- [out, in] int8; undefined where it is turned
+    Tensor whole;            ///< CB, where a method cuts the parameter; undefined: the parameter's own
     Tensor scales;           ///< SCB -- [out] float32
     double threshold = 6.0;  ///< 0: no search for outlier columns
     bool has_outliers = false;
     std::shared_ptr<TurnedWeight> layout;
 
+    const Tensor& matrix() const { return whole.defined() ? whole : packed; }
     /// The layer's weight, in the layout that it has now.
     Tensor& stored() { return !layout ? packed : layout->rows.defined() ? layout->rows : layout->turned; }
 };

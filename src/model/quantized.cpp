@@ -9,6 +9,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/gemm_4bit.hpp"
+#include "model/modules.hpp"
 #include "vramfit/base/checked.hpp"
 
 namespace vramfit::model {
@@ -104,7 +105,7 @@ Tensor gemm_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape
         absmax = add(unpacked, state.offset);
     }
     const Tensor weight = empty(session, shape, a.dtype(), Op::gemm_4bit);
-    return linear(a, weight, bias);
+    return functional_linear(a, weight, bias);
 }
 
 /// MatMul4Bit.forward before there was an operator for the whole product.
@@ -144,6 +145,7 @@ Tensor matmul_4bit(const Tensor& a, const QuantState4bit& state, const Dims& sha
         add_edge(*node, bias);
         auto attributes = std::make_unique<MatMul4BitState>();
         attributes->weight = state;
+        attributes->weight.packed = alias(state.packed, state.packed.sizes(), state.packed.strides());  // B.view(-1, 1)
         attributes->shape = shape;
         if (bias.defined()) attributes->bias_dtype = bias.dtype();
         if (a.session().stack.matmul_4bit_keeps_its_input()) attributes->input = a;

@@ -136,7 +136,7 @@ void check_zero_of_2026(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
     };
     if (plan.distributed->world_size == 1)
         refuse("distributed.world_size", "one process is not supported with DeepSpeed 0.19", "two or more");
-    if (zero.stage == 3 && plan.distributed->load_first)
+    if (zero.stage == 3 && plan.distributed->load_first && !plan.load.quantization)
         refuse("distributed.load_first", "a network that is loaded before ZeRO-3 cuts it is not supported",
                "make TrainingArguments before from_pretrained");
     check_zero_without_cast(zero, plan, problems);
@@ -146,11 +146,9 @@ void check_zero_of_2026(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
 void check_zero_quantized(const ZeroPlan& zero, const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!plan.load.quantization) return;
     const QuantizationPlan& quantization = *plan.load.quantization;
-    if (zero.stage == 3 || stack.zero_is_of_2024())
+    if (stack.zero_is_of_2024())
         return problems.unsupported("load.quantization_config",
-                                    zero.stage == 3 ? "quantized weights are not supported with ZeRO-3 yet"
-                                                    : "quantized weights are not supported with DeepSpeed 0.14",
-                                    zero.stage == 3 ? "ZeRO-2 (--zero-stage 2)" : "leave it out");
+                                    "quantized weights are not supported with DeepSpeed 0.14", "leave it out");
     // DeepSpeedEngine._cast_module_mixed_precision casts whatever is floating.
     const std::optional<DType> cast = cast_of(zero, plan);
     if (cast && quantization.method != QuantMethod::int8 && is_floating(quantization.storage) &&

@@ -83,11 +83,16 @@ Zero3::~Zero3() {
     run_.session.module_hooks = nullptr;
 }
 
-// _convert_to_zero_parameters: what was made outside of zero.Init.
+// _convert_to_zero_parameters: what was made outside of zero.Init. bitsandbytes 0.50.2 nn/modules.py Int8Params.CB and
+// MatmulLtState.CB hold the whole 8-bit weight beside the parameter.
 void Zero3::convert_rest() {
-    const Scoped<Category> fresh(run_.session.recorder.fresh, Category::adapters);
-    for (const NamedParameter& p : named_parameters(network_)) {
+    for (Linear* l : linears(network_))
+        if (l->in_8bit && l->in_8bit->packed.defined())
+            l->in_8bit->whole = alias(l->in_8bit->packed, l->in_8bit->packed.sizes(), l->in_8bit->packed.strides());
+    for (const NamedParameter& p : named_states(network_)) {
         if (partitions_.find(*p.tensor)) continue;
+        const Scoped<Category> fresh(run_.session.recorder.fresh,
+                                     p.tensor->requires_grad() ? Category::adapters : Category::weights);
         partitions_.partition(partitions_.convert(*p.tensor));
     }
 }
@@ -95,7 +100,7 @@ void Zero3::convert_rest() {
 // mark_persistent_parameters, and which module has which parameters.
 void Zero3::list_modules() {
     const std::int64_t threshold = sizes_of(*zero_of(run_.plan), run_.spec.hidden_size).persistence;
-    for (const NamedParameter& p : named_parameters(network_)) {
+    for (const NamedParameter& p : named_states(network_)) {
         const std::size_t id = *partitions_.find(*p.tensor);
         in_order_.push_back(id);
         if (partitions_[id].elements > threshold) continue;
@@ -111,7 +116,8 @@ void Zero3::list_modules() {
     own(&network_.embed, Part::itself, {&network_.embed.weight});
     for (Norm* norm : norms(network_)) own(norm, Part::itself, {&norm->weight, &norm->bias});
     for (Linear* l : linears(network_)) {
-        own(l, l->lora ? Part::base_layer : Part::itself, {&l->weight, &l->bias});
+        const Tensor& weight = l->quantized ? l->quantized->packed : l->in_8bit ? l->in_8bit->stored() : l->weight;
+        own(l, l->lora ? Part::base_layer : Part::itself, {&weight, &l->bias});
         if (!l->lora) continue;
         own(l, Part::lora_a, {&l->lora->a});
         own(l, Part::lora_b, {&l->lora->b, &l->lora->bias});

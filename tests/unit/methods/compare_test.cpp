@@ -209,6 +209,14 @@ TEST_CASE("FSDP is asked about packed weights in the dtype of the others") {
         if (module.layer >= 0 && module.kind == ModuleKind::linear) packed += module.in * module.out;
     CHECK(whole.traffic.all_gather - row.traffic.all_gather == 2 * (2 * packed - packed / 2) / 4 * 3);
     CHECK(rows.traffic.all_gather == row.traffic.all_gather);
+    const MethodRow& pieces = row_called(answer, "qlora_zero3");
+    CAPTURE(pieces.refusal);
+    REQUIRE(pieces.prediction);
+    CHECK(pieces.job.plan.load.quantization->storage == DType::uint8);
+    CHECK(pieces.traffic.all_gather == rows.traffic.all_gather);
+    Prediction in_bytes = *pieces.prediction;
+    in_bytes.plan.load.quantization->method = QuantMethod::int8;
+    CHECK(traffic_of(in_bytes).all_gather - pieces.traffic.all_gather == 2 * (packed / 2) / 4 * 3);
     Prediction whole_on_each = *rows.prediction;
     whole_on_each.plan.load.quantization->storage = DType::uint8;
     CHECK(rows.traffic.all_gather - traffic_of(whole_on_each).all_gather == 2 * (packed / 2) / 4 * 3);
