@@ -48,7 +48,8 @@ struct Draft {
     /// The same for ZeRO-1 and 2, and for ZeRO-3.
     const char* no_zero = "what this trainer makes of DeepSpeed is not known";
     const char* no_zero3 = no_zero;
-    bool starts_processes = false;  ///< the trainer starts a process for each card that it sees
+    const char* no_int8_in_zero3 = nullptr;  ///< with which the trainer itself stops
+    bool starts_processes = false;           ///< the trainer starts a process for each card that it sees
     bool training_read = false;
     bool reentrant_unless_ddp = false;  ///< checkpoints, where no argument says which (ms-swift)
 };

@@ -110,6 +110,21 @@ void settle_nodes(Draft& draft, Reading& reading) {
                                     fmt::format("a multiple of {}", draft.machines)});
 }
 
+/// A quantized network is whole when ZeRO-3 gets it, so that what a trainer does to it before then takes memory.
+void judge_quantized_zero3(const Draft& draft, const std::string& key, Reading& reading) {
+    const ZeroPlan* const zero = draft.processes->as<ZeroPlan>();
+    const auto& load = draft.job.plan.load;
+    if (!zero || zero->stage != 3 || !load.quantization) return;
+    const bool is_int8 = load.quantization->method == QuantMethod::int8;
+    if (load.upcast)
+        reading.refusals.push_back({key, draft.gpus_place,
+                                    "what this trainer casts between loading a quantized network and ZeRO-3 is not "
+                                    "predicted",
+                                    "ZeRO-2, or a base that is not quantized"});
+    else if (is_int8 && draft.no_int8_in_zero3)
+        reading.refusals.push_back({key, draft.gpus_place, draft.no_int8_in_zero3, "4 bits, or ZeRO-2"});
+}
+
 void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
     const std::int64_t gpus = question.gpus.value_or(draft.gpus.value_or(1));
     const bool flag = question.gpus.has_value();
@@ -121,6 +136,7 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
         draft.job.plan.distributed = draft.processes;
         draft.job.plan.distributed->world_size = gpus;
         settle_nodes(draft, reading);
+        judge_quantized_zero3(draft, key, reading);
         // What axolotl casts there and back has been cut by zero.Init before, and holds nothing.
         if (draft.processes->as<ZeroPlan>()) draft.job.plan.load.upcast.reset();
     } else if (gpus > 1) {

@@ -123,6 +123,8 @@ void read_factory_processes(Reader& reader, Draft& draft) {
     draft.no_fsdp = kFactoryFsdp;
     draft.no_zero = kLoadsOnCard;
     draft.no_zero3 = nullptr;
+    draft.no_int8_in_zero3 =  // model/model_utils/quantization.py, configure_quantization
+        "LLaMA-Factory stops: Only 4-bit quantized model can use fsdp+qlora or auto device map.";
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (draft.job.plan.peft) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
 }

@@ -185,3 +185,23 @@ TEST_CASE("trainers that load on the card first are refused with ZeRO-1 and 2") 
         CHECK(!at_stage());
     }
 }
+
+TEST_CASE("what trainers do with quantized networks before ZeRO-3 gets them is refused") {
+    const auto refusal = [](const std::string& text, const char* stage) {
+        TrainerQuestion question =
+            asked_of({{"t.yaml", text}, {"a.yaml", fmt::format("{}  zero_stage: {}\n", kAccelerateZero, stage)}});
+        question.gpus = 4;
+        std::string all;
+        for (const Refusal& each : read_trainer_files(question).refusals) all += each.what;
+        return all;
+    };
+    const std::string axolotl =
+        "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\nbf16: true\n"
+        "adapter: qlora\nload_in_4bit: true\nlora_r: 8\nlora_alpha: 8\nlora_target_linear: true\n";
+    CHECK(refusal(axolotl, "3").find("between loading a quantized network and ZeRO-3") != std::string::npos);
+    const std::string factory =
+        "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: x\n"
+        "bf16: true\nquantization_bit: ";
+    CHECK(refusal(factory + "8\n", "3").find("Only 4-bit quantized model") != std::string::npos);
+    CHECK(refusal(factory + "4\n", "3").empty());
+}
