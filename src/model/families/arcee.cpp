@@ -7,6 +7,10 @@ namespace vramfit::families {
 using namespace model;
 
 extern const Family arcee_entry;
-const Family arcee_entry = {.model_type = "arcee", .norm = llama_norm, .layer = pre_norm_layer, .mlp = plain_mlp};
+const Family arcee_entry = {.model_type = "arcee",
+                            .compared = {.context_parallelism = true, .tensor_parallelism = true},
+                            .norm = llama_norm,
+                            .layer = pre_norm_layer,
+                            .mlp = plain_mlp};
 
 }  // namespace vramfit::families

@@ -27,6 +27,7 @@ Projected project_then_norm(const Run& run, const Family& family, const DecoderL
 extern const Family cohere_entry;
 const Family cohere_entry = {
     .model_type = "cohere",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = centred_norm,
     .layer = side_by_side_layer,
     .project = project_then_norm,

@@ -9,6 +9,7 @@ using namespace model;
 extern const Family cohere2_entry;
 const Family cohere2_entry = {
     .model_type = "cohere2",
+    .compared = {.tensor_parallelism = true},
     .norm = centred_norm,
     .layer = side_by_side_layer,
     .rotate = apply_rotary_in_float32,

@@ -17,7 +17,7 @@ RotaryModules gemma2_rotary(const Stack& stack) {
 extern const Family gemma2_entry;
 const Family gemma2_entry = {
     .model_type = "gemma2",
-    .compared = {.pipeline = false},
+    .compared = {.tensor_parallelism = true, .pipeline = false},
     .norm = gemma_norm,
     .layer = four_norm_layer,
     .scales_embedding = true,

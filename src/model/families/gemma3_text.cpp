@@ -29,6 +29,7 @@ Projected normed_heads(const Run& run, const Family& family, const DecoderLayer&
 extern const Family gemma3_text_entry;
 const Family gemma3_text_entry = {
     .model_type = "gemma3_text",
+    .compared = {.tensor_parallelism = true},
     .norm = gemma_norm,
     .layer = four_norm_layer,
     .project = normed_heads,

@@ -9,6 +9,7 @@ using namespace model;
 extern const Family glm4_entry;
 const Family glm4_entry = {
     .model_type = "glm4",
+    .compared = {.context_parallelism = true},
     .norm = llama_norm,
     .layer = four_norm_layer,
     .rotate = apply_rotary_of_neighbours,

@@ -43,7 +43,7 @@ Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& 
 extern const Family gpt_neox_entry;
 const Family gpt_neox_entry = {
     .model_type = "gpt_neox",
-    .compared = {.pipeline = false},
+    .compared = {.context_parallelism = true, .pipeline = false},
     .norm = layer_norm,
     .layer = gpt_neox_layer,
     .project = chunk_heads,

@@ -32,6 +32,7 @@ Tensor scale_logits(const Run&, Tensor logits) { return div(logits, 1.0); }
 extern const Family granite_entry;
 const Family granite_entry = {
     .model_type = "granite",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = granite_layer,
     .multiplies_embedding = true,

@@ -36,6 +36,7 @@ Tensor norm_of_one_plus(const Norm& norm, const Tensor& given) {
 extern const Family nemotron_entry;
 const Family nemotron_entry = {
     .model_type = "nemotron",
+    .compared = {.context_parallelism = true},
     .norm = norm_of_one_plus,
     .layer = pre_norm_layer,
     .rotate = apply_rotary_and_join,

@@ -58,6 +58,7 @@ std::optional<Size> phi3_window(const Run& run) {
 extern const Family phi3_entry;
 const Family phi3_entry = {
     .model_type = "phi3",
+    .compared = {.context_parallelism = true},
     .norm = llama_norm,
     .layer = phi3_layer,
     .project = cut_projections,

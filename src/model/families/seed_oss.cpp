@@ -8,6 +8,7 @@ using namespace model;
 
 extern const Family seed_oss_entry;
 const Family seed_oss_entry = {.model_type = "seed_oss",
+                               .compared = {.context_parallelism = true, .tensor_parallelism = true},
                                .norm = llama_norm,
                                .layer = pre_norm_layer,
                                .mlp = dropped_gated_mlp,

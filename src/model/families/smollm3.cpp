@@ -9,6 +9,7 @@ using namespace model;
 extern const Family smollm3_entry;
 const Family smollm3_entry = {
     .model_type = "smollm3",
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
 };
