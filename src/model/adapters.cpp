@@ -17,6 +17,7 @@
 #include "model/param_wrapper.hpp"
 #include "model/saved_modules.hpp"
 #include "model/tensor_parallel.hpp"
+#include "model/zero/partitions.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
 
@@ -54,7 +55,7 @@ void cut_matrix(Session& session, Tensor& matrix, const Dims& piece) {
     matrix = empty(session, piece, matrix.dtype(), Op::clone);
 }
 
-void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan) {
+void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan, Partitions* partitions) {
     const DType dtype = adapter_dtype(session.stack, layer);
     const bool by_rows = layer.cut == Cut::rows, by_columns = layer.cut == Cut::columns;
     LoraAdapter adapter;
@@ -64,15 +65,21 @@ void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan) {
     if (by_columns) cut_matrix(session, adapter.b, {layer.out, rank});
     if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
     adapter.dropout = plan.lora_dropout;
-    if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
+    if (plan.use_dora) {
+        const Gathered gathered(partitions, {&layer.weight, &layer.bias});
+        adapter.magnitude = dora_magnitude(layer, adapter);
+    }
     layer.lora = adapter;
 }
 
-void adapt(Session& session, Embedding& layer, Size rank, const LoraPlan& plan) {
+void adapt(Session& session, Embedding& layer, Size rank, const LoraPlan& plan, Partitions* partitions) {
     LoraEmbeddingAdapter adapter;
     adapter.a = moved(session, {rank, layer.weight.size(0)}, layer.weight.dtype());
     adapter.b = moved(session, {layer.weight.size(1), rank}, layer.weight.dtype());
-    if (plan.use_dora) adapter.magnitude = dora_magnitude(layer, adapter);
+    if (plan.use_dora) {
+        const Gathered gathered(partitions, {&layer.weight});
+        adapter.magnitude = dora_magnitude(layer, adapter);
+    }
     layer.lora = adapter;
     // A hook that is there already stays on the module that it was put on, which is now inside.
     layer.base_output_requires_grad = layer.output_requires_grad;
@@ -171,10 +178,12 @@ void add_adapters(const Run& run, Network& network) {
     refuse_by_peft(plan, network, targets);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
+    Partitions* const partitions = network.partitions.get();
     for (const LoraTarget& target : targets) {
         const Size rank = target.has_own_rank ? Size(target.r) : run.sizes.rank;
         if (target.module.kind == ModuleKind::embedding) {
-            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, rank, plan);
+            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, rank, plan,
+                  partitions);
             continue;
         }
         if (!target.parameter.empty()) {
@@ -187,7 +196,7 @@ void add_adapters(const Run& run, Network& network) {
             throw Error(ErrorKind::invalid, "peft.target_modules",
                         fmt::format("'{}' is no linear layer and no embedding", target.module.name),
                         "name linear layers");
-        adapt(session, **found, rank, plan);
+        adapt(session, **found, rank, plan, partitions);
     }
     train_biases(network, plan.bias);
     save_modules(run, network);
@@ -219,7 +228,7 @@ Tensor lora_dense(const Linear& layer, const Tensor& x) {
     Tensor result =
         called(&layer, Part::base_layer, x, [&layer](const Tensor& given) { return base_forward(layer, given); });
     const DType dtype = result.dtype();
-    if (ModuleHooks* const hooks = x.session().module_hooks) hooks->read(layer.lora->a);
+    read(layer.lora->a);
     Tensor input = to(x, layer.lora->a.dtype());
     if (!layer.lora->magnitude.defined()) {
         result = add(result, delta(layer, input));
@@ -266,14 +275,19 @@ Tensor lora_linear(const Linear& layer, const Tensor& x) {
 }
 
 Tensor lora_embedding(const Embedding& layer, const Tensor& ids) {
-    Tensor result = base_forward(layer, ids);
-    if (layer.base_output_requires_grad && grad_enabled(ids.session())) result.set_requires_grad(true);
+    Tensor result = called(&layer, Part::base_layer, ids, [&layer](const Tensor& given) {
+        Tensor out = base_forward(layer, given);
+        if (layer.base_output_requires_grad && grad_enabled(out.session())) out.set_requires_grad(true);
+        return out;
+    });
     const DType dtype = result.dtype();
     if (layer.lora->magnitude.defined()) {
         result = dora_embedding(layer, ids, result);
         return to(result, dtype);
     }
+    read(layer.lora->a);
     const Tensor a = transpose2d(layer.lora->a);
+    read(layer.lora->b);
     const Tensor b = transpose2d(layer.lora->b);
     const Tensor after_a = engine::embedding(a, ids);
     Tensor output = matmul(after_a, b);

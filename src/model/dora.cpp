@@ -9,8 +9,10 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "model/called.hpp"
 #include "model/deep_copy.hpp"
 #include "model/int8.hpp"
+#include "model/modules.hpp"
 #include "model/quantized.hpp"
 
 namespace vramfit::model {
@@ -60,16 +62,27 @@ Tensor weight_norm(const Tensor& source, const Tensor& lora_weight) {
     return to(vector_norm(weight, 1), weight.dtype());
 }
 
+/// lora_B(lora_A(x)).
+Tensor adapted(const Linear& layer, const Tensor& x) {
+    const LoraAdapter& adapter = *layer.lora;
+    const Tensor inner =
+        called(&layer, Part::lora_a, x, [&](const Tensor& given) { return functional_linear(given, adapter.a); });
+    return called(&layer, Part::lora_b, inner,
+                  [&](const Tensor& given) { return functional_linear(given, adapter.b); });
+}
+
 /// get_lora_weight: an identity matrix goes through the adapter; before 0.12 its matrices are multiplied. `x_eye` is
 /// the function's own variable since there is one.
-Tensor lora_weight_of(const LoraAdapter& adapter, DType of_input, Tensor& kept_eye) {
+Tensor lora_weight_of(const Linear& layer, DType of_input, Tensor& kept_eye) {
+    const LoraAdapter& adapter = *layer.lora;
     const Stack& stack = adapter.a.session().stack;
     if (!stack.dora_multiplies_an_identity()) return matmul(adapter.b, adapter.a);
+    read(adapter.a);
     const Size n = adapter.a.size(1);
     const DType dtype = stack.dora_identity_has_adapter_dtype() ? adapter.a.dtype() : of_input;
     const Tensor x_eye = empty(adapter.a.session(), {n, n}, dtype, Op::eye);
     if (!stack.dora_identity_has_adapter_dtype()) kept_eye = x_eye;
-    return transpose2d(linear(linear(x_eye, adapter.a), adapter.b));
+    return transpose2d(adapted(layer, x_eye));
 }
 
 /// update_layer begins with converting float16: the matrices -- [r, in] and [out, r].
@@ -117,20 +130,20 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     const bool reuses = stack.dora_reuses_the_result() && adapter.dropout == 0.0;
     const bool identity = stack.dora_multiplies_an_identity();
     Tensor base_result = reuses ? result : Tensor();
-    const auto adapted = [&] { return linear(linear(x, adapter.a), adapter.b); };
     Tensor lora_result, x_eye;
-    if (identity && !stack.dora_reuses_the_result()) lora_result = adapted();
-    Tensor lora_weight = lora_weight_of(adapter, x.dtype(), x_eye);
+    if (identity && !stack.dora_reuses_the_result()) lora_result = adapted(layer, x);
+    Tensor lora_weight = lora_weight_of(layer, x.dtype(), x_eye);
     if (identity) lora_weight = to(lora_weight, x.dtype());
+    if (layer.weight.defined()) read(layer.weight);
     Tensor weight = dequantized_weight(layer);
     weight = turned(layer, to(weight, x.dtype()));
     Tensor norm = weight_norm(weight, identity ? detach(lora_weight) : lora_weight);
     norm = detach(norm);
     const Tensor magnitude = view(div(adapter.magnitude, norm), {1, -1});
     if (stack.dora_reuses_the_result()) {
-        lora_result = adapted();
+        lora_result = adapted(layer, x);
         if (!reuses)
-            base_result = linear(x, weight);
+            base_result = functional_linear(x, weight);
         else if (layer.bias.defined())
             base_result = sub(base_result, layer.bias);
         const Tensor left = mul(sub(magnitude, 1), base_result);
@@ -139,29 +152,40 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     }
     const Tensor left = [&] {
         const Tensor less = sub(magnitude, 1);
-        return mul(less, linear(x, weight));
+        return mul(less, functional_linear(x, weight));
     }();
-    const auto scaled_result = [&] { return mul(magnitude, identity ? lora_result : adapted()); };
+    const auto scaled_result = [&] { return mul(magnitude, identity ? lora_result : adapted(layer, x)); };
     const Tensor right = mul(scaled_result(), 1.0);
     return add(left, right);
 }
 
 Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
-    const Tensor x = dropout(input, layer.lora->dropout);  // lives as long as the function
-    return add(result, dora_delta(layer, x, result));
+    Tensor x = input;  // lives as long as the function
+    if (layer.lora->dropout != 0.0)
+        x = called(&layer, Part::dropout, input,
+                   [&layer](const Tensor& given) { return dropout(given, layer.lora->dropout); });
+    return add(result, called(&layer, Part::magnitude, x,
+                              [&](const Tensor& given) { return dora_delta(layer, given, result); }));
 }
 
 Tensor dora_embedding(const Embedding& layer, const Tensor& ids, const Tensor& result) {
     const LoraEmbeddingAdapter& adapter = *layer.lora;
+    read(adapter.a);
     const Tensor a = transpose2d(adapter.a);
+    read(adapter.b);
     const Tensor b = transpose2d(adapter.b);
     Tensor magnitude, dora_result;
+    ModuleHooks* const hooks = ids.session().module_hooks;
+    if (hooks) hooks->before(key_of(&layer, Part::magnitude), ids);
     {
+        read(layer.weight);
         const Tensor lora_weight = transpose2d(matmul(a, b));
         const Tensor norm = weight_norm(transpose2d(layer.weight), detach(lora_weight));
         magnitude = div(adapter.magnitude, norm);
         dora_result = mul(mul(magnitude, matmul(engine::embedding(a, ids), b)), 1.0);
     }
+    Tensor* const outputs[] = {&magnitude, &dora_result};
+    if (hooks) hooks->after_all(key_of(&layer, Part::magnitude), outputs);
     if (layer.scale.defined()) dora_result = mul(dora_result, to(layer.scale, dora_result.dtype()));
     return add(mul(magnitude, result), dora_result);
 }

@@ -29,12 +29,12 @@ Tensor without_hooks(const Embedding& layer, const Tensor& ids) {
 }  // namespace
 
 Tensor forward(const Embedding& layer, const Tensor& ids) {
-    return called(&layer, Part::itself, ids, [&layer](const Tensor& given) { return without_hooks(layer, given); });
+    return called_module(layer, ids, [&layer](const Tensor& given) { return without_hooks(layer, given); });
 }
 
 Tensor embed(const Network& network, const Tensor& ids) {
     const Embedding& layer = network.embed;
-    return called(&layer, Part::itself, ids, [&layer](const Tensor& given) {
+    return called_module(layer, ids, [&layer](const Tensor& given) {
         Tensor out = without_hooks(layer, given);
         // transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True).
         if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session()))

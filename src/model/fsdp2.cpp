@@ -102,12 +102,13 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run_.plan.distributed->method);
-    const Tensor* held[] = {&network_.embed.weight, &network_.head.weight, &network_.head.bias,
+    const Tensor* held[] = {&network_.embed.weight, &network_.head.weight, named_parameters(network_).back().tensor,
                             last_parameter(optimizer)};
     const bool moves = waits_on_host(run_);
     const bool loads_full = plan.cpu_ram_efficient_loading && !run_.plan.load.quantization;
     const std::vector<Tensor> of_optimizer = moves ? std::vector<Tensor>{} : stand_ins(optimizer);
     std::vector<Tensor> kept = codes_in_state_dict(network_);
+    const bool shares = shares_weight(network_);
     std::map<const Tensor*, Tensor> sent;
     if (loads_full) sent = load_full_state(comm_, network_);
     const auto move = [&](const std::vector<ParameterPlaces>& parameters) {
@@ -118,7 +119,7 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
                 kept.push_back(*places[0]);
                 continue;
             }
-            originals.push_back(move_to_device(places));
+            originals.push_back(move_to_device(network_, places));
             for (const Tensor* place : places)
                 if (std::find(std::begin(held), std::end(held), place) != std::end(held))
                     kept.push_back(originals.back());
@@ -132,11 +133,12 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
         return std::make_unique<Fsdp2Group>(comm_, shards, reshards);
     };
     const auto move_scale = [&] {
-        if (moves && embedding_scales_itself(run_) && !network_.embed.scale.defined())
-            network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+        if (!moves || !embedding_scales_itself(run_) || network_.embed.scale.defined()) return;
+        std::optional<OriginalModule>& original = network_.embed.original;
+        for (Tensor* scale : {original ? &original->scale : nullptr, &network_.embed.scale})
+            if (scale) *scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
     };
-    std::vector<ParameterPlaces> rest;  // the root's
-    if (network_.positions.weight.defined()) rest.push_back({&network_.positions.weight});
+    std::vector<ParameterPlaces> rest = parameters_of(network_.positions);  // the root's
     for (DecoderLayer& layer : network_.layers) {
         const auto parameters = parameters_of(layer);
         if (!plan.wraps_layers) {
@@ -146,8 +148,8 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
         const auto originals = move(parameters);
         layers_.push_back(group_of(parameters, plan.reshard_after_forward));
     }
-    if (!network_.tied) {
-        const std::vector<ParameterPlaces> parameters{{&network_.embed.weight}};
+    if (!shares) {
+        const auto parameters = parameters_of(network_.embed);
         const auto originals = move(parameters);
         if (sent.empty()) move_scale();
         embedding_ = group_of(parameters, plan.reshard_after_forward);
@@ -155,7 +157,7 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     {
         const auto parameters = tail_parameters(network_, norm_in_tail_);
         const auto originals = move(parameters);
-        if (network_.tied && sent.empty()) move_scale();
+        if (shares && sent.empty()) move_scale();
         tail_ = group_of(parameters, false);
     }
     if (!norm_in_tail_)

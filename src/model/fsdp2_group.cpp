@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/jagged_copy.hpp"
 #include "engine/session.hpp"
 #include "vramfit/base/checked.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -25,6 +28,22 @@ std::int64_t rows_of_shard(const Tensor& parameter, std::int64_t world) {
     return vramfit::ceil_div(static_cast<std::int64_t>(parameter.size(0)), world);
 }
 
+/// FSDPParamGroup._init_mp_dtypes: of what is trained.
+void refuse_mixed_dtypes(const std::vector<ShardedParameter>& parameters) {
+    const Tensor* first = nullptr;
+    for (const ShardedParameter& p : parameters) {
+        const Tensor& t = *p.places[0];
+        if (!t.requires_grad()) continue;
+        if (first && first->dtype() != t.dtype())
+            throw Error(ErrorKind::invalid, "training.bf16",
+                        fmt::format("torch stops: trained parameters of one group are {} and {} (FSDP expects uniform "
+                                    "original parameter dtype)",
+                                    name_of(first->dtype()), name_of(t.dtype())),
+                        "--mixed-precision bf16, which makes them float32, or load.dtype float32");
+        first = &t;
+    }
+}
+
 Dims with_rows(Dims sizes, std::int64_t rows) {
     sizes[0] = rows;
     return sizes;
@@ -40,6 +59,7 @@ Tensor make_shard(const Fsdp2Comm& comm, const Tensor& whole, Op op) {
 
 Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& parameters, bool reshards_after_forward)
     : comm_(comm), reshards_after_forward_(reshards_after_forward) {
+    refuse_mixed_dtypes(parameters);
     for (const ShardedParameter& given : parameters) {
         const Tensor whole = *given.places[0];
         Parameter p;

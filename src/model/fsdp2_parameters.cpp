@@ -1,6 +1,9 @@
 // accelerate 1.15 utils/fsdp_utils.py, torch 2.11 distributed/fsdp/_fully_shard/_fsdp_init.py.
 #include "model/fsdp2_parameters.hpp"
 
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "engine/ops/copy.hpp"
@@ -19,57 +22,115 @@ void upcast(Network& network) {
     }
 }
 
-std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer) {
-    std::vector<ParameterPlaces> all;
-    const auto add = [&all](Tensor& t) {
-        if (t.defined()) all.push_back({&t});
-    };
-    const auto norm = [&add](Norm& module) {
+namespace {
+
+/// The parameters of several modules as one list, in which a shared one stands once.
+class PlaceList {
+  public:
+    void add(Tensor& t) {
+        if (!t.defined()) return;
+        for (ParameterPlaces& known : all_)
+            if (*known[0] == t) return known.push_back(&t);
+        all_.push_back({&t});
+    }
+    void add(std::optional<OriginalModule>& original) {
+        if (!original) return;
+        add(original->weight);
+        add(original->bias);
+    }
+    void add(Norm& module) {
+        add(module.original);
         add(module.weight);
         add(module.bias);
-    };
-    const auto linear = [&add](Linear& module) {
+    }
+    void add(Linear& module) {
+        add(module.original);
         if (module.quantized && is_floating(module.quantized->packed.dtype())) add(module.quantized->packed);
         add(module.weight);
         add(module.bias);
         if (!module.lora) return;
-        add(module.lora->a);
-        add(module.lora->b);
-    };
-    const auto bare = [&add](BareModule& module) {
+        for (Tensor* t : {&module.lora->a, &module.lora->b, &module.lora->bias, &module.lora->magnitude}) add(*t);
+    }
+    void add(Embedding& module) {
+        add(module.original);
+        add(module.weight);
+        if (!module.lora) return;
+        for (Tensor* t : {&module.lora->a, &module.lora->b, &module.lora->magnitude}) add(*t);
+    }
+    void add(BareModule& module) {
         for (Tensor& t : module.tensors) add(t);
-    };
-    for_each_module(layer, linear, norm, bare);
-    return all;
+        for (auto& lora : module.lora)
+            if (lora)
+                for (Tensor* t : {&lora->a, &lora->b}) add(*t);
+    }
+    void add(DecoderLayer& layer) {
+        const auto add_module = [this](auto& module) { add(module); };
+        for_each_module(layer, add_module, add_module, add_module);
+    }
+    std::vector<ParameterPlaces> take() { return std::move(all_); }
+
+  private:
+    std::vector<ParameterPlaces> all_;
+};
+
+template <class Module>
+std::vector<ParameterPlaces> places_of(Module& module) {
+    PlaceList places;
+    places.add(module);
+    return places.take();
 }
 
-std::vector<ParameterPlaces> norm_parameters(Network& network) {
-    std::vector<ParameterPlaces> all{{&network.norm.weight}};
-    if (network.norm.bias.defined()) all.push_back({&network.norm.bias});
-    return all;
-}
+}  // namespace
+
+std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer) { return places_of(layer); }
+std::vector<ParameterPlaces> parameters_of(Embedding& table) { return places_of(table); }
+std::vector<ParameterPlaces> parameters_of(Linear& layer) { return places_of(layer); }
+std::vector<ParameterPlaces> norm_parameters(Network& network) { return places_of(network.norm); }
+
+bool shares_weight(const Network& network) { return network.embed.weight == network.head.weight; }
 
 std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm) {
-    std::vector<ParameterPlaces> all;
-    if (with_norm) all = norm_parameters(network);
-    if (network.tied)
-        all.push_back({&network.embed.weight, &network.head.weight});
-    else
-        all.push_back({&network.head.weight});
-    if (network.head.bias.defined()) all.push_back({&network.head.bias});
-    return all;
+    PlaceList places;
+    if (with_norm) places.add(network.norm);
+    if (shares_weight(network)) places.add(network.embed);
+    places.add(network.head);
+    return places.take();
 }
 
-Tensor move_to_device(const ParameterPlaces& places) {
-    Tensor on_device = to_device(*places[0]);
-    on_device.set_requires_grad(places[0]->requires_grad());
+Tensor move_to_device(Network& network, const ParameterPlaces& places) {
+    const Tensor host = *places[0];
+    if (!same(host->storage->bytes, 0)) return host;  // another group has moved what it shares
+    Tensor on_device = to_device(host);
+    on_device.set_requires_grad(host.requires_grad());
     for (Tensor* place : places) *place = on_device;
+    std::optional<OriginalModule>& original = network.head.original;
+    for (Tensor* head : {&network.head.weight, original ? &original->weight : nullptr})
+        if (head && *head == host) *head = on_device;
     return on_device;
 }
 
+namespace {
+
+/// transformers 5.17 modeling_utils.py tie_weights, which fsdp2_prepare_model calls once the network is on no device:
+/// it finds a shared weight by its name, which leads into what peft has put around the module.
+void refuse_wrapped_ties(const Network& network) {
+    constexpr const char* kWhere = "distributed.fsdp_config.cpu_ram_efficient_loading";
+    if (!network.tied) return;
+    if (network.head.lora || network.head.original)
+        throw Error(ErrorKind::invalid, kWhere,
+                    "transformers stops: it cannot tie a head that has an adapter or is trained as a whole (KeyError: "
+                    "attribute 'weight' already exists)",
+                    "leave it out, or lm_head out of target_modules and modules_to_save");
+    if (network.embed.original)
+        throw Error(ErrorKind::unsupported, kWhere,
+                    "the head would be tied to the embedding's trained copy, which is not supported", "leave it out");
+}
+
+}  // namespace
+
 std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network) {
-    std::vector<NamedParameter> all = named_parameters(network);
-    if (network.tied) all.push_back({"lm_head", {}, "weight", &network.head.weight});
+    refuse_wrapped_ties(network);
+    const std::vector<NamedParameter> all = state_dict_entries(network);
     std::map<const Tensor*, Tensor> shards;
     Tensor whole;
     for (const NamedParameter& p : all) {

@@ -12,14 +12,20 @@ namespace vramfit::model {
 /// fsdp2_prepare_model: "Upcast to fp32 master weights", in host memory.
 void upcast(Network& network);
 
-/// Without packed weights that are integers: fully_shard is told to ignore them (`incompatible_params4bit`).
+/// _get_managed_states of a module: its parameters in the order of registration, without packed weights that are
+/// integers, which fully_shard is told to ignore (`incompatible_params4bit`).
 std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer);
+std::vector<ParameterPlaces> parameters_of(Embedding& table);
+std::vector<ParameterPlaces> parameters_of(Linear& layer);
 std::vector<ParameterPlaces> norm_parameters(Network& network);
 /// The last norm, the embedding if it shares the head's weight, the head.
 std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm);
 
-/// _move_states_to_device: what its places hold from now on.
-Tensor move_to_device(const ParameterPlaces& places);
+/// Whether embedding and head compute with one weight: input_weight is output_weight.
+bool shares_weight(const Network& network);
+
+/// _move_states_to_device: what all places of the network that share it hold from now on.
+Tensor move_to_device(Network& network, const ParameterPlaces& places);
 
 /// fsdp2_load_full_state_dict: process 0 sends whole parameters, one by one. This rank's rows of each, by its place; of
 /// a weight that two modules share for both. Throws Error (unsupported) where rows do not divide.

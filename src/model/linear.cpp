@@ -39,7 +39,7 @@ Tensor functional_linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 }
 
 Tensor forward(const Linear& layer, const Tensor& x) {
-    return called(&layer, Part::itself, x, [&layer](const Tensor& given) {
+    return called_module(layer, x, [&layer](const Tensor& given) {
         return layer.lora ? lora_linear(layer, given) : base_forward(layer, given);
     });
 }

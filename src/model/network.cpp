@@ -206,14 +206,14 @@ Network make_network(const ModelSpec& spec) {
 
 namespace {
 
-std::vector<NamedParameter> collect(Network& n, bool with_packed) {
+std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = true) {
     Collector c(with_packed);
     const auto add = [&c](auto& module) { c.add(module); };
     c.add(n.embed);
     c.add(n.positions);
     for (DecoderLayer& l : n.layers) for_each_module(l, add, add, add);
     c.add(n.norm);
-    if (n.tied) c.share(n.embed.original ? n.embed.original->weight : n.embed.weight);
+    if (n.tied && once) c.share(n.embed.original ? n.embed.original->weight : n.embed.weight);
     c.add(n.head);
     return c.take();
 }
@@ -223,6 +223,8 @@ std::vector<NamedParameter> collect(Network& n, bool with_packed) {
 std::vector<NamedParameter> named_parameters(Network& n) { return collect(n, false); }
 
 std::vector<NamedParameter> named_states(Network& n) { return collect(n, true); }
+
+std::vector<NamedParameter> state_dict_entries(Network& n) { return collect(n, false, false); }
 
 std::vector<NamedParameter> trainable_parameters(Network& network) {
     std::vector<NamedParameter> all = named_parameters(network);

@@ -222,6 +222,8 @@ struct NamedParameter {
 std::vector<NamedParameter> named_parameters(Network& network);
 /// The same with quantized weights.
 std::vector<NamedParameter> named_states(Network& network);
+/// model.state_dict(): a shared parameter as often as it has names.
+std::vector<NamedParameter> state_dict_entries(Network& network);
 std::vector<NamedParameter> trainable_parameters(Network& network);
 
 /// All linear layers inside the decoder layers in the order of registration, then the head.

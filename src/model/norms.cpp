@@ -30,7 +30,7 @@ Tensor normalized(const Tensor& input, Last last) {
 
 // transformers 4.40 to 5.17 models/llama/modeling_llama.py LlamaRMSNorm.forward.
 Tensor llama_norm(const Norm& norm, const Tensor& given) {
-    return called(&norm, Part::itself, given, [&norm](const Tensor& input) {
+    return called_module(norm, given, [&norm](const Tensor& input) {
         return normalized(input, [&](const Tensor& hidden) {
             const Tensor cast = to(hidden, input.dtype());
             return mul(norm.weight, cast);
@@ -63,13 +63,13 @@ Tensor gemma_normalized(const Norm& norm, const Tensor& input) {
 
 // transformers 4.40 to 5.17 models/gemma/modeling_gemma.py GemmaRMSNorm.forward.
 Tensor gemma_norm(const Norm& norm, const Tensor& given) {
-    return called(&norm, Part::itself, given, [&norm](const Tensor& input) { return gemma_normalized(norm, input); });
+    return called_module(norm, given, [&norm](const Tensor& input) { return gemma_normalized(norm, input); });
 }
 
 // transformers 5.17 models/olmo2/modeling_olmo2.py Olmo2RMSNorm.forward, models/gpt_oss/modeling_gpt_oss.py
 // GptOssRMSNorm.forward.
 Tensor olmo2_norm(const Norm& norm, const Tensor& given) {
-    return called(&norm, Part::itself, given, [&norm](const Tensor& input) {
+    return called_module(norm, given, [&norm](const Tensor& input) {
         return normalized(input, [&](const Tensor& hidden) {
             const Tensor product = mul(norm.weight, hidden);
             return to(product, input.dtype());
@@ -108,12 +108,12 @@ Tensor centred_normalized(const Norm& norm, const Tensor& input) {
 
 // transformers 5.17 models/cohere/modeling_cohere.py CohereLayerNorm.forward; models/cohere2/modeling_cohere2.py.
 Tensor centred_norm(const Norm& norm, const Tensor& given) {
-    return called(&norm, Part::itself, given, [&norm](const Tensor& input) { return centred_normalized(norm, input); });
+    return called_module(norm, given, [&norm](const Tensor& input) { return centred_normalized(norm, input); });
 }
 
 Tensor layer_norm(const Norm& norm, const Tensor& given) {
-    return called(&norm, Part::itself, given,
-                  [&norm](const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); });
+    return called_module(norm, given,
+                         [&norm](const Tensor& input) { return engine::layer_norm(input, norm.weight, norm.bias); });
 }
 
 }  // namespace vramfit::model

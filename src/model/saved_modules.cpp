@@ -7,6 +7,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "model/deep_copy.hpp"
+#include "model/zero/partitions.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/modules.hpp"
 
@@ -24,12 +25,13 @@ void replace_by_copy(Tensor& t, Tensor& original) {
     t.set_requires_grad(true);
 }
 
-void save_linear(Linear& layer) {
+void save_linear(Linear& layer, Partitions* partitions) {
     if (is_packed(layer))
         throw Error(ErrorKind::invalid, "peft.modules_to_save",
                     fmt::format("'{}' is packed: only floating-point weights can be trained (torch)", layer.name),
                     "leave the module out, or add it to llm_int8_skip_modules");
     layer.original.emplace();
+    const Gathered gathered(partitions, {&layer.weight, &layer.bias});
     replace_by_copy(layer.weight, layer.original->weight);
     replace_by_copy(layer.bias, layer.original->bias);
 }
@@ -43,7 +45,7 @@ class Saver {
         if (name == network_.embed.name) return save_embedding(network_.embed);
         if (name == network_.positions.name) return save_embedding(network_.positions);
         for (Linear* l : linears_)
-            if (l->name == name) return save_linear(*l);
+            if (l->name == name) return save_linear(*l, network_.partitions.get());
         for (Norm* n : norms_)
             if (n->name == name) return save_norm(*n);
         throw Error(ErrorKind::unsupported, "peft.modules_to_save",
@@ -70,14 +72,16 @@ class Saver {
     }
 
   private:
-    static void save_embedding(Embedding& e) {
+    void save_embedding(Embedding& e) {
         e.original.emplace();
+        const Gathered gathered(network_.partitions.get(), {&e.weight});
         replace_by_copy(e.weight, e.original->weight);
         e.original->scale = e.scale;
         e.scale = deep_copy(e.scale);
     }
-    static void save_norm(Norm& n) {
+    void save_norm(Norm& n) {
         n.original.emplace();
+        const Gathered gathered(network_.partitions.get(), {&n.weight, &n.bias});
         replace_by_copy(n.weight, n.original->weight);
         replace_by_copy(n.bias, n.original->bias);
     }

@@ -107,7 +107,21 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
     if (!rope.empty() && rope != "default" && rope != "llama3")
         problems.push_back(
             {"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope), "llama3, or no scaling"});
-    refuse_outer_adapters_under("ZeRO-3", run, problems);
+    if (run.plan.load.quantization) refuse_outer_adapters_under("quantized weights under ZeRO-3", run, problems);
+}
+
+/// trl's fused head computes with the head's weight while the head itself does not run: what gathers a head that is
+/// trained as a whole is around the head. torch 2.11 stops under FSDP1, whose unit it is ("mat2 must be a matrix").
+void refuse_trained_head_in_sft(const Run& run, std::string_view version, std::vector<Problem>& problems) {
+    if (run.plan.loop.kind != LoopKind::sft || !run.plan.peft) return;
+    const std::string head = make_network(run.spec).head.name;
+    for (const std::string& name : run.plan.peft->modules_to_save)
+        if (head.ends_with(name))
+            problems.push_back({"peft.modules_to_save",
+                                fmt::format("a head that is trained as a whole is not supported with trl's SFTTrainer "
+                                            "under {}",
+                                            version),
+                                fmt::format("leave {} out", name)});
 }
 
 void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
@@ -115,7 +129,11 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
     const std::string_view version = name_of(processes->method).title;
     if (processes->as<Fsdp2Plan>()) refuse_family_under(version, &ComparedWith::fsdp2, run, problems);
-    refuse_outer_adapters_under(version, run, problems);
+    if (run.plan.load.quantization)
+        refuse_outer_adapters_under("packed weights under FSDP", run, problems);
+    else if (!run.stack.fsdp2_is_known())
+        refuse_outer_adapters_under("FSDP1 of this release", run, problems);
+    refuse_trained_head_in_sft(run, version, problems);
     // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
     const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&
                               !run.spec.tie_word_embeddings;

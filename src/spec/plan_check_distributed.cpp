@@ -34,10 +34,9 @@ void check_adamw_in_bf16(const TrainingPlan& t, std::string_view method, std::st
                              fmt::format("adamw_torch or adamw_torch_fused{}", of_optimizers));
 }
 
-/// Adapters that FSDP was compared with: LoRA's matrices in the decoder layers.
+/// Adapters that FSDP was compared with.
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
-    const LoraPlan& lora = *plan.peft;
     const bool packed_in_vectors = plan.load.quantization && plan.distributed->as<Fsdp1Plan>();
     const bool is_mixed = plan.training.bf16 || plan.training.fp16;
     if (!is_mixed && (packed_in_vectors || plan.distributed->context_size() > 1))
@@ -46,8 +45,8 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
             fmt::format("adapters {} are supported with bf16 or fp16 only",
                         packed_in_vectors ? "over packed weights under FSDP1" : "under context parallelism"),
             "--mixed-precision bf16 (training.bf16)");
-    if (has_more_than_matrices(lora))
-        problems.unsupported("peft", "under FSDP only LoRA's two matrices are supported",
+    if (plan.load.quantization && has_more_than_matrices(*plan.peft))
+        problems.unsupported("peft", "over packed weights under FSDP only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
@@ -177,6 +176,7 @@ void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsd
     if (!fsdp.wraps_layers && !plan.peft)
         problems.unsupported("distributed.fsdp_config.auto_wrap_policy", "NO_WRAP is not supported with FSDP1",
                              "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
+    check_fsdp1_adapters(plan, stack, fsdp, problems);
     const bool plain = fsdp.use_orig_params && (fsdp.sharding_strategy == FsdpStrategy::full_shard ||
                                                 fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
     if (!plain && !stack.fsdp2_is_known())

@@ -13,6 +13,9 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
 /// Optimizers under FSDP1 and FSDP2.
 void check_fsdp_optimizer(const TrainPlan& plan, const Stack& stack, Problems& problems);
 
+/// More than LoRA's two matrices under FSDP1.
+void check_fsdp1_adapters(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsdp, Problems& problems);
+
 /// Packed weights under FSDP1 and under FSDP2.
 void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);
 void check_quantized_rows(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);

@@ -70,10 +70,15 @@ void check_zero3(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems
     if (t.optimizer_in_backward) refuse("training.optimizer_in_backward", "DeepSpeed steps by itself", "leave it out");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "not supported with ZeRO-3", "leave it out");
-    if (plan.peft && (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
-                      !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
-        refuse("peft", "with ZeRO-3 only LoRA's two matrices are supported",
+    if (plan.peft && plan.load.quantization &&
+        (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
+         !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
+        refuse("peft", "with ZeRO-3 over quantized weights only LoRA's two matrices are supported",
                "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
+    if (plan.peft && !plan.peft->modules_to_save.empty() && zero.offload_param)
+        refuse("peft.modules_to_save", "not supported with offloaded parameters", "leave one of them out");
+    if (plan.peft && plan.peft->bias != LoraBias::none && zero.offload_param)
+        refuse("peft.bias", "not supported with offloaded parameters", "leave one of them out");
 }
 
 /// What DeepSpeed 0.14 was compared with: one process, float16, all weights trained.
@@ -122,9 +127,10 @@ void check_zero_without_cast(const ZeroPlan& zero, const TrainPlan& plan, Proble
     if (plan.load.dtype == DType::float16)
         problems.unsupported("load.dtype", "weights in float16 are supported under DeepSpeed with fp16 or bf16 only",
                              "--mixed-precision fp16 (training.fp16), or --dtype bfloat16 (load.dtype)");
-    if (plan.peft && (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
-                      !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
-        problems.unsupported("peft", "without bf16 or fp16 only LoRA's two matrices are supported under DeepSpeed",
+    if (plan.peft && zero.stage < 3 &&
+        (plan.peft->use_dora || plan.peft->lora_bias || plan.peft->bias != LoraBias::none ||
+         !plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
+        problems.unsupported("peft", "without bf16 or fp16 only LoRA's two matrices are supported up to ZeRO-2",
                              "--mixed-precision bf16 (training.bf16), or no use_dora, bias, lora_bias, "
                              "modules_to_save, target_parameters");
 }

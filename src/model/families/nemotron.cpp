@@ -28,7 +28,7 @@ Tensor plus_one(const Norm& norm, const Tensor& input) {
 }
 
 Tensor norm_of_one_plus(const Norm& norm, const Tensor& given) {
-    return called(&norm, Part::itself, given, [&norm](const Tensor& input) { return plus_one(norm, input); });
+    return called_module(norm, given, [&norm](const Tensor& input) { return plus_one(norm, input); });
 }
 
 }  // namespace

@@ -54,14 +54,13 @@ Fsdp1::Fsdp1(const Run& run, Network& network)
     {
         const GradMode no_grad(session, false);
         const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
-        for (DecoderLayer& layer : network.layers) wrap_layer(layer);
-        wrap_root();
+        wrap_all();
         if (shared_.compute_dtype)
             for (Fsdp1Unit* unit : all_) unit->upcast();
     }
     if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;
     network.hooks = this;
-    if (!adapters_.empty()) session.module_hooks = this;
+    if (!single_.empty()) session.module_hooks = this;
     session.after_accumulate = [this](const Tensor& leaf) {
         for (Fsdp1Unit* unit : all_)
             if (unit->flat() == leaf) unit->post_backward();
@@ -90,14 +89,20 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     if (layer && moves) move_layer_buffers(run_, network_, std::nullopt);
     std::vector<Tensor> states;
     if (layer) states = layer_buffers(*layer);
+    // The scale of an embedding that is trained as a whole stands in its own unit, the original's in the root.
+    const bool saves_embedding = network_.embed.original.has_value();
+    Tensor& root_scale = saves_embedding ? network_.embed.original->scale : network_.embed.scale;
+    const bool is_embedding = saves_embedding && parameters[0][0] == &network_.embed.weight;
+    if (embedding_scales_itself(run_) && moves && (is_root || is_embedding))
+        (is_root ? root_scale : network_.embed.scale) = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+    if (is_embedding && network_.embed.scale.defined()) states.push_back(network_.embed.scale);
     if (is_root && moves) {
-        if (embedding_scales_itself(run_)) network_.embed.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
         const bool rotates = family_of(run_.spec.model_type).rotary_modules(run_.stack).decoder;
         for (int i = 0; rotates && i < rotary_buffers(run_); ++i)
             network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
     }
     if (is_root) {
-        if (network_.embed.scale.defined()) states.push_back(network_.embed.scale);
+        if (root_scale.defined()) states.push_back(root_scale);
         states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
     }
     if (fsdp1_plan_of(run_).sync_module_states) {
@@ -109,58 +114,109 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     return std::make_unique<Fsdp1Unit>(shared_, parameters, is_root);
 }
 
-// _auto_wrap goes through the modules from the leaves up; _move_module_to_device moves those first that lie highest.
+/// Parameters of a unit, and the same in the order in which _move_module_to_device moves them: those first that lie
+/// highest.
+struct UnitParameters {
+    std::vector<ParameterPlaces> all;
+    std::vector<std::pair<int, ParameterPlaces>> by_depth;
+
+    void add(int depth, Tensor& t) {
+        if (!t.defined()) return;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (!(*all[i][0] == t)) continue;
+            all[i].push_back(&t);
+            by_depth[i].second.push_back(&t);
+            if (depth < by_depth[i].first) {  // met there first
+                by_depth.push_back({depth, all[i]});
+                by_depth[i].second.clear();
+            }
+            return;
+        }
+        all.push_back({&t});
+        by_depth.push_back({depth, {&t}});
+    }
+    std::vector<ParameterPlaces> to_move() {
+        std::stable_sort(by_depth.begin(), by_depth.end(),
+                         [](const auto& x, const auto& y) { return x.first < y.first; });
+        std::vector<ParameterPlaces> out;
+        for (const auto& [depth, places] : by_depth)
+            if (!places.empty()) out.push_back(places);
+        return out;
+    }
+};
+
+// fsdp_auto_wrap_policy: a module without children whose weight is trained is a unit.
+void Fsdp1::wrap_alone(const void* module, Part part, std::initializer_list<Tensor*> tensors) {
+    std::vector<ParameterPlaces> parameters;
+    for (Tensor* t : tensors)
+        if (t->defined()) parameters.push_back({t});
+    auto unit = wrap(parameters, parameters, nullptr, false);
+    all_.push_back(unit.get());
+    single_.emplace(key_of(module, part), std::move(unit));
+}
+
+void Fsdp1::add_norm(Norm& module, int depth, UnitParameters& parameters) {
+    if (module.original) {
+        parameters.add(depth + 1, module.original->weight);
+        parameters.add(depth + 1, module.original->bias);
+        return wrap_alone(&module, Part::saved, {&module.weight, &module.bias});
+    }
+    parameters.add(depth, module.weight);
+    parameters.add(depth, module.bias);
+}
+
+void Fsdp1::add_linear(Linear& module, int depth, UnitParameters& parameters) {
+    if (module.original) {
+        parameters.add(depth + 1, module.original->weight);
+        parameters.add(depth + 1, module.original->bias);
+        return wrap_alone(&module, Part::saved, {&module.weight, &module.bias});
+    }
+    if (module.lora) ++depth;
+    parameters.add(depth, module.quantized ? module.quantized->packed : module.weight);
+    parameters.add(depth, module.bias);
+    if (!module.lora) return;
+    wrap_alone(&module, Part::lora_a, {&module.lora->a});
+    wrap_alone(&module, Part::lora_b, {&module.lora->b, &module.lora->bias});
+    if (module.lora->magnitude.defined()) wrap_alone(&module, Part::magnitude, {&module.lora->magnitude});
+}
+
+void Fsdp1::add_embedding(Embedding& module, int depth, UnitParameters& parameters) {
+    if (module.original) {
+        parameters.add(depth + 1, module.original->weight);
+        return wrap_alone(&module, Part::saved, {&module.weight});
+    }
+    if (module.lora) ++depth;
+    parameters.add(depth, module.weight);
+    if (!module.lora) return;
+    for (Tensor* t : {&module.lora->a, &module.lora->b}) parameters.add(depth, *t);  // in dictionaries, not modules
+    if (module.lora->magnitude.defined()) wrap_alone(&module, Part::magnitude, {&module.lora->magnitude});
+}
+
+// _auto_wrap goes through the modules from the leaves up.
 void Fsdp1::wrap_layer(DecoderLayer& layer) {
     const std::size_t place = all_.size();
     all_.push_back(nullptr);
-    std::vector<ParameterPlaces> parameters, adapted;
-    std::vector<std::pair<int, ParameterPlaces>> by_depth;
-    const auto add = [&](int depth, Tensor& t) {
-        if (!t.defined()) return;
-        parameters.push_back({&t});
-        by_depth.push_back({depth, {&t}});
-    };
+    UnitParameters parameters;
     const auto norm = [&](Norm& module) {
-        const bool inner = module.name.find(".self_attn.") != std::string::npos;
-        add(inner ? 2 : 1, module.weight);
-        add(inner ? 2 : 1, module.bias);
+        add_norm(module, module.name.find(".self_attn.") != std::string::npos ? 2 : 1, parameters);
     };
-    const auto adapter = [&](const void* module, Part part, Tensor& weight) {
-        const std::vector<ParameterPlaces> alone{{&weight}};
-        auto unit = wrap(alone, alone, nullptr, false);
-        all_.push_back(unit.get());
-        adapters_.emplace(key_of(module, part), std::move(unit));
-    };
-    const auto linear = [&](Linear& module) {
-        const int depth = module.lora ? 3 : 2;
-        add(depth, module.quantized ? module.quantized->packed : module.weight);
-        add(depth, module.bias);
-        if (!module.lora) return;
-        adapter(&module, Part::lora_a, module.lora->a);
-        adapter(&module, Part::lora_b, module.lora->b);
-    };
+    const auto linear = [&](Linear& module) { add_linear(module, 2, parameters); };
     const auto bare = [&](BareModule& module) {
-        for (Tensor& t : module.tensors) add(2, t);  // experts and routers of a layer's mlp
+        for (Tensor& t : module.tensors) parameters.add(2, t);  // experts and routers of a layer's mlp
     };
     for_each_module(layer, linear, norm, bare);
-    std::stable_sort(by_depth.begin(), by_depth.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<ParameterPlaces> to_move;
-    for (const auto& [depth, places] : by_depth) to_move.push_back(places);
-    layers_.push_back(wrap(parameters, to_move, &layer, false));
+    layers_.push_back(wrap(parameters.all, parameters.to_move(), &layer, false));
     all_[place] = layers_.back().get();
 }
 
-void Fsdp1::wrap_root() {
-    std::vector<ParameterPlaces> parameters{{&network_.embed.weight}};
-    if (network_.tied) parameters[0].push_back(&network_.head.weight);
-    if (network_.positions.weight.defined()) parameters.push_back({&network_.positions.weight});
-    for (const ParameterPlaces& places : norm_parameters(network_)) parameters.push_back(places);
-    const std::size_t inner = parameters.size();
-    if (!network_.tied) parameters.push_back({&network_.head.weight});
-    if (network_.head.bias.defined()) parameters.push_back({&network_.head.bias});
-    std::vector<ParameterPlaces> to_move(parameters.begin() + static_cast<std::ptrdiff_t>(inner), parameters.end());
-    to_move.insert(to_move.end(), parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(inner));
-    root_ = wrap(parameters, to_move, nullptr, true);
+void Fsdp1::wrap_all() {
+    UnitParameters parameters;
+    add_embedding(network_.embed, 2, parameters);
+    if (network_.positions.weight.defined()) add_embedding(network_.positions, 2, parameters);
+    for (DecoderLayer& layer : network_.layers) wrap_layer(layer);
+    add_norm(network_.norm, 2, parameters);
+    add_linear(network_.head, 1, parameters);
+    root_ = wrap(parameters.all, parameters.to_move(), nullptr, true);
     root_->on_first_backward = [this] { forget_gradients(); };
     all_.insert(all_.begin(), root_.get());
 }
@@ -189,6 +245,8 @@ void Fsdp1::initialise() {
         for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer)
             for (const Tensor& buffer : layer_buffers(*layer)) buffers.push_back(buffer);
         if (network_.embed.scale.defined()) buffers.push_back(network_.embed.scale);
+        if (network_.embed.original && network_.embed.original->scale.defined())
+            buffers.push_back(network_.embed.original->scale);
         buffers.insert(buffers.end(), network_.buffers.begin(), network_.buffers.end());
         for (Tensor& buffer : buffers) set_data(buffer, to(buffer, *shared_.compute_dtype));
     }
@@ -242,14 +300,14 @@ void Fsdp1::after_layer(std::size_t layer, const Tensor& hidden) {
 }
 
 Tensor Fsdp1::before(const ModuleKey& module, const Tensor& input) {
-    const auto unit = adapters_.find(module);
-    if (unit != adapters_.end()) unit->second->pre_forward();
+    const auto unit = single_.find(module);
+    if (unit != single_.end()) unit->second->pre_forward();
     return input;
 }
 
 void Fsdp1::after_all(const ModuleKey& module, std::span<Tensor* const> outputs) {
-    const auto unit = adapters_.find(module);
-    if (unit == adapters_.end()) return;
+    const auto unit = single_.find(module);
+    if (unit == single_.end()) return;
     unit->second->post_forward();
     unit->second->expect_backward(*outputs[0]);
 }

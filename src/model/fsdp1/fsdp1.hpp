@@ -1,11 +1,13 @@
 // torch's FullyShardedDataParallel around the network's modules, as accelerate's prepare_model puts it there.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "engine/module_hooks.hpp"
+#include "model/called.hpp"
 #include "model/causal_lm.hpp"
 #include "model/fsdp1/unit.hpp"
 #include "model/optimizer.hpp"
@@ -13,8 +15,10 @@
 
 namespace vramfit::model {
 
+struct UnitParameters;
+
 /// One unit for each decoder layer and one, the root's, for all that no other has. With adapters each of their matrices
-/// is a unit of its own inside of the layer's.
+/// is a unit of its own inside of those, and so is a module that peft trains as a whole.
 class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
   public:
     /// Moves the network from host memory to the device and cuts it, unit by unit.
@@ -56,8 +60,12 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
                                     const std::vector<ParameterPlaces>& to_move, const DecoderLayer* layer,
                                     bool is_root);
     std::vector<Tensor> layer_buffers(const DecoderLayer& layer) const;
+    void wrap_alone(const void* module, Part part, std::initializer_list<engine::Tensor*> tensors);
+    void add_norm(Norm& module, int depth, UnitParameters& parameters);
+    void add_linear(Linear& module, int depth, UnitParameters& parameters);
+    void add_embedding(Embedding& module, int depth, UnitParameters& parameters);
     void wrap_layer(DecoderLayer& layer);
-    void wrap_root();
+    void wrap_all();
     void initialise();
     Tensor clip_uncut_gradients();
     void forget_gradients();
@@ -68,10 +76,10 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     Fsdp1Shared shared_;
     std::unique_ptr<Fsdp1Unit> root_;
     std::vector<std::unique_ptr<Fsdp1Unit>> layers_;
-    std::map<engine::ModuleKey, std::unique_ptr<Fsdp1Unit>> adapters_;
-    std::vector<Fsdp1Unit*> all_;  ///< in the order of the module tree
-    bool is_initialised_ = false;  ///< _lazy_init
-    Tensor zero_;                  ///< _zero_scalar
+    std::map<engine::ModuleKey, std::unique_ptr<Fsdp1Unit>> single_;  ///< modules that are units by themselves
+    std::vector<Fsdp1Unit*> all_;                                     ///< in the order of the module tree
+    bool is_initialised_ = false;                                     ///< _lazy_init
+    Tensor zero_;                                                     ///< _zero_scalar
 };
 
 }  // namespace vramfit::model

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -12,6 +14,7 @@
 #include "engine/session.hpp"
 #include "model/collectives.hpp"
 #include "vramfit/base/checked.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -25,6 +28,22 @@ constexpr std::size_t kMostGathersInFlight = 2;  // _FreeEventQueue._max_num_inf
 Tensor flat_padding(Session& session, std::int64_t elements, DType dtype) {
     const Tensor ones = empty(session, {elements}, dtype, Op::ones);
     return mul(ones, 1.0);
+}
+
+/// _validate_tensors_to_flatten.
+void refuse_mixtures(const Tensor& first, const Tensor& other, bool keeps_parameters) {
+    if (other.dtype() != first.dtype())
+        throw Error(ErrorKind::invalid, "peft",
+                    fmt::format("torch stops: FSDP1 makes one vector of weights and adapters that are no modules (Must "
+                                "flatten tensors with uniform dtype but got torch.{} and torch.{})",
+                                name_of(first.dtype()), name_of(other.dtype())),
+                    "load.dtype float32, or leave embeddings out of target_modules (peft keeps their adapters in "
+                    "dictionaries)");
+    if (!keeps_parameters && other.requires_grad() != first.requires_grad())
+        throw Error(ErrorKind::invalid, "distributed.fsdp_config.use_orig_params",
+                    "torch stops: a unit has trained and frozen parameters (Must flatten tensors with uniform "
+                    "`requires_grad` when `use_orig_params=False`)",
+                    "true, or train no biases and no adapters of embeddings");
 }
 
 }  // namespace
@@ -57,6 +76,7 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
         Parameter p;
         p.places = places;
         p.original = *places[0];
+        refuse_mixtures(*parameters[0][0], p.original, shared_.plan.use_orig_params);
         p.sizes = p.original.sizes();
         begins.push_back(total);
         const auto elements = static_cast<std::int64_t>(p.original.numel());

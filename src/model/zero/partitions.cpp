@@ -83,4 +83,15 @@ void Partitions::gather(std::span<const std::size_t> given) {
     for (const std::size_t id : ids) all_[id].status = Status::available;
 }
 
+Gathered::Gathered(Partitions* partitions, std::initializer_list<const Tensor*> parameters) : partitions_(partitions) {
+    if (!partitions) return;
+    for (const Tensor* t : parameters)
+        if (const std::size_t* id = t->defined() ? partitions->find(*t) : nullptr) ids_.push_back(*id);
+    partitions->gather(ids_);
+}
+
+Gathered::~Gathered() {
+    for (const std::size_t id : ids_) partitions_->partition(id);
+}
+
 }  // namespace vramfit::model

@@ -1,6 +1,7 @@
 // Parameters of ZeRO-3: each process holds a piece of each, and the whole one for as long as it is gathered.
 #pragma once
 
+#include <initializer_list>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -59,6 +60,19 @@ class Partitions {
     bool on_host_ = false;  ///< offload_param
     std::vector<PartitionedParameter> all_;
     std::unordered_map<const engine::TensorImpl*, std::size_t> ids_;
+};
+
+/// deepspeed.zero.GatheredParameters with a modifier_rank: whole for as long as this lives. `partitions` may be null.
+class Gathered {
+  public:
+    Gathered(Partitions* partitions, std::initializer_list<const Tensor*> parameters);
+    ~Gathered();
+    Gathered(const Gathered&) = delete;
+    Gathered& operator=(const Gathered&) = delete;
+
+  private:
+    Partitions* partitions_;
+    std::vector<std::size_t> ids_;
 };
 
 }  // namespace vramfit::model

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -13,10 +15,24 @@
 #include "model/called.hpp"
 #include "model/load_entries.hpp"
 #include "model/zero/norms.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
+
+namespace {
+
+void refuse_mixture(DType first, DType other) {
+    if (other == first) return;
+    throw Error(ErrorKind::invalid, "peft",
+                fmt::format("DeepSpeed stops: trained parameters of ZeRO-3 are {} and {}, their pieces one flat tensor "
+                            "(AssertionError in defragment)",
+                            name_of(first), name_of(other)),
+                "load.dtype float32 without bf16, ZeRO-2, or no modules_to_save and no bias");
+}
+
+}  // namespace
 
 Zero3::Zero3(const Run& run, Network& network)
     : run_(run),
@@ -113,14 +129,18 @@ void Zero3::list_modules() {
             if (t->defined()) ids.push_back(*partitions_.find(*t));
         coordinator_.set_parameters(key_of(place, part), std::move(ids));
     };
-    own(&network_.embed, Part::itself, {&network_.embed.weight});
-    for (Norm* norm : norms(network_)) own(norm, Part::itself, {&norm->weight, &norm->bias});
+    const auto part_of = [](const auto& module) { return module.original ? Part::saved : Part::itself; };
+    Embedding& table = network_.embed;  // adapters of it are in dictionaries, which are not called
+    own(&table, table.lora ? Part::base_layer : part_of(table), {&table.weight});
+    if (table.lora) own(&table, Part::magnitude, {&table.lora->magnitude});
+    for (Norm* norm : norms(network_)) own(norm, part_of(*norm), {&norm->weight, &norm->bias});
     for (Linear* l : linears(network_)) {
         const Tensor& weight = l->quantized ? l->quantized->packed : l->in_8bit ? l->in_8bit->stored() : l->weight;
-        own(l, l->lora ? Part::base_layer : Part::itself, {&weight, &l->bias});
+        own(l, l->lora ? Part::base_layer : part_of(*l), {&weight, &l->bias});
         if (!l->lora) continue;
         own(l, Part::lora_a, {&l->lora->a});
         own(l, Part::lora_b, {&l->lora->b, &l->lora->bias});
+        own(l, Part::magnitude, {&l->lora->magnitude});
     }
 }
 
@@ -154,6 +174,7 @@ void Zero3::defragment() {
     const DType dtype = partitions_[groups_[0][0]].piece.dtype();
     for (const auto& group : groups_) {
         for (const std::size_t id : group) {
+            refuse_mixture(dtype, partitions_[id].piece.dtype());
             elements += partitions_[id].in_piece;
             partitions_[id].piece.reset();
         }
