@@ -38,6 +38,12 @@ void check_zero_numbers(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
         problems.invalid("distributed.deepspeed.fp16.enabled", "does not match training.fp16", "\"auto\"");
 }
 
+/// Where Trainer's other optimizers were compared: over float32 parts.
+bool steps_in_bf16(const ZeroPlan& zero, const TrainPlan& plan) {
+    const std::string& optim = plan.training.optim;
+    return optim != "none" && optim != "adagrad" && zero.bf16.value_or(plan.training.bf16) && !zero.offload_optimizer;
+}
+
 /// integrations/deepspeed.py deepspeed_optim_sched: without a section `optimizer` Trainer makes its own.
 void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
     const std::string& optim = plan.training.optim;
@@ -45,9 +51,16 @@ void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems&
         if (optim == "adafactor")
             problems.invalid("training.optim", "adafactor excludes an optimizer in DeepSpeed's configuration",
                              "leave one of them out");
-    } else if (optim != "adamw_torch" && optim != "adamw_torch_fused") {
-        problems.unsupported("training.optim", fmt::format("{} under DeepSpeed is not supported", optim),
-                             "adamw_torch, or a section `optimizer` in DeepSpeed's configuration");
+    } else if (optim == "adagrad" && !plan.peft) {
+        // deepspeed 0.19.8 runtime/zero: _initialize_optimizer_states makes Adagrad anew, with one group.
+        problems.invalid("training.optim",
+                         "adagrad under DeepSpeed: DeepSpeed stops: IndexError: list index out of range",
+                         "another optimizer, or a section `optimizer` in DeepSpeed's configuration");
+    } else if (optim != "adamw_torch" && optim != "adamw_torch_fused" && !steps_in_bf16(zero, plan)) {
+        problems.unsupported(
+            "training.optim",
+            fmt::format("{} under DeepSpeed is supported with bf16 and an optimizer on the card only", optim),
+            "adamw_torch, or a section `optimizer` in DeepSpeed's configuration");
     }
 }
 

@@ -48,8 +48,10 @@ void FlatOptimizer::step(Session& session, std::size_t partition) {
     one.groups[0].parameters = {flat};
     one.states.emplace_back();
     one.states[0].push_back(std::move(state));
+    one.shared = std::move(optimizer_.shared);
     if (one.type->step) one.type->step(session, one);
     state = std::move(one.states[0][0]);
+    optimizer_.shared = std::move(one.shared);
 }
 
 }  // namespace vramfit::model
