@@ -173,16 +173,19 @@ void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsd
                                      is_hybrid(fsdp.sharding_strategy) ? "_HYBRID_SHARD_ZERO2" : "SHARD_GRAD_OP"),
                          is_hybrid(fsdp.sharding_strategy) ? "hybrid_shard" : "full_shard");
     check_uncut(plan, fsdp, problems);
-    if (!fsdp.wraps_layers && !plan.peft)
-        problems.unsupported("distributed.fsdp_config.auto_wrap_policy", "NO_WRAP is not supported with FSDP1",
-                             "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself");
+    // torch 2.11 checkpoint_wrapper.py apply_activation_checkpointing: without a policy all modules are wrapped.
+    if (!fsdp.wraps_layers && fsdp.activation_checkpointing)
+        problems.unsupported("distributed.fsdp_config.activation_checkpointing",
+                             "every module is checkpointed by itself without a wrap policy, which is not supported",
+                             "auto_wrap_policy TRANSFORMER_BASED_WRAP, or training.gradient_checkpointing");
     check_fsdp1_adapters(plan, stack, fsdp, problems);
-    const bool plain = fsdp.use_orig_params && (fsdp.sharding_strategy == FsdpStrategy::full_shard ||
-                                                fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
+    const bool plain =
+        fsdp.use_orig_params && fsdp.wraps_layers &&
+        (fsdp.sharding_strategy == FsdpStrategy::full_shard || fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
     if (!plain && !stack.fsdp2_is_known())
         problems.unsupported(
             "distributed.fsdp_config",
-            "hybrid strategies, NO_SHARD and flat parameters in the optimizer are supported with torch "
+            "hybrid strategies, NO_SHARD, NO_WRAP and flat parameters in the optimizer are supported with torch "
             "2.11, accelerate 1.15 and transformers 5.17",
             "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
     // torch 2.7 _runtime_utils.py _register_post_backward_reshard_only_hook waits for the gradients of all tensors in a

@@ -192,28 +192,42 @@ void Fsdp1::add_embedding(Embedding& module, int depth, UnitParameters& paramete
     if (module.lora->magnitude.defined()) wrap_alone(&module, Part::magnitude, {&module.lora->magnitude});
 }
 
+void Fsdp1::add_layer(DecoderLayer& layer, int depth, UnitParameters& parameters) {
+    const auto norm = [&](Norm& module) {
+        const bool inner = module.name.find(".self_attn.") != std::string::npos;
+        add_norm(module, depth + (inner ? 2 : 1), parameters);
+    };
+    const auto linear = [&](Linear& module) { add_linear(module, depth + 2, parameters); };
+    const auto bare = [&](BareModule& module) {
+        for (Tensor& t : module.tensors) parameters.add(depth + 2, t);  // experts and routers of a layer's mlp
+    };
+    for_each_module(layer, linear, norm, bare);
+}
+
 // _auto_wrap goes through the modules from the leaves up.
 void Fsdp1::wrap_layer(DecoderLayer& layer) {
     const std::size_t place = all_.size();
     all_.push_back(nullptr);
     UnitParameters parameters;
-    const auto norm = [&](Norm& module) {
-        add_norm(module, module.name.find(".self_attn.") != std::string::npos ? 2 : 1, parameters);
-    };
-    const auto linear = [&](Linear& module) { add_linear(module, 2, parameters); };
-    const auto bare = [&](BareModule& module) {
-        for (Tensor& t : module.tensors) parameters.add(2, t);  // experts and routers of a layer's mlp
-    };
-    for_each_module(layer, linear, norm, bare);
+    add_layer(layer, 0, parameters);
     layers_.push_back(wrap(parameters.all, parameters.to_move(), &layer, false));
     all_[place] = layers_.back().get();
 }
+
+// transformers 5.17 distributed/fsdp.py update_fsdp_plugin_peft: with adapters the policy is peft's, which wraps
+// layers.
+bool Fsdp1::wraps_layers() const { return fsdp1_plan_of(run_).wraps_layers || run_.plan.peft; }
 
 void Fsdp1::wrap_all() {
     UnitParameters parameters;
     add_embedding(network_.embed, 2, parameters);
     if (network_.positions.weight.defined()) add_embedding(network_.positions, 2, parameters);
-    for (DecoderLayer& layer : network_.layers) wrap_layer(layer);
+    for (DecoderLayer& layer : network_.layers) {
+        if (wraps_layers())
+            wrap_layer(layer);
+        else
+            add_layer(layer, 3, parameters);
+    }
     add_norm(network_.norm, 2, parameters);
     add_linear(network_.head, 1, parameters);
     root_ = wrap(parameters.all, parameters.to_move(), nullptr, true);
@@ -289,12 +303,14 @@ void Fsdp1::forget_gradients() {
 }
 
 Tensor Fsdp1::before_layer(std::size_t layer, const Tensor& hidden) {
+    if (layers_.empty()) return hidden;
     layers_[layer]->pre_forward();
     layers_[layer]->leave_with(hidden);
     return hidden;
 }
 
 void Fsdp1::after_layer(std::size_t layer, const Tensor& hidden) {
+    if (layers_.empty()) return;
     layers_[layer]->post_forward();
     layers_[layer]->expect_backward(hidden);
 }

@@ -64,6 +64,8 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     void add_norm(Norm& module, int depth, UnitParameters& parameters);
     void add_linear(Linear& module, int depth, UnitParameters& parameters);
     void add_embedding(Embedding& module, int depth, UnitParameters& parameters);
+    void add_layer(DecoderLayer& layer, int depth, UnitParameters& parameters);
+    bool wraps_layers() const;
     void wrap_layer(DecoderLayer& layer);
     void wrap_all();
     void initialise();
