@@ -7,6 +7,12 @@
 
 namespace vramfit {
 
+/// transformers' Trainer or one that is made from it.
+inline bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::plain; }
+
+/// Cut cross entropy and optimizers that step in the backward pass.
+void check_trainers_own(const TrainPlan& plan, Problems& problems);
+
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
 

@@ -202,4 +202,14 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
         refuse("distributed.load_on_device", "not supported with DeepSpeed", "leave it out");
 }
 
+// transformers 5.17.0, integrations/deepspeed.py deepspeed_optim_sched.
+void note_replaced_optimizer(const TrainPlan& plan, Notes& notes) {
+    const auto* zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
+    const std::string& optim = plan.training.optim;
+    if (!zero || !zero->own_optimizer || optim == "adamw_torch" || optim == "adamw_torch_fused") return;
+    notes.push_back({NoteKind::without_effect,
+                     fmt::format("{} is not used: DeepSpeed's configuration has an optimizer of its own", optim),
+                     "a configuration without a section `optimizer` (--deepspeed FILE)"});
+}
+
 }  // namespace vramfit
