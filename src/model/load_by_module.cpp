@@ -136,12 +136,14 @@ void warm_up(const Run& run, const Network& network, const std::vector<Entry>& a
     const Tensor block = empty(run.session, {halves}, DType::float16, Op::loader);
 }
 
+bool warms_up(const Run& run) { return run.stack.loader_warms_up(run.plan.load.quantization.has_value()); }
+
 }  // namespace
 
 Network load_by_module(const Run& run) {
     Network network = make_network(run.spec);
     std::vector<Entry> all = checkpoint_entries(run, network);
-    if (run.stack.loader_warms_up()) warm_up(run, network, all);
+    if (warms_up(run)) warm_up(run, network, all);
     const bool twice = run.plan.load.quantization && run.stack.loader_places_before_quantizing();
     Tensor param;
     for (const Entry& e : by_file(std::move(all), run)) {
@@ -157,11 +159,15 @@ Network load_by_module(const Run& run) {
     return network;
 }
 
-// transformers 4.44 and 4.48 modeling_utils.py _load_state_dict_into_meta_model; FSDP dispatches nothing.
+// transformers 4.44, 4.48 and 4.53 modeling_utils.py _load_state_dict_into_meta_model; FSDP dispatches nothing.
 Network load_packed_on_host(const Run& run) {
     Session& session = run.session;
     Network network = make_network(run.spec);
-    for (const Entry& e : by_file(checkpoint_entries(run, network), run)) {
+    std::vector<Entry> all = checkpoint_entries(run, network);
+    if (warms_up(run)) warm_up(run, network, all);
+    Tensor param;
+    for (const Entry& e : by_file(std::move(all), run)) {
+        if (run.stack.loader_places_before_quantizing()) param = empty(session, e.sizes, e.dtype, Op::to_copy);
         if (!e.packed && run.stack.loader_keeps_all_on_host()) {
             *e.place = host_tensor(session, e.sizes, e.dtype);
             continue;

@@ -58,13 +58,15 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     const bool raised = dtype == DType::float16 && family_of(run.spec.model_type).norms_in_float32;
     const DType of_norms = raised ? DType::float32 : dtype;
     const SplitPlan plan = family_of(run.spec.model_type).split_plan;
-    const bool splits_layers = plan == SplitPlan::projections || plan == SplitPlan::experts;
+    const bool splits_layers =
+        (plan == SplitPlan::projections || plan == SplitPlan::experts) && run.stack.split_plans_have_layers();
+    const bool splits_head = plan != SplitPlan::none && run.stack.split_plans_have_heads();
     std::vector<Entry> out;
     const auto add_linear = [&](Linear& l) {
         const engine::Dims sizes = l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in};
         const bool packs = choice.converts(l);
         const bool beside = l.name.find(".shared_expert") != std::string::npos;  // qwen2_moe: in no plan
-        const bool splits = &l == &n.head ? plan != SplitPlan::none : splits_layers && !beside;
+        const bool splits = &l == &n.head ? splits_head : splits_layers && !beside;
         out.push_back({l.published + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}, splits});
         if (l.has_bias) out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}, splits});
     };

@@ -63,13 +63,15 @@ struct Stack {
     bool loader_converts_tensors() const;             ///< in order of their names; before, file by file
     bool loader_sorts_files() const;                  ///< the tensors of a file in order of their names
     bool loader_places_before_quantizing() const;     ///< a copy is quantized, and the next tensor replaces the first
-    bool loader_warms_up() const;                     ///< the allocator, with a block for all weights
+    bool loader_warms_up(bool quantized) const;       ///< the allocator, with a block for all weights
     bool warm_up_leaves_room() const;                 ///< 1.2 GiB of what is free; before, 5 percent
     bool loader_runs_ahead_of_quantizer() const;      ///< threads load what is to be quantized
     bool resizing_keeps_embedding_module() const;     ///< and frees its old rows before the head gets new ones
     bool loader_empties_cache() const;                ///< after each tensor that is not quantized
     bool split_plans_have_norms_of_heads() const;     ///< plans for tensor parallelism
     bool split_plans_have_tied_embeddings() const;
+    bool split_plans_have_heads() const;
+    bool split_plans_have_layers() const;
     bool loader_takes_packed_back() const;    ///< quantized weights return to host memory where FSDP is on,
     bool loader_keeps_all_on_host() const;    ///< and the others do not leave it
     bool quantizer_skips_by_pattern() const;  ///< llm_int8_skip_modules are regular expressions

@@ -41,7 +41,10 @@ bool Stack::loader_places_before_quantizing() const {
 }
 
 // modeling_utils.py caching_allocator_warmup: 4.51.3 takes up to 95 % of the free memory, 4.52.4 leaves 1.2 GiB.
-bool Stack::loader_warms_up() const { return transformers >= Version{4, 50, 0}; }
+// In 4.50 with `hf_quantizer is None` only.
+bool Stack::loader_warms_up(bool quantized) const {
+    return transformers >= (quantized ? Version{4, 51, 0} : Version{4, 50, 0});
+}
 bool Stack::warm_up_leaves_room() const { return transformers >= Version{4, 52, 0}; }
 
 // core_model_loading.py convert_and_load_state_dict_in_model: a thread pool in 5.0 to 5.3, none from 5.4 on where
@@ -57,20 +60,30 @@ bool Stack::resizing_keeps_embedding_module() const { return transformers >= Ver
 // that ends with torch.cuda.empty_cache() (accelerate 0.29 to 1.15 utils/modeling.py).
 bool Stack::loader_empties_cache() const { return transformers < Version{4, 50, 0}; }
 
-// configuration_qwen3.py base_model_tp_plan as read in 5.17; 5.0 has the projections alone.
-bool Stack::split_plans_have_norms_of_heads() const { return transformers >= Version{5, 17, 0}; }
+// configuration_qwen3.py base_model_tp_plan: up to 5.2 the projections alone.
+bool Stack::split_plans_have_norms_of_heads() const { return transformers >= Version{5, 3, 0}; }
 
 // modeling_utils.py _load_state_dict_into_meta_model, "if is_fsdp_enabled()": a quantized weight goes to "cpu", in
-// other processes than the first to "meta". Read in 4.44 and 4.48; in 4.53 as well, but its warm-up is another then.
+// other processes than the first to "meta". Read in 4.44, 4.48 and 4.53.
 bool Stack::loader_takes_packed_back() const {
-    return transformers >= Version{4, 43, 0} && transformers < Version{4, 50, 0};
+    return transformers >= Version{4, 43, 0} && transformers < Version{5, 0, 0};
 }
 // The same: param_device, which 4.44 does not change.
 bool Stack::loader_keeps_all_on_host() const { return transformers >= Version{4, 48, 0}; }
 
-// configuration_utils.py PreTrainedConfig.__post_init__ as read in 5.17: the plan of a network whose head is its
-// embedding gets "embed_tokens". 4.53 has nothing like it.
-bool Stack::split_plans_have_tied_embeddings() const { return transformers >= Version{5, 17, 0}; }
+// configuration_utils.py PreTrainedConfig.__post_init__: the plan of a network whose head is its embedding gets
+// "embed_tokens". Not in 5.14.1, in 5.15.0.
+bool Stack::split_plans_have_tied_embeddings() const { return transformers >= Version{5, 15, 0}; }
+
+// modeling_utils.py post_init, _tp_plan: {"lm_head": ...} of the class up to 4.50; replaced by the decoder's from 4.51
+// to 4.53 and from 4.56 to 5.13; not touched in 4.54 and 4.55, where the decoder's is missing; both from 5.14 on.
+bool Stack::split_plans_have_heads() const {
+    const auto between = [&](Version first, Version end) { return first <= transformers && transformers < end; };
+    return !between({4, 51, 0}, {4, 54, 0}) && !between({4, 56, 0}, {5, 14, 0});
+}
+bool Stack::split_plans_have_layers() const {
+    return transformers < Version{4, 54, 0} || transformers >= Version{4, 56, 0};
+}
 
 // quantizers_utils.py should_convert_module, 5.0; before, integrations/bitsandbytes.py _replace_with_bnb_linear.
 bool Stack::quantizer_skips_by_pattern() const { return transformers >= Version{5, 0, 0}; }
