@@ -128,7 +128,7 @@ void Ddp::rebuild() {
 
 void Ddp::before_forward(bool sync) {
     reductions_ += sync;
-    if (sync && rebuilds_ && !ready_.empty()) rebuild();
+    if (rebuilds_ && !ready_.empty()) rebuild();  // in no_sync too
     if (syncs_buffers_ && broadcasts_buffers(run_.plan))
         broadcast_coalesced(run_.session, module_buffers(network_), kBroadcastBytes);
     syncs_buffers_ = sync;  // require_forward_param_sync

@@ -13,7 +13,6 @@
 #include "model/family.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
-#include "model/mixed_precision.hpp"
 #include "model/prepare.hpp"
 #include "model/repeated.hpp"
 #include "model/sft_loss.hpp"
@@ -76,18 +75,7 @@ ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::sft)
         return sft_loss(trainer.run, trainer.network, batch, items, place, wrapper_of(trainer, trainer.is_last(place)));
-    if (trainer.ddp) trainer.ddp->before_forward(trainer.is_last(place));
-    Output outputs = trainer.fsdp1   ? trainer.fsdp1->forward(batch, items, place, trainer.is_last(place))
-                     : trainer.fsdp2 ? trainer.fsdp2->forward(batch, items, place, trainer.is_last(place))
-                                     : prepared_forward(trainer.run, trainer.network, batch, items, place);
-    if (trainer.ddp) {
-        std::vector<Tensor*> tensors = {&outputs.loss};
-        if (outputs.logits.defined()) tensors.push_back(&outputs.logits);
-        if (outputs.past_key_values && trainer.run.stack.pytrees_know_the_cache())
-            for (KvCache::Layer& layer : outputs.past_key_values->layers())
-                tensors.insert(tensors.end(), {&layer.keys, &layer.values});
-        trainer.ddp->after_forward(tensors);
-    }
+    const Output outputs = wrapped_forward(trainer, batch, items, place);
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
     return loss;

@@ -4,7 +4,6 @@
 #include "engine/ops/pointwise.hpp"
 #include "model/batch.hpp"
 #include "model/collectives.hpp"
-#include "model/mixed_precision.hpp"
 #include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
@@ -13,15 +12,9 @@ using namespace engine;
 
 namespace {
 
-Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Place& place) {
-    const Output outputs = trainer.fsdp1 ? trainer.fsdp1->forward(batch, {}, place, trainer.is_last(place))
-                                         : prepared_forward(trainer.run, trainer.network, batch, {}, place);
-    return outputs.loss;
-}
-
 /// The result is a tensor of its own: loss.detach() / gradient_accumulation_steps.
 Tensor training_step(Trainer& trainer, const Batch& batch, const Place& place) {
-    const Tensor loss = compute_loss(trainer, batch, place);
+    const Tensor loss = wrapped_forward(trainer, batch, {}, place).loss;  // compute_loss
     empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
     return div(detach(loss), 1);

@@ -6,6 +6,7 @@
 #include "engine/backward.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/clip.hpp"
+#include "model/mixed_precision.hpp"
 #include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
@@ -15,6 +16,22 @@ using namespace engine;
 void empty_cache_by_steps(const Trainer& trainer, const Place& place) {
     const auto every = trainer.args().torch_empty_cache_steps;
     if (every && place.step % *every == 0) trainer.session().recorder.empty_cache();
+}
+
+Output wrapped_forward(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+    const bool last = trainer.is_last(place);
+    if (trainer.fsdp1) return trainer.fsdp1->forward(batch, items, place, last);
+    if (trainer.fsdp2) return trainer.fsdp2->forward(batch, items, place, last);
+    if (trainer.ddp) trainer.ddp->before_forward(last);
+    Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
+    if (!trainer.ddp) return outputs;
+    std::vector<Tensor*> tensors = {&outputs.loss};
+    if (outputs.logits.defined()) tensors.push_back(&outputs.logits);
+    if (outputs.past_key_values && trainer.run.stack.pytrees_know_the_cache())
+        for (KvCache::Layer& layer : outputs.past_key_values->layers())
+            tensors.insert(tensors.end(), {&layer.keys, &layer.values});
+    trainer.ddp->after_forward(tensors);
+    return outputs;
 }
 
 void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& place) {

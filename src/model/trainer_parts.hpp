@@ -39,6 +39,9 @@ struct Trainer {
 /// Trainer.training_step behind `del inputs`, 4.44 to 5.17: torch_empty_cache_steps, counted in updates from 0.
 void empty_cache_by_steps(const Trainer& trainer, const Place& place);
 
+/// model(**inputs), through what the processes share the network by.
+Output wrapped_forward(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place);
+
 /// accelerator.backward(loss): opens the window of the backward pass.
 void accelerator_backward(Trainer& trainer, const Tensor& loss, const Place& place);
 

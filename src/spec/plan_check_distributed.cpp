@@ -331,7 +331,12 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
         problems.unsupported("distributed",
                              fmt::format("several processes with torch {} and transformers {} are not supported",
                                          text_of(stack.torch), text_of(stack.transformers)),
-                             "choose a stack with torch 2.5 and transformers 4.48 or later");
+                             "choose a stack with torch 2.3 and transformers 4.43 or later");
+    const DdpPlan* ddp = plan.distributed->as<DdpPlan>();
+    if (ddp && ddp->static_graph && !stack.trainer_knows_static_graphs())
+        problems.unsupported("distributed.ddp.ddp_static_graph",
+                             fmt::format("transformers {} does not know it", text_of(stack.transformers)),
+                             "choose a stack with transformers 5.6 or later");
     check_groups(*plan.distributed, problems);
     if (const Fsdp1Plan* fsdp = plan.distributed->as<Fsdp1Plan>()) {
         if (!stack.fsdp1_is_known())

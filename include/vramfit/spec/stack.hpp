@@ -60,6 +60,7 @@ struct Stack {
     // transformers
     bool checkpointing_is_reentrant() const;          ///< without gradient_checkpointing_kwargs
     bool checkpointing_requires_input_grads() const;  ///< gradient_checkpointing_enable installs the hook itself
+    bool trainer_knows_static_graphs() const;         ///< ddp_static_graph
     bool loader_converts_tensors() const;             ///< in order of their names; before, file by file
     bool loader_sorts_files() const;                  ///< the tensors of a file in order of their names
     bool loader_places_before_quantizing() const;     ///< a copy is quantized, and the next tensor replaces the first

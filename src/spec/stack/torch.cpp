@@ -22,9 +22,9 @@ bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0};
 // CUBLAS_WORKSPACE_CONFIG=:16:8, which makes the usual 1 MiB smaller. 2.10 takes what is asked for.
 bool Stack::cublaslt_workspace_is_limited() const { return torch >= Version{2, 11, 0}; }
 
-// nn/parallel/distributed.py and csrc/distributed/c10d of 2.5, 2.7, 2.10 and 2.11, with Trainer of 4.48 to 5.17;
+// nn/parallel/distributed.py and csrc/distributed/c10d of 2.3, 2.5, 2.7, 2.10 and 2.11, with Trainer of 4.44 to 5.17;
 // earlier releases have not been compared.
-bool Stack::ddp_is_known() const { return torch >= Version{2, 5, 0} && transformers >= Version{4, 48, 0}; }
+bool Stack::ddp_is_known() const { return torch >= Version{2, 3, 0} && transformers >= Version{4, 43, 0}; }
 
 // trl's SFTTrainer gathers its counts: compared with 2.11 and, without a process group that records streams, 2.10.
 bool Stack::sft_of_processes_is_known() const { return torch >= Version{2, 10, 0}; }

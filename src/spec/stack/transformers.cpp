@@ -20,6 +20,9 @@ bool Stack::checkpointing_requires_input_grads() const { return transformers >= 
 // training_args.py torch_empty_cache_steps: not in 4.40, in 4.44.
 bool Stack::trainer_empties_cache() const { return transformers >= Version{4, 44, 0}; }
 
+// training_args.py ddp_static_graph: not in 5.5.0, in 5.6.2.
+bool Stack::trainer_knows_static_graphs() const { return transformers >= Version{5, 6, 0}; }
+
 // 4.40 trainer.py get_optimizer_cls_and_kwargs gives SGD only the learning rate, 5.17 trainer_optimizer.py _get_sgd
 // more.
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
