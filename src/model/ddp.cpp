@@ -44,6 +44,7 @@ std::vector<std::int64_t> bucket_limits(const DdpPlan& plan) {
 
 std::vector<Tensor> module_buffers(const Network& network) {
     std::vector<Tensor> all;
+    if (network.embed.scale.defined()) all.push_back(network.embed.scale);
     for (const auto* some : {&network.layer_buffers, &network.rotary_caches, &network.buffers})
         all.insert(all.end(), some->begin(), some->end());
     return all;

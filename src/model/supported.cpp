@@ -238,6 +238,11 @@ void refuse_unsupported(const Run& run) {
     if (run.spec.mixture && run.spec.mixture->output_router_logits)
         problems.push_back({"model.output_router_logits", "the loss that balances experts is not supported yet",
                             "leave it out: transformers does not add it by default"});
+    if (sft && run.stack.sft_balances_experts() && run.spec.mixture &&
+        run.plan.training.router_aux_loss_coef.value_or(1) != 0)
+        problems.push_back({"training.router_aux_loss_coef",
+                            "trl's SFTTrainer adds the loss that balances experts, which is not supported yet",
+                            "0 switches it off"});
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 

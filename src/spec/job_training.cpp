@@ -85,6 +85,7 @@ void read_sft(ObjectReader& training, TrainingPlan& plan) {
     for (const std::string_view key : kIgnoredSftArguments) training.skip(key);
     const std::string_view length = training.has("max_length") ? "max_length" : "max_seq_length";  // trl 0.9 to 0.19
     plan.max_length = training.integer(length, {.low = 1, .high = kLargestCount}, Null::absent);
+    plan.router_aux_loss_coef = training.real("router_aux_loss_coef", {}, Null::absent);
     const auto loss = training.text("loss_type", Null::absent);
     if (loss && *loss != "nll")
         training.problems().unsupported(training.path("loss_type"),

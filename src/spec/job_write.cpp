@@ -134,6 +134,7 @@ JsonValue training(const TrainingPlan& plan) {
     out.put("use_cache", JsonValue::of(plan.use_cache));
     if (plan.torch_empty_cache_steps) out.put("torch_empty_cache_steps", JsonValue::of(*plan.torch_empty_cache_steps));
     if (plan.max_length) out.put("max_length", JsonValue::of(*plan.max_length));
+    if (plan.router_aux_loss_coef) out.put("router_aux_loss_coef", JsonValue::of(*plan.router_aux_loss_coef));
     return out;
 }
 

@@ -36,4 +36,17 @@ void check_fsdp1_adapters(const TrainPlan& plan, const Stack& stack, const Fsdp1
         problems.unsupported("peft.use_dora", "DoRA is not supported where FSDP1 cuts nothing", "FSDP2");
 }
 
+// peft 0.21 layer.py ParamWrapper reads A and B of routers and experts, with which "all-linear" begins in mixtures.
+// Traced: "inconsistent tensor size", "is a view and its base or another view of its base has been modified inplace".
+void check_fsdp1_targets(const TrainPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems) {
+    if (!plan.peft || !plan.peft->target_parameters.empty()) return;
+    for (const LoraTarget& target : targets)
+        if (!target.parameter.empty())
+            return problems.invalid("peft.target_modules",
+                                    fmt::format("peft stops: the adapter of {}.{} reads matrices that FSDP1 has "
+                                                "flattened and cut (RuntimeError: inconsistent tensor size)",
+                                                target.module.name, target.parameter),
+                                    "target the attention alone, or FSDP2");
+}
+
 }  // namespace vramfit

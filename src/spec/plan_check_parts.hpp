@@ -22,6 +22,9 @@ void check_fsdp_optimizer(const TrainPlan& plan, const Stack& stack, Problems& p
 /// More than LoRA's two matrices under FSDP1.
 void check_fsdp1_adapters(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsdp, Problems& problems);
 
+/// Adapters of routers and experts under FSDP1.
+void check_fsdp1_targets(const TrainPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems);
+
 /// Packed weights under FSDP1 and under FSDP2.
 void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);
 void check_quantized_rows(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);

@@ -121,11 +121,11 @@ inline constexpr std::string_view kIgnoredArguments[] = {
 
 /// The same for what trl.SFTConfig (trl 1.16.0) and SFTTrainer (trl 0.8.6) add.
 inline constexpr std::string_view kIgnoredSftArguments[] = {
-    "assistant_only_loss", "chars_per_token",   "chat_template_path",   "completion_only_loss",
-    "dataset_batch_size",  "dataset_kwargs",    "dataset_num_proc",     "dataset_text_field",
-    "eos_token",           "eval_packing",      "model_init_kwargs",    "num_of_sequences",
-    "packing_strategy",    "pad_token",         "router_aux_loss_coef", "shuffle_dataset",
-    "truncation_mode",     "trust_remote_code",
+    "assistant_only_loss", "chars_per_token", "chat_template_path", "completion_only_loss",
+    "dataset_batch_size",  "dataset_kwargs",  "dataset_num_proc",   "dataset_text_field",
+    "eos_token",           "eval_packing",    "model_init_kwargs",  "num_of_sequences",
+    "packing_strategy",    "pad_token",       "shuffle_dataset",    "truncation_mode",
+    "trust_remote_code",
 };
 
 /// transformers.training_args.OptimizerNames of 4.40.2 and 5.17.0; "none" is a job file's own.

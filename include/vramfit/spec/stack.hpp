@@ -187,6 +187,7 @@ struct Stack {
 
     // trl
     bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
+    bool sft_balances_experts() const;  ///< SFTTrainer adds the loss that balances experts by itself
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
 };
 

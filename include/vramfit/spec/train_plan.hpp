@@ -106,6 +106,7 @@ struct TrainingPlan {
     std::string optim_args;
     std::optional<std::int64_t> torch_empty_cache_steps;  ///< Trainer: before the backward pass of each n-th update
     std::optional<std::int64_t> max_length;               ///< trl's SFTConfig: longer rows are cut; absent: not cut
+    std::optional<double> router_aux_loss_coef;           ///< trl's SFTConfig, for mixtures; absent: the model's own
 
     friend bool operator==(const TrainingPlan&, const TrainingPlan&) = default;
 };

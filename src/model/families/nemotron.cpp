@@ -17,12 +17,13 @@ namespace {
 // NemotronLayerNorm1P.forward: the weight plus one; under autocast everything is cast first, then nothing is.
 Tensor plus_one(const Norm& norm, const Tensor& input) {
     Session& session = input.session();
-    Tensor weight = add(norm.weight, 1.0);
-    if (!session.autocast.enabled) return engine::layer_norm(input, weight, norm.bias);
+    Tensor plus = add(norm.weight, 1.0);
+    if (!session.autocast.enabled) return engine::layer_norm(input, plus, norm.bias);
     const DType dtype = session.autocast.dtype;
     const Tensor x = to(input, dtype);
-    weight = to(weight, dtype);
+    const Tensor weight = to(plus, dtype);
     const Tensor bias = to(norm.bias, dtype);
+    plus = Tensor();  // an argument of _cast_if_autocast_enabled
     const Scoped<bool> off(session.autocast.enabled, false);
     return engine::layer_norm(x, weight, bias);
 }

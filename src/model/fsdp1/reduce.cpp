@@ -26,6 +26,9 @@ void Fsdp1Unit::reduce() {
     Session& session = shared_.session;
     const Tensor whole = flat_.grad();
     flat_->grad.reset();
+    // _get_reduce_scatter_tensors.
+    const Size padded = part_.numel() * shared_.world;
+    const Tensor sent = whole.numel() < padded ? empty(session, {padded}, whole.dtype(), Op::constant_pad_nd) : whole;
     Tensor part = empty(session, part_.sizes(), whole.dtype(), Op::empty_like);
     run_collective(session);
     const bool hybrid = is_hybrid(shared_.plan.sharding_strategy);

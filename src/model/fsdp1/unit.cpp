@@ -63,7 +63,7 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     std::int64_t total = 0;
     const auto pad = [&](std::int64_t unit) {
         const std::int64_t elements = (unit - total % unit) % unit;
-        if (elements == 0) return;
+        if (elements == 0 || !shared_.plan.use_orig_params) return;  // align_addresses
         paddings.push_back(flat_padding(session, elements, dtype));
         numels_.push_back(elements);
         is_padding_.push_back(true);
@@ -87,8 +87,9 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
         parameters_.push_back(std::move(p));
     }
     pad(shared_.world);
-    const std::int64_t part = is_cut() ? total / shared_.world : total;
+    const std::int64_t part = is_cut() ? (total + shared_.world - 1) / shared_.world : total;
     const std::int64_t first = is_cut() ? part * shared_.rank : 0;
+    const std::int64_t own = std::clamp<std::int64_t>(total - first, 0, part);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         const std::int64_t end = begins[i] + static_cast<std::int64_t>(parameters_[i].original.numel());
         parameters_[i].in_part = std::max<std::int64_t>(0, std::min(end, first + part) - std::max(begins[i], first));
@@ -96,7 +97,8 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
     {
         const Tensor whole = empty(session, {total}, dtype, Op::cat);
         paddings.clear();
-        part_ = is_cut() ? empty(session, {part}, dtype, Op::clone) : whole;
+        part_ = is_cut() ? empty(session, {own}, dtype, Op::clone) : whole;
+        if (own < part) part_ = empty(session, {part}, dtype, Op::constant_pad_nd);  // _get_shard
     }
     flat_ = detach(part_);
     flat_->is_view = false;

@@ -7,6 +7,10 @@ namespace vramfit {
 // SFTConfig.
 bool Stack::sft_prepares_model() const { return trl < Version{0, 9, 0}; }
 
+// trainer/sft_trainer.py, aux_loss_enabled: what the model's config says in 1.0.0; on in 1.10.0 unless
+// router_aux_loss_coef is 0.
+bool Stack::sft_balances_experts() const { return trl >= Version{1, 1, 0}; }
+
 // trainer/utils.py add_fused_lm_head as read in 1.16.0; earlier releases have not been read.
 bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
 

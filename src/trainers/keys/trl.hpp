@@ -28,6 +28,7 @@ inline constexpr KeyRow kTrlKeys[] = {
     {"bnb_4bit_quant_type", KeyUse::used, "load.quantization_config.bnb_4bit_quant_type", "nf4|fp4"},
     {"bnb_4bit_quant_storage", KeyUse::used, "load.quantization_config.bnb_4bit_quant_storage", "uint8|bfloat16"},
     {"max_length", KeyUse::used, "batch.sequence_length", "128|256"},
+    {"router_aux_loss_coef", KeyUse::used, "training.router_aux_loss_coef", "0|0.001"},
     {"max_seq_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"block_size", KeyUse::used, "batch.sequence_length", "128|256"},
     {"packing", KeyUse::used, "batch", "true|false"},

@@ -10,6 +10,7 @@ from vramfit_trace.compare import compare, first_event
 from vramfit_trace.families import FAMILIES
 from vramfit_trace.job import JobError, complete, read_job
 from vramfit_trace.space import draw
+from vramfit_trace.space_processes import METHODS
 from vramfit_trace.tracing import variables_of_processes
 from vramfit_trace.worker import history
 
@@ -116,6 +117,14 @@ class Walks(unittest.TestCase):
             job = draw(1, number, "hf-2026-11", FAMILIES, [])
             self.assertEqual(job, draw(1, number, "hf-2026-11", FAMILIES, []))
             complete(job)
+
+    def test_a_walk_among_processes_draws_each_kind(self) -> None:
+        kinds = {}
+        for number in range(60):
+            job = draw(1, number, "hf-2026-11", FAMILIES, [], METHODS)
+            self.assertEqual(job, draw(1, number, "hf-2026-11", FAMILIES, [], METHODS))
+            kinds[complete(job)["distributed"]["kind"]] = job
+        self.assertEqual(set(kinds), set(METHODS))
 
     def test_the_compact_form(self) -> None:
         self.assertEqual(data.compact("x", trace([window("start", 1, 2)]))["windows"], [["start", 1, 2, 1, 2, 1, 2]])

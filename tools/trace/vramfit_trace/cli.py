@@ -14,6 +14,7 @@ from .forks import Forks
 from .job import Job, JobError, read_job
 from .prediction import PredictionError, timeline
 from .tracing import TraceError, Tracer
+from .space_processes import METHODS
 from .walk import Walk, jobs_of, row_text, summary
 
 
@@ -62,7 +63,8 @@ def walk(flags: argparse.Namespace) -> int:
     if unknown:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
-    jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads)
+    jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads,
+                   flags.distributed)
     forks = Forks(tracer_of(flags))
     try:
         rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
@@ -124,6 +126,8 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--supported", action="store_true", help="leave out jobs of which vramfit says that it does not support them")
     many.add_argument("--no-threads", action="store_true",
                       help="transformers 5 loads without threads (HF_DEACTIVATE_ASYNC_LOAD): no job's figures vary from run to run")
+    many.add_argument("--distributed", nargs="+", default=[], choices=sorted(METHODS), metavar="KIND",
+                      help=f"each job is one rank of several processes: {', '.join(METHODS)}")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
     add_program(many)
     add_tracing(many)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .families import FAMILIES, Family
 from .job import SCHEMA, Job
+from .space_processes import among_processes
 
 LENGTHS = (1, 16, 37, 64, 128, 129, 256, 300, 512, 1000)
 OPTIMIZERS = ("adamw_torch", "adamw_torch", "adamw_torch", "adamw_torch_fused", "adamw_bnb_8bit", "paged_adamw_8bit", "paged_adamw_32bit",
@@ -117,8 +118,12 @@ class Draw:
         return out
 
 
-def draw(seed: int, number: int, stack: str, families: Iterable[str], configs: list[dict[str, Any]]) -> Job:
-    """Job `number` of a walk; the same arguments give the same job."""
+def draw(seed: int, number: int, stack: str, families: Iterable[str], configs: list[dict[str, Any]], kinds: Iterable[str] = ()) -> Job:
+    """Job `number` of a walk, with `kinds` one rank of several processes; the same arguments give the same job."""
     walker = Draw(f"{seed}/{number}", families)
     name = f"walk-{seed}-{number:04d}-{walker.family_name}-{walker.method}"
-    return walker.job(name, stack, [config for config in configs if config["model_type"] == walker.family_name])
+    job = walker.job(name, stack, [config for config in configs if config["model_type"] == walker.family_name])
+    if not kinds:
+        return job
+    kind = walker.one(sorted(kinds))
+    return among_processes({**job, "name": f"{name}-{kind}"}, walker.random, kind)

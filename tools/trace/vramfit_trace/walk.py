@@ -99,8 +99,9 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True) -> list[dict[str, Any]]:
-    """The walk's jobs; with `configs` the models are those of the given config.json files."""
+def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True,
+            kinds: list[str] | None = None) -> list[dict[str, Any]]:
+    """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes."""
     models = [json.loads(path.read_text()) for path in configs]
     environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
-    return [{**draw(seed, number, stack, families, models), **environment} for number in range(count)]
+    return [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
