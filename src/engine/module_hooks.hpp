@@ -22,6 +22,10 @@ class ModuleHooks {
 
     /// Before a module's forward: returns what it is called with. Undefined: there is no positional argument.
     virtual Tensor before(const ModuleKey& module, const Tensor& input) = 0;
+    /// The same of a module with several positional arguments that may need gradients.
+    virtual void before_all(const ModuleKey& module, std::span<Tensor* const> inputs) {
+        if (!inputs.empty()) *inputs[0] = before(module, *inputs[0]);
+    }
     /// After its forward: what it gives back, which may be replaced.
     virtual void after_all(const ModuleKey& module, std::span<Tensor* const> outputs) = 0;
     /// The same of a module that gives back one tensor: returns it.

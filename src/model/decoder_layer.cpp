@@ -56,7 +56,11 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
     auto [out, weights] = attend(run, family.eager, q, k, v, mask, inputs.position_ids);
     out = reshape(out, {out.size(0), out.size(1), -1});
     out = forward(layer.o, out);
-    if (family.attention_drops) out = dropout(out, run.spec.residual_dropout);
+    const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); };
+    if (family.attention_drops && family.drops_in_modules)  // GPT2Attention.resid_dropout
+        out = called(&layer.attention_parameters, Part::dropout, out, dropped);
+    else if (family.attention_drops)
+        out = dropped(out);
     return {out, weights};
 }
 

@@ -11,6 +11,7 @@
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
+#include "model/called.hpp"
 #include "model/mlp.hpp"
 #include "model/modules.hpp"
 #include "model/param_wrapper.hpp"
@@ -53,7 +54,7 @@ Routed route(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const Tensor hidden = reshape(x, {-1, run.spec.hidden_size});
     const FoldedParameter weight(layer.router, 0);
     const Tensor folded = weight.value();
-    const Tensor logits = linear(hidden, folded);
+    const Tensor logits = functional_linear(hidden, folded, {});
     const Tensor probabilities = mixtral ? softmax(to(logits, DType::float32), false) : softmax(logits, true);
     auto [weights, experts] = topk(probabilities, mixture.num_experts_per_tok);
     if (mixture.norm_topk_prob) div_in_place(weights, sum_over(weights, -1, true));
@@ -107,7 +108,9 @@ Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, c
     return to(final_hidden, hidden.dtype());
 }
 
-Tensor sparse_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+namespace {
+
+Tensor sparse_block(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     Tensor hidden = view(x, {-1, x.size(-1)});
     Tensor shared;
     if (layer.shared_gate.in > 0) shared = shared_expert(run, layer, hidden);
@@ -121,6 +124,12 @@ Tensor sparse_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
         out = add(out, shared);
     }
     return reshape(out, x.sizes());
+}
+
+}  // namespace
+
+Tensor sparse_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    return called(&layer, Part::mlp, x, [&](const Tensor& given) { return sparse_block(run, layer, given); });
 }
 
 }  // namespace vramfit::model

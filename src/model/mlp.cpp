@@ -128,8 +128,11 @@ Tensor plain_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
 
 // models/gpt2/modeling_gpt2.py GPT2MLP, models/starcoder2/modeling_starcoder2.py Starcoder2MLP.
 Tensor dropped_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
-    return called(&layer, Part::mlp, x,
-                  [&](const Tensor& given) { return dropout(plain(run, layer, given), run.spec.residual_dropout); });
+    const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); };
+    return called(&layer, Part::mlp, x, [&](const Tensor& given) {
+        const Tensor out = plain(run, layer, given);
+        return run.spec.model_type == "gpt2" ? called(&layer, Part::dropout, out, dropped) : dropped(out);
+    });
 }
 
 }  // namespace vramfit::model

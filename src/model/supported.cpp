@@ -94,6 +94,22 @@ void refuse_outer_adapters_under(std::string_view method, const Run& run, std::v
                                 "modules of the decoder layers"});
 }
 
+/// What gpt2 and mixtures of experts were compared with under ZeRO-3.
+void refuse_around_leaves(const Run& run, std::vector<Problem>& problems) {
+    if (!run.spec.mixture && run.spec.model_type != "gpt2") return;
+    const std::string under = fmt::format("{} under ZeRO-3", run.spec.model_type);
+    if (run.plan.load.quantization)
+        problems.push_back({"load.quantization_config", fmt::format("quantized weights of {} are not supported", under),
+                            "leave it out"});
+    refuse_outer_adapters_under(under, run, problems);
+    if (!run.plan.peft) return;
+    const LoraPlan& lora = *run.plan.peft;
+    const bool wraps = run.spec.model_type == "gpt_oss" && !lora.target_parameters.empty();
+    if (wraps || lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty())
+        problems.push_back({"peft", fmt::format("with {} only LoRA's two matrices are supported", under),
+                            wraps ? "no target_parameters" : "no use_dora, bias, lora_bias, modules_to_save"});
+}
+
 void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
     const ZeroPlan* zero = run.plan.distributed ? run.plan.distributed->as<ZeroPlan>() : nullptr;
     if (!zero) return;
@@ -103,6 +119,7 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
             {"model.model_type", fmt::format("{} is not supported with DeepSpeed 0.14", type), "qwen2 is"});
     if (zero->stage != 3) return;
     refuse_family_under("ZeRO-3", &ComparedWith::zero3, run, problems);
+    refuse_around_leaves(run, problems);
     const std::string& rope = run.spec.rope_type;
     if (!rope.empty() && rope != "default" && rope != "llama3")
         problems.push_back(

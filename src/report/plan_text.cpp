@@ -106,12 +106,21 @@ std::string processes(const DistributedPlan& plan) {
                        plan.rank);
 }
 
+std::string zero_optimizer(const ZeroPlan& zero) {
+    switch (zero.optimizer) {
+        case ZeroOptimizer::lion: return "DeepSpeed's Lion";
+        case ZeroOptimizer::torch_adamw: return "torch's AdamW by DeepSpeed";
+        case ZeroOptimizer::adamw: break;
+    }
+    return "DeepSpeed's AdamW";
+}
+
 }  // namespace
 
 std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes) {
     const TrainingPlan& t = plan.training;
     const auto* zero = plan.distributed ? plan.distributed->as<ZeroPlan>() : nullptr;
-    const bool own_optimizer = zero && zero->own_optimizer;
+    const std::string optimizer = zero && zero->own_optimizer ? zero_optimizer(*zero) : t.optim;
     const bool clips = !zero || !zero->clips_by_default || stack.deepspeed_clips_by_default();
     const double given = zero ? zero->gradient_clipping.value_or(t.max_grad_norm) : t.max_grad_norm;
     const double norm = clips ? given : 0;
@@ -125,7 +134,7 @@ std::vector<Line> describe(const TrainPlan& plan, const Stack& stack, Axes axes)
         {"checkpointing", checkpointing(plan, stack)},
         {"batch", batch(plan, axes)},
         {"attention", attention(plan.load)},
-        {"optimizer", fmt::format("{}, gradients {}", own_optimizer ? "DeepSpeed's AdamW" : t.optim, clip)},
+        {"optimizer", fmt::format("{}, gradients {}", optimizer, clip)},
         {"loop", fmt::format("{}, {} step{}{}", name_of(plan.loop.kind), plan.loop.steps,
                              plan.loop.steps == 1 ? "" : "s", t.use_liger_kernel ? ", Liger kernels" : "")},
         {"stack", fmt::format("{} ({})", stack.name, versions_of(stack))},

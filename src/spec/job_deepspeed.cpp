@@ -6,6 +6,7 @@
 #include "spec/job_deepspeed.hpp"
 #include "spec/json_parse.hpp"
 #include "vramfit/spec/deepspeed.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
 
@@ -108,17 +109,38 @@ void read_zero(ObjectReader zero, ZeroPlan& plan) {
     zero.refuse_unknown();
 }
 
-/// ops/adam: FusedAdam, DeepSpeedCPUAdam; their states are the same for Adam and AdamW.
-void read_optimizer(ObjectReader optimizer, ZeroPlan& plan) {
+/// runtime/engine.py _configure_basic_optimizer: names are compared in lower case, those that are not DeepSpeed's are
+/// torch's. _do_optimizer_sanity_check, runtime/zero/utils.py ZERO_SUPPORTED_OPTIMIZERS: these want a key.
+void check_other_optimizer(ObjectReader& optimizer, const std::string& type, bool allows_untested) {
+    const std::string name = lower_case(type);
+    if (name.starts_with("onebit") || name.starts_with("zeroone"))
+        optimizer.problems().invalid(optimizer.path("type"),
+                                     fmt::format("DeepSpeed stops: {} is not a supported DeepSpeed Optimizer", type),
+                                     "AdamW or Lion");
+    else if (!allows_untested && (name == "sgd" || name == "lamb" || name == "rmsprop"))
+        optimizer.problems().invalid(optimizer.path("type"),
+                                     fmt::format("{}: DeepSpeed stops: You are using an untested ZeRO Optimizer", type),
+                                     "AdamW or Lion");
+    else
+        optimizer.problems().unsupported(optimizer.path("type"), fmt::format("'{}' is not supported", type),
+                                         "AdamW, Adam or Lion, or no section `optimizer`: then Trainer's is taken");
+}
+
+/// ops/adam, ops/lion: FusedAdam, FusedLion, DeepSpeedCPUAdam, DeepSpeedCPULion; states are the same for Adam and
+/// AdamW.
+void read_optimizer(ObjectReader optimizer, bool allows_untested, ZeroPlan& plan) {
     plan.own_optimizer = true;
     const std::string type = optimizer.text("type").value_or("");
-    if (type != "AdamW" && type != "Adam")
-        optimizer.problems().unsupported(optimizer.path("type"), fmt::format("'{}' is not supported", type),
-                                         "AdamW, or no section `optimizer`: then Trainer's optimizer is taken");
-    if (auto params = optimizer.object("params", Null::absent)) {
-        only_default(*params, "torch_adam", false);
-        only_default(*params, "fp32_optimizer_states", true);
-        no_effect(*params, {"lr", "betas", "eps", "weight_decay", "bias_correction", "adam_w_mode"});
+    const std::string name = lower_case(type);
+    const bool adam = name == "adamw" || name == "adam";
+    if (!adam && name != "lion") check_other_optimizer(optimizer, type, allows_untested);
+    if (name == "lion") plan.optimizer = ZeroOptimizer::lion;
+    auto params = optimizer.object("params", Null::absent);
+    if (params && (adam || name == "lion")) {
+        if (adam && params->boolean("torch_adam").value_or(false)) plan.optimizer = ZeroOptimizer::torch_adamw;
+        if (adam) only_default(*params, "fp32_optimizer_states", true);
+        no_effect(*params, {"lr", "betas", "weight_decay"});
+        if (adam) no_effect(*params, {"eps", "bias_correction", "adam_w_mode"});
         params->refuse_unknown();
     }
     optimizer.refuse_unknown();
@@ -157,7 +179,10 @@ ZeroPlan read_deepspeed(ObjectReader config) {
     else
         config.problems().unsupported(config.path("zero_optimization"), "DeepSpeed without ZeRO is not supported",
                                       "give it a stage");
-    if (auto optimizer = config.object("optimizer", Null::absent)) read_optimizer(std::move(*optimizer), plan);
+    const bool allows_untested = config.boolean("zero_allow_untested_optimizer").value_or(false);
+    if (auto optimizer = config.object("optimizer", Null::absent))
+        read_optimizer(std::move(*optimizer), allows_untested, plan);
+    ObjectReader::set(plan.force_ds_cpu_optimizer, config.boolean("zero_force_ds_cpu_optimizer"));
     read_precision(config, plan);
     if (is_auto(config.value("gradient_clipping")))
         plan.gradient_clipping.reset();
@@ -173,8 +198,8 @@ ZeroPlan read_deepspeed(ObjectReader config) {
                            "keep_in_fp32_modules", "mixed_precision"});
     no_effect(config, {"steps_per_print", "wall_clock_breakdown", "dump_state", "scheduler", "tensorboard", "wandb",
                        "csv_monitor", "comet", "comms_logger", "checkpoint", "memory_breakdown", "aio", "elasticity",
-                       "zero_allow_untested_optimizer", "prescale_gradients", "gradient_predivide_factor",
-                       "activation_checkpointing", "dataloader_drop_last", "seed"});
+                       "prescale_gradients", "gradient_predivide_factor", "activation_checkpointing",
+                       "dataloader_drop_last", "seed"});
     config.refuse_unknown();
     return plan;
 }
@@ -204,6 +229,14 @@ JsonValue or_auto(const std::optional<std::int64_t>& value) {
     return value ? JsonValue::of(*value) : JsonValue::of("auto");
 }
 
+JsonValue optimizer_section(ZeroOptimizer optimizer) {
+    JsonValue out = JsonValue::object();
+    out.put("type", JsonValue::of(optimizer == ZeroOptimizer::lion ? "Lion" : "AdamW"));
+    if (optimizer == ZeroOptimizer::torch_adamw)
+        out.put("params", JsonValue::object().put("torch_adam", JsonValue::of(true)));
+    return out;
+}
+
 JsonValue on_cpu() { return JsonValue::object().put("device", JsonValue::of("cpu")); }
 
 }  // namespace
@@ -226,7 +259,8 @@ JsonValue deepspeed_to_json(const ZeroPlan& plan) {
     if (plan.offload_param) zero.put("offload_param", on_cpu());
     JsonValue out = JsonValue::object();
     out.put("zero_optimization", std::move(zero));
-    if (plan.own_optimizer) out.put("optimizer", JsonValue::object().put("type", JsonValue::of("AdamW")));
+    if (plan.own_optimizer) out.put("optimizer", optimizer_section(plan.optimizer));
+    if (!plan.force_ds_cpu_optimizer) out.put("zero_force_ds_cpu_optimizer", JsonValue::of(false));
     out.put("bf16", JsonValue::object().put("enabled", plan.bf16 ? JsonValue::of(*plan.bf16) : JsonValue::of("auto")));
     if (plan.fp16 != false)
         out.put("fp16",

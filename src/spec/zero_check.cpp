@@ -38,10 +38,13 @@ void check_zero_numbers(const ZeroPlan& zero, const TrainPlan& plan, Problems& p
         problems.invalid("distributed.deepspeed.fp16.enabled", "does not match training.fp16", "\"auto\"");
 }
 
-/// Where Trainer's other optimizers were compared: over float32 parts.
-bool steps_in_bf16(const ZeroPlan& zero, const TrainPlan& plan) {
-    const std::string& optim = plan.training.optim;
-    return optim != "none" && optim != "adagrad" && zero.bf16.value_or(plan.training.bf16) && !zero.offload_optimizer;
+/// accelerate 1.15.0 utils/deepspeed.py map_pytorch_optim_to_deepspeed: DeepSpeed's optimizers for host memory take the
+/// place of Trainer's, with arguments of Adam for all of them; betas of AdEMAMix are three.
+const char* stops_on_host(const std::string& optim) {
+    if (optim == "adagrad") return "DeepSpeedCPUAdagrad.__init__() got an unexpected keyword argument 'adamw_mode'";
+    if (optim == "lion_32bit" || optim == "paged_lion_32bit")
+        return "DeepSpeedCPULion.__init__() got an unexpected keyword argument 'adamw_mode'";
+    return optim.find("ademamix") == std::string::npos ? nullptr : "too many values to unpack (expected 2)";
 }
 
 /// integrations/deepspeed.py deepspeed_optim_sched: without a section `optimizer` Trainer makes its own.
@@ -51,16 +54,20 @@ void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems&
         if (optim == "adafactor")
             problems.invalid("training.optim", "adafactor excludes an optimizer in DeepSpeed's configuration",
                              "leave one of them out");
+        return;
+    }
+    const bool on_host = zero.offload_optimizer && zero.force_ds_cpu_optimizer;
+    if (const char* what = on_host ? stops_on_host(optim) : nullptr) {
+        problems.invalid("training.optim", fmt::format("{} with an offloaded optimizer: it stops: {}", optim, what),
+                         "another optimizer, or \"zero_force_ds_cpu_optimizer\": false in DeepSpeed's configuration");
     } else if (optim == "adagrad" && !plan.peft) {
         // deepspeed 0.19.8 runtime/zero: _initialize_optimizer_states makes Adagrad anew, with one group.
         problems.invalid("training.optim",
                          "adagrad under DeepSpeed: DeepSpeed stops: IndexError: list index out of range",
                          "another optimizer, or a section `optimizer` in DeepSpeed's configuration");
-    } else if (optim != "adamw_torch" && optim != "adamw_torch_fused" && !steps_in_bf16(zero, plan)) {
-        problems.unsupported(
-            "training.optim",
-            fmt::format("{} under DeepSpeed is supported with bf16 and an optimizer on the card only", optim),
-            "adamw_torch, or a section `optimizer` in DeepSpeed's configuration");
+    } else if (optim == "none" || optim == "adagrad") {
+        problems.unsupported("training.optim", fmt::format("{} under DeepSpeed is not supported", optim),
+                             "adamw_torch, or a section `optimizer` in DeepSpeed's configuration");
     }
 }
 

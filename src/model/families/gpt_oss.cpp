@@ -9,6 +9,7 @@
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/view.hpp"
 #include "model/attention.hpp"
+#include "model/called.hpp"
 #include "model/experts.hpp"
 #include "model/family.hpp"
 #include "model/modules.hpp"
@@ -68,7 +69,7 @@ Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const T
 }
 
 // GptOssAttention.forward.
-Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const LayerInputs& inputs) {
+Attended sink_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const LayerInputs& inputs) {
     const Dims heads{hidden.size(0), hidden.size(1), -1, run.spec.head_dim};
     Tensor q = transpose(view(forward(layer.q, hidden), heads), 1, 2);
     Tensor k = transpose(view(forward(layer.k, hidden), heads), 1, 2);
@@ -81,13 +82,31 @@ Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tens
     return {forward(layer.o, out), weights};
 }
 
+Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const LayerInputs& inputs) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (hooks) hooks->before(key_of(&layer, Part::attention), {});
+    Attended attended = sink_attention(run, layer, hidden, inputs);
+    if (hooks) attended.output = hooks->after(key_of(&layer, Part::attention), attended.output);
+    return attended;
+}
+
 // GptOssTopKRouter.forward.
-Routed route_gpt_oss(const Run& run, const DecoderLayer& layer, const Tensor& hidden) {
+Routed routed_tokens(const Run& run, const DecoderLayer& layer, const Tensor& hidden) {
     const FoldedParameter weight(layer.router, 0);
     const Tensor folded = weight.value();
-    const Tensor logits = linear(hidden, folded, layer.router[1]);
+    const Tensor logits = functional_linear(hidden, folded, layer.router[1]);
     const auto [values, experts] = topk(logits, run.spec.mixture->num_experts_per_tok);
     return {logits, softmax_in_own_dtype(values), experts};
+}
+
+Routed route_gpt_oss(const Run& run, const DecoderLayer& layer, const Tensor& hidden) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (!hooks) return routed_tokens(run, layer, hidden);
+    const ModuleKey key = key_of(&layer.router, Part::itself);
+    Routed routed = routed_tokens(run, layer, hooks->before(key, hidden));
+    Tensor* const outputs[] = {&routed.logits, &routed.weights};
+    hooks->after_all(key, outputs);
+    return routed;
 }
 
 // GptOssExperts._apply_gate: gate and up alternate.
@@ -109,12 +128,33 @@ struct Mixed {
     Tensor scores;
 };
 
-Mixed gpt_oss_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+Tensor experts_of(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Routed& routed) {
+    const ExpertWeights weights{&layer.experts, 0, 2, 1, 3, true};
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (!hooks) return grouped_experts(run, weights, clamped_gate, hidden, routed);
+    const ModuleKey key = key_of(&layer.experts, Part::itself);
+    Tensor given = hidden;
+    Routed chosen = routed;
+    Tensor* const inputs[] = {&given, &chosen.weights};
+    hooks->before_all(key, inputs);
+    return hooks->after(key, grouped_experts(run, weights, clamped_gate, given, chosen));
+}
+
+Mixed mixed(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const Tensor hidden = reshape(x, {-1, x.size(-1)});
     const Routed routed = route_gpt_oss(run, layer, hidden);
-    const ExpertWeights weights{&layer.experts, 0, 2, 1, 3, true};
-    const Tensor out = grouped_experts(run, weights, clamped_gate, hidden, routed);
+    const Tensor out = experts_of(run, layer, hidden, routed);
     return {reshape(out, x.sizes()), routed.weights};
+}
+
+Mixed gpt_oss_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (!hooks) return mixed(run, layer, x);
+    const ModuleKey key = key_of(&layer, Part::mlp);
+    Mixed out = mixed(run, layer, hooks->before(key, x));
+    Tensor* const outputs[] = {&out.hidden, &out.scores};
+    hooks->after_all(key, outputs);
+    return out;
 }
 
 // GptOssDecoderLayer.forward.
@@ -138,7 +178,6 @@ Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& l
 extern const Family gpt_oss_entry;
 const Family gpt_oss_entry = {
     .model_type = "gpt_oss",
-    .compared = {.zero3 = false},
     .norm = olmo2_norm,
     .layer = gpt_oss_layer,
     .norms_in_float32 = true,

@@ -244,7 +244,9 @@ std::set<std::size_t>& Coordinator::to_release(std::size_t module) {
     }
     std::int64_t passed = 0;
     for (auto i = static_cast<std::size_t>(step_); i < order_.size() && passed < most_reuse_; ++i) {
-        for (const std::size_t id : modules_[order_[i]].parameters) {
+        const Module& next = modules_[order_[i]];
+        const bool recurses = modules_[module].is_leaf && !next.inside.empty();
+        for (const std::size_t id : recurses ? next.inside : next.parameters) {
             ids.erase(id);
             passed += partitions_[id].elements;
         }

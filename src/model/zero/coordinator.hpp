@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/module_hooks.hpp"
@@ -27,6 +28,13 @@ class Coordinator {
     /// register_external_parameter.
     void add_parameter(std::size_t module, std::size_t id);
     std::size_t module_at(const engine::ModuleKey& key);
+    const std::vector<std::size_t>& parameters(const engine::ModuleKey& key) {
+        return modules_[module_at(key)].parameters;
+    }
+    /// z3_leaf_module: it is gathered with all that is in it.
+    void set_leaf(std::size_t module) { modules_[module].is_leaf = true; }
+    /// All parameters in a module that has others in it.
+    void set_inside(std::size_t module, std::vector<std::size_t> ids) { modules_[module].inside = std::move(ids); }
 
     /// reset_step, before each forward pass (0.14: after each backward pass).
     void reset_step();
@@ -45,6 +53,8 @@ class Coordinator {
 
     struct Module {
         std::vector<std::size_t> parameters;
+        std::vector<std::size_t> inside;  ///< of the modules in it as well; empty: the same
+        bool is_leaf = false;
         std::set<std::size_t> recomputed;  ///< ds_recompute_parameters
     };
     /// AllGatherHandle, AllGatherCoalescedHandle.

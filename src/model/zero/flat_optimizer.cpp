@@ -1,4 +1,4 @@
-// deepspeed 0.19.8 ops/adam/fused_adam.py, runtime/engine.py _configure_basic_optimizer.
+// deepspeed 0.19.8 ops/adam/fused_adam.py, ops/lion/fused_lion.py, runtime/engine.py _configure_basic_optimizer.
 #include "model/zero/flat_optimizer.hpp"
 
 #include <utility>
@@ -10,13 +10,26 @@ namespace vramfit::model {
 
 using namespace engine;
 
-FlatOptimizer::FlatOptimizer(const Run& run, Network& network) : own_(zero_of(run.plan)->own_optimizer) {
+namespace {
+
+/// FusedAdam: exp_avg and exp_avg_sq; FusedLion: exp_avg.
+std::size_t moments_of(const ZeroPlan& zero) {
+    if (!zero.own_optimizer || zero.optimizer == ZeroOptimizer::torch_adamw) return 0;
+    return zero.optimizer == ZeroOptimizer::lion ? 1 : 2;
+}
+
+}  // namespace
+
+FlatOptimizer::FlatOptimizer(const Run& run, Network& network) : moments_(moments_of(*zero_of(run.plan))) {
     Session& session = run.session;
+    const ZeroPlan& zero = *zero_of(run.plan);
     const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
-    if (own_) {
+    if (zero.own_optimizer && moments_ == 0) {
+        optimizer_.type = &optimizer_of("adamw_torch");
         optimizer_.groups.push_back({trainable_parameters(network), true});
-        if (!zero_of(run.plan)->offload_optimizer)
-            overflow_buffer_ = to_device(host_tensor(session, {1}, DType::int32));
+    } else if (zero.own_optimizer) {
+        optimizer_.groups.push_back({trainable_parameters(network), true});
+        if (!zero.offload_optimizer) overflow_buffer_ = to_device(host_tensor(session, {1}, DType::int32));
     } else {
         optimizer_ = make_optimizer(session, run.plan.training, decay_groups(run, network));
         std::erase_if(optimizer_.groups, [](const ParameterGroup& g) { return g.parameters.empty(); });
@@ -30,15 +43,8 @@ void FlatOptimizer::take(const std::vector<Tensor>& partitions, const std::vecto
     for (ParameterGroup& group : optimizer_.groups) group.parameters.clear();
 }
 
-void FlatOptimizer::step(Session& session, std::size_t partition) {
-    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
-    OptimizerState& state = states_[partition];
-    if (own_) {
-        for (int moment = 0; state.size() < 2 && moment < 2; ++moment)
-            state.push_back(zeros_like(partitions_[partition]));
-        return;
-    }
-    // DeepSpeedZeroOptimizer._optimizer_step: param_groups holds this one alone.
+// DeepSpeedZeroOptimizer._optimizer_step: param_groups holds this one alone.
+Optimizer FlatOptimizer::over(std::size_t partition) {
     NamedParameter flat;
     flat.tensor = &partitions_[partition];
     Optimizer one;
@@ -47,10 +53,21 @@ void FlatOptimizer::step(Session& session, std::size_t partition) {
     one.groups.push_back(optimizer_.groups[group_of_[partition]]);
     one.groups[0].parameters = {flat};
     one.states.emplace_back();
-    one.states[0].push_back(std::move(state));
+    one.states[0].push_back(std::move(states_[partition]));
+    return one;
+}
+
+void FlatOptimizer::step(Session& session, std::size_t partition) {
+    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    if (moments_ > 0) {
+        OptimizerState& state = states_[partition];
+        while (state.size() < moments_) state.push_back(zeros_like(partitions_[partition]));
+        return;
+    }
+    Optimizer one = over(partition);
     one.shared = std::move(optimizer_.shared);
     if (one.type->step) one.type->step(session, one);
-    state = std::move(one.states[0][0]);
+    states_[partition] = std::move(one.states[0][0]);
     optimizer_.shared = std::move(one.shared);
 }
 

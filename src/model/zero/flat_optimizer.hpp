@@ -8,7 +8,7 @@
 
 namespace vramfit::model {
 
-/// DeepSpeed's FusedAdam or DeepSpeedCPUAdam (section `optimizer` of the configuration), or Trainer's own.
+/// What the section `optimizer` of the configuration names, or Trainer's own.
 class FlatOptimizer {
   public:
     FlatOptimizer(const Run& run, Network& network);
@@ -23,7 +23,9 @@ class FlatOptimizer {
     void step(engine::Session& session, std::size_t partition);
 
   private:
-    bool own_ = false;
+    Optimizer over(std::size_t partition);
+
+    std::size_t moments_ = 0;  ///< of DeepSpeed's own; 0: a torch optimizer
     Optimizer optimizer_;
     std::vector<Tensor> partitions_;
     std::vector<std::size_t> group_of_;  ///< by partition

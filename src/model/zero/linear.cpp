@@ -47,8 +47,12 @@ Tensor linear_of_stage3(const Tensor& input, const Tensor& weight, const Tensor&
     Tensor output;
     {
         const GradMode no_grad(session, false);
-        output = matmul(input, transpose2d(weight));
-        if (bias.defined()) add_(output, bias);
+        if (input.dim() == 2 && bias.defined()) {
+            output = addmm(bias, input, transpose2d(weight));
+        } else {
+            output = matmul(input, transpose2d(weight));
+            if (bias.defined()) add_(output, bias);
+        }
     }
     if (!node) return output;
     node->save(input);

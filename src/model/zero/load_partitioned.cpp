@@ -5,6 +5,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/family.hpp"
 #include "model/load_entries.hpp"
 #include "model/zero/stage3.hpp"
 
@@ -106,6 +107,7 @@ Tensor llama3_frequencies(Session& session, Size count) {
 
 /// The rotary embedding's buffers, made on the device as everything is in zero.Init.
 void make_frequencies(const Run& run, Network& network) {
+    if (!family_of(run.spec.model_type).rotate) return;
     Session& session = run.session;
     const Size count = (run.spec.rotary_dim() + 1) / 2;
     const Tensor frequencies = run.spec.rope_type == "llama3" ? llama3_frequencies(session, count)

@@ -154,6 +154,8 @@ void Zero12::step_group(std::size_t g, const Tensor& norm) {
         Tensor flat = pieces[0];
         if (pieces.size() > 1 && flat.dtype() == groups_[g].dtype)
             flat = empty(session, {groups_[g].partition}, groups_[g].dtype, Op::cat);
+        else if (flat.dtype() != groups_[g].dtype)  // pieces of one float32 tensor
+            flat = alias(flat, {groups_[g].partition}, {1});
         gradient = to(flat, DType::float32);
         flat.reset();
         pieces.clear();

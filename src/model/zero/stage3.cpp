@@ -86,7 +86,7 @@ Zero3::Zero3(const Run& run, Network& network)
     session.hook_gets_gradient = run.stack.deepspeed_hooks_nodes();
     session.after_accumulate = [this](const Tensor& leaf) {
         const std::size_t* id = partitions_.find(leaf);
-        if (!id) return;
+        if (!id || of_leaves_.contains(*id)) return;
         ran_epilogue_ = true;
         gradients_.on_gradient(*id);
     };
@@ -142,6 +142,7 @@ void Zero3::list_modules() {
         own(l, Part::lora_b, {&l->lora->b, &l->lora->bias});
         own(l, Part::magnitude, {&l->lora->magnitude});
     }
+    list_mixtures();
 }
 
 // _create_fp16_sub_groups.

@@ -1,6 +1,10 @@
 // ZeRO-3: pieces of weights, gradients and the optimizer.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "model/zero/coordinator.hpp"
@@ -20,17 +24,28 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     void step() override;
 
     Tensor before(const engine::ModuleKey& module, const Tensor& input) override;
+    void before_all(const engine::ModuleKey& module, std::span<Tensor* const> inputs) override;
     void after_all(const engine::ModuleKey& module, std::span<Tensor* const> outputs) override;
     void read(const Tensor& parameter) override;
     Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
 
     /// Autograd functions around a module, PreBackwardFunctionForModule and PostBackwardFunctionModule.
-    void before_backward(std::size_t module) { coordinator_.fetch(module, false); }
+    void before_backward(std::size_t module) {
+        inside_.reset();  // a second forward may have stopped inside of a leaf
+        coordinator_.fetch(module, false);
+    }
     void after_backward(std::size_t module);
+    /// reduce_leaf_module_grads.
+    void reduce_leaf(std::size_t module);
 
   private:
     void convert_rest();
     void list_modules();
+    void list_mixtures();
+    void list_insides();
+    bool has_leaves() const;
+    Tensor hooked_input(const Tensor& input, std::size_t leaf);
+    void hook_output(Tensor& output);
     void make_groups();
     void defragment();
     void step_group(std::size_t group, const Tensor& norm);
@@ -53,6 +68,11 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     std::vector<Tensor> masters_;                   ///< fp32_partitioned_groups_flat
     std::vector<std::size_t> running_;              ///< FWD_MODULE_STACK
     std::vector<int> remaining_;                    ///< ds_grads_remaining, by module
+    /// z3_leaf_module: the trained parameters inside, by module.
+    std::map<std::size_t, std::vector<std::size_t>> leaves_;
+    std::set<std::size_t> of_leaves_;          ///< all of those
+    std::optional<std::size_t> inside_;        ///< the leaf whose forward runs: what is in it has no hooks
+    std::shared_ptr<Tensor> leaf_gradient_{};  ///< BackwardHook.grad_outputs of that
     bool ran_epilogue_ = false;
     Tensor optimizer_norm_;
     Tensor engine_norm_;

@@ -47,6 +47,14 @@ Tensor wrapped(const Tensor& t, const NodeType& type, Zero3& zero, std::size_t m
 }  // namespace
 
 Tensor Zero3::before(const ModuleKey& key, const Tensor& input) {
+    Tensor given = input;
+    Tensor* const inputs[] = {&given};
+    before_all(key, inputs);
+    return given;
+}
+
+void Zero3::before_all(const ModuleKey& key, std::span<Tensor* const> inputs) {
+    if (inside_) return;
     if (key == root_ && !run_.session.recomputing) {
         if (ran_epilogue_) gradients_.next_micro_step();  // clear_backward_seen_flag
         ran_epilogue_ = false;
@@ -57,17 +65,26 @@ Tensor Zero3::before(const ModuleKey& key, const Tensor& input) {
     coordinator_.fetch(module, true);
     if (remaining_.size() <= module) remaining_.resize(module + 1);
     remaining_[module] = 0;
-    if (!input.defined() || !needs_grad(input)) return input;
-    ++remaining_[module];
-    return wrapped(input, kPostBackwardOfModule, *this, module);
+    for (Tensor* const input : inputs) {
+        if (!input->defined() || !needs_grad(*input)) continue;
+        ++remaining_[module];
+        *input = wrapped(*input, kPostBackwardOfModule, *this, module);
+    }
+    if (!leaves_.contains(module)) return;
+    inside_ = module;
+    *inputs[0] = hooked_input(*inputs[0], module);
 }
 
 void Zero3::after_all(const ModuleKey& key, std::span<Tensor* const> outputs) {
     const std::size_t module = coordinator_.module_at(key);
+    if (inside_ && *inside_ != module) return;
     running_.pop_back();
     coordinator_.release(module, true);
     for (Tensor* const output : outputs)
         if (output->defined() && needs_grad(*output)) *output = wrapped(*output, kPreBackward, *this, module);
+    if (!inside_) return;
+    inside_.reset();
+    for (Tensor* const output : outputs) hook_output(*output);
 }
 
 // ZeROOrderedDict.__getitem__: what is not there is gathered, and belongs to the running module too from now on.

@@ -67,7 +67,9 @@ TEST_CASE("DeepSpeed keys that are wrong, and those whose effect is not known") 
     CHECK(refusal_of(R"("steps_per_print": 1)") == ErrorKind::unsupported);
     CHECK(refusal_of(stage(R"(, "round_robin_gradients": true)")) == ErrorKind::unsupported);
     CHECK(refusal_of(stage(R"(, "offload_optimizer": {"device": "nvme"})")) == ErrorKind::unsupported);
-    CHECK(refusal_of(stage("") + R"(, "optimizer": {"type": "Lamb"})") == ErrorKind::unsupported);
+    CHECK(refusal_of(stage("") + R"(, "optimizer": {"type": "Lamb"})") == ErrorKind::invalid);
+    CHECK(refusal_of(stage("") + R"(, "optimizer": {"type": "Lamb"}, "zero_allow_untested_optimizer": true)") ==
+          ErrorKind::unsupported);
     CHECK(refusal_of(stage("") + R"(, "fp16": {"enabled": true, "auto_cast": true})") == ErrorKind::unsupported);
     CHECK(refusal_of(stage("") + R"(, "data_types": {"grad_accum_dtype": "fp32"})") == ErrorKind::unsupported);
 }

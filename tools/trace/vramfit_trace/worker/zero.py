@@ -8,7 +8,14 @@ from .processes import carry_contents
 from .stages import Stages
 
 #: DeepSpeed compiles them when they are first used; their kernels work in place.
-COMPILED = ("CPUAdamBuilder", "FusedAdamBuilder")
+COMPILED = (
+    "CPUAdamBuilder",
+    "FusedAdamBuilder",
+    "CPUAdagradBuilder",
+    "CPULionBuilder",
+    "FusedLionBuilder",
+    "FusedLambBuilder",
+)
 
 
 class Kernels:
