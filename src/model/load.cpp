@@ -28,6 +28,8 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
     std::int64_t half_bytes = 0;
     for (const Entry& e : all) half_bytes += half_bytes_of(run, e);
     std::int64_t total = half_bytes / 2;
+    const std::int64_t unused = left_by_bf16(run);
+    total = total > 2 * unused ? total - unused : 0;
     const Device& device = run.session.device;
     const std::int64_t most = device.total.count - 1288490189;  // 1.2 GiB
     if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
@@ -54,6 +56,17 @@ bool embedding_scales_itself(const Run& run) {
 bool is_partitioned(const TrainPlan& plan) {
     const ZeroPlan* zero = zero_of(plan);
     return zero && zero->stage == 3 && !plan.distributed->load_first && !plan.load.quantization;
+}
+
+bool asks_for_bf16(const Run& run) {
+    const TrainPlan& plan = run.plan;
+    return plan.distributed && !plan.distributed->as<PipelinePlan>() && plan.training.bf16 &&
+           run.session.device.capability < Capability{8, 0};
+}
+
+std::int64_t left_by_bf16(const Run& run) {
+    constexpr std::int64_t kSmallBuffer = 2 << 20;  // c10/cuda/CUDACachingAllocator.cpp
+    return asks_for_bf16(run) && !run.plan.distributed->load_first ? kSmallBuffer : 0;
 }
 
 // bitsandbytes has to have a device map.

@@ -28,6 +28,12 @@ void count_parameters(Network& network, Program& program) {
         if (is_packed(*l)) program.total_parameters += (l->in * l->out).value();
 }
 
+/// torch 2.3 to 2.11 cuda/__init__.py _check_bf16_tensor_supported.
+void ask_for_bf16(const Run& run, bool load_first) {
+    if (!asks_for_bf16(run) || run.plan.distributed->load_first != load_first) return;
+    const Tensor one = empty(run.session, {1}, DType::bfloat16, Op::to_copy);
+}
+
 /// Preparation and adapters, before a loop is entered.
 void adapt(const Run& run, Network& network) {
     Session& session = run.session;
@@ -55,6 +61,7 @@ void run_all(const Run& stored) {
     refuse_unsupported(stored);
     Session& session = stored.session;
     const TrainPlan& plan = stored.plan;
+    ask_for_bf16(stored, false);
     session.recorder.begin({PhaseKind::load});
     Network network = load(stored);
     ModelSpec spec = stored.spec;
@@ -69,6 +76,7 @@ void run_all(const Run& stored) {
         adapt_in_sft_trainer(run, network);
     else
         adapt(run, network);
+    ask_for_bf16(run, true);
     // trl switches the argument off once it has prepared a quantized model.
     if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))
         enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));

@@ -121,7 +121,7 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
     refuse_family_under("ZeRO-3", &ComparedWith::zero3, run, problems);
     refuse_around_leaves(run, problems);
     const std::string& rope = run.spec.rope_type;
-    if (!rope.empty() && rope != "default" && rope != "llama3")
+    if (!rope.empty() && rope != "default" && rope != "llama3" && rope != "yarn" && rope != "linear")
         problems.push_back(
             {"model.rope_scaling", fmt::format("{} is not supported with ZeRO-3", rope), "llama3, or no scaling"});
     if (run.plan.load.quantization) refuse_outer_adapters_under("quantized weights under ZeRO-3", run, problems);

@@ -105,13 +105,65 @@ Tensor llama3_frequencies(Session& session, Size count) {
     return scaled;
 }
 
+/// modeling_rope_utils.py _compute_yarn_parameters: float32 but for the ramp, which torch.arange makes.
+Tensor yarn_frequencies(Session& session, Size count, DType dtype) {
+    Tensor powers;
+    {
+        Tensor exponents;
+        {
+            const Tensor places = empty(session, {count}, DType::int64, Op::arange);
+            exponents = to(places, DType::float32);
+        }
+        exponents = div(exponents, 1.0);
+        powers = pointwise_result(exponents, DType::float32, Op::pow);
+        const Tensor base = empty(session, {}, DType::float64, Op::scalar_tensor);
+    }
+    const auto inverse = [](Tensor powers_of_base) {
+        const Tensor one_over = reciprocal(powers_of_base);
+        return mul(one_over, 1.0);
+    };
+    const Tensor extrapolation = inverse(powers);
+    const Tensor interpolation = inverse(mul(powers, 1.0));
+    Tensor ramp;
+    {
+        const Tensor places = empty(session, {count}, DType::float32, Op::arange);
+        ramp = to(places, dtype);
+    }
+    ramp = sub(ramp, 1.0);
+    ramp = div(ramp, 1.0);
+    ramp = pointwise_result(ramp, ramp.dtype(), Op::clamp);
+    ramp = to(ramp, DType::float32);
+    const Tensor factor = pointwise_result(ramp, DType::float32, Op::sub);
+    ramp.reset();
+    Tensor rest = pointwise_result(factor, DType::float32, Op::sub);
+    rest = mul(interpolation, rest);
+    const Tensor part = mul(extrapolation, factor);
+    return add(rest, part);
+}
+
+/// _compute_linear_scaling_rope_parameters: the unscaled ones, divided in place.
+Tensor linear_frequencies(Session& session, Size count) {
+    Tensor exponents;
+    {
+        const Tensor places = empty(session, {count}, DType::int64, Op::arange);
+        exponents = to(places, DType::float32);
+    }
+    return inverse_powers(std::move(exponents));
+}
+
+Tensor frequencies_of(const Run& run, Size count) {
+    Session& session = run.session;
+    const std::string& type = run.spec.rope_type;
+    if (type == "llama3") return llama3_frequencies(session, count);
+    if (type == "yarn") return yarn_frequencies(session, count, zero_dtype(run));
+    if (type == "linear") return linear_frequencies(session, count);
+    return default_frequencies(session, count, zero_dtype(run));
+}
+
 /// The rotary embedding's buffers, made on the device as everything is in zero.Init.
 void make_frequencies(const Run& run, Network& network) {
     if (!family_of(run.spec.model_type).rotate) return;
-    Session& session = run.session;
-    const Size count = (run.spec.rotary_dim() + 1) / 2;
-    const Tensor frequencies = run.spec.rope_type == "llama3" ? llama3_frequencies(session, count)
-                                                              : default_frequencies(session, count, zero_dtype(run));
+    const Tensor frequencies = frequencies_of(run, (run.spec.rotary_dim() + 1) / 2);
     network.buffers.push_back(frequencies);
     network.buffers.push_back(clone(frequencies));
 }
