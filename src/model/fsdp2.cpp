@@ -141,7 +141,7 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     std::vector<ParameterPlaces> rest = parameters_of(network_.positions);  // the root's
     for (DecoderLayer& layer : network_.layers) {
         const auto parameters = parameters_of(layer);
-        if (!plan.wraps_layers) {
+        if (plan.wrap_policy != WrapPolicy::transformer_based) {
             rest.insert(rest.end(), parameters.begin(), parameters.end());
             continue;
         }

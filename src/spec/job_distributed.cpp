@@ -61,9 +61,15 @@ void read_word(ObjectReader& config, std::string_view key, const Named<T> (&know
                     fmt::format("{}", fmt::join(words, " or ")));
 }
 
-/// The wrap policy: whether each decoder layer is a unit.
-void read_wrapping(ObjectReader& config, std::string_view model_type, bool& wraps_layers) {
-    read_word(config, "auto_wrap_policy", kWrapPolicyNames, wraps_layers);
+/// Which modules are units. accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: by a size of 0 none is.
+template <class Plan>
+void read_wrapping(ObjectReader& config, std::string_view model_type, Plan& plan) {
+    read_word(config, "auto_wrap_policy", kWrapPolicyNames, plan.wrap_policy);
+    const std::int64_t least = config.integer("min_num_params", {.low = 0}, Null::absent).value_or(0);
+    if (plan.wrap_policy == WrapPolicy::size_based) {
+        plan.min_num_params = least;
+        if (least == 0) plan.wrap_policy = WrapPolicy::none;
+    }
     std::vector<std::string> classes;
     constexpr std::string_view kClasses = "transformer_layer_cls_to_wrap";
     const JsonValue* given = config.value(kClasses);
@@ -72,7 +78,8 @@ void read_wrapping(ObjectReader& config, std::string_view model_type, bool& wrap
     else
         classes = config.texts(kClasses, Null::absent).value_or(classes);
     for (const std::string& name : classes)
-        if (wraps_layers && !model_type.empty() && name != decoder_layer_class(model_type))
+        if (plan.wrap_policy == WrapPolicy::transformer_based && !model_type.empty() &&
+            name != decoder_layer_class(model_type))
             refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
                         "the model's decoder layer, or leave it out");
 }
@@ -84,7 +91,7 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view
     Fsdp1Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config, model_type, plan.wraps_layers);
+    read_wrapping(config, model_type, plan);
     const std::string strategy = config.text("reshard_after_forward", Null::absent).value_or("full_shard");
     const auto* const known = std::find_if(std::begin(kFsdpStrategyNames), std::end(kFsdpStrategyNames),
                                            [&](const auto& each) { return each.name == strategy; });
@@ -101,8 +108,7 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view
     // accelerate 1.15.0, dataclasses.py: what one process loads has to be sent. The others' weights come from nowhere.
     ObjectReader::set(plan.cpu_ram_efficient_loading, fsdp_boolean(config, "cpu_ram_efficient_loading"));
     if (plan.cpu_ram_efficient_loading) plan.sync_module_states = true;
-    for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
-        (void)config.value(without_effect);
+    for (const char* without_effect : {"state_dict_type", "version", "xla"}) (void)config.value(without_effect);
     config.refuse_unknown();
     return plan;
 }
@@ -112,13 +118,12 @@ DistributedMethod read_fsdp2(std::optional<ObjectReader> given, std::string_view
     Fsdp2Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config, model_type, plan.wraps_layers);
+    read_wrapping(config, model_type, plan);
     ObjectReader::set(plan.reshard_after_forward, fsdp_boolean(config, "reshard_after_forward"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
     ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
     ObjectReader::set(plan.cpu_ram_efficient_loading, fsdp_boolean(config, "cpu_ram_efficient_loading"));
-    for (const char* without_effect : {"state_dict_type", "min_num_params", "version", "xla"})
-        (void)config.value(without_effect);
+    for (const char* without_effect : {"state_dict_type", "version", "xla"}) (void)config.value(without_effect);
     config.refuse_unknown();
     return plan;
 }

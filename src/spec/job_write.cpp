@@ -184,6 +184,14 @@ void put_method(const DdpPlan& plan, JsonValue& out) {
 
 void put_method(const ZeroPlan& plan, JsonValue& out) { out.put("deepspeed", deepspeed_to_json(plan)); }
 
+template <class Plan>
+void put_wrapping(const Plan& plan, JsonValue& config) {
+    if (plan.wrap_policy == WrapPolicy::none) config.put("auto_wrap_policy", JsonValue::of("NO_WRAP"));
+    if (plan.wrap_policy != WrapPolicy::size_based) return;
+    config.put("auto_wrap_policy", JsonValue::of("SIZE_BASED_WRAP"));
+    config.put("min_num_params", JsonValue::of(plan.min_num_params));
+}
+
 void put_method(const Fsdp1Plan& plan, JsonValue& out) {
     JsonValue config = JsonValue::object();
     if (plan.sharding_strategy != FsdpStrategy::full_shard)
@@ -193,7 +201,7 @@ void put_method(const Fsdp1Plan& plan, JsonValue& out) {
     if (!plan.limit_all_gathers) config.put("limit_all_gathers", JsonValue::of(false));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     if (!plan.use_orig_params) config.put("use_orig_params", JsonValue::of(false));
-    if (!plan.wraps_layers) config.put("auto_wrap_policy", JsonValue::of("NO_WRAP"));
+    put_wrapping(plan, config);
     config.put("sync_module_states", JsonValue::of(plan.sync_module_states));
     if (plan.cpu_ram_efficient_loading) config.put("cpu_ram_efficient_loading", JsonValue::of(true));
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
@@ -206,7 +214,7 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     config.put("activation_checkpointing", JsonValue::of(plan.activation_checkpointing));
     config.put("cpu_ram_efficient_loading", JsonValue::of(plan.cpu_ram_efficient_loading));
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
-    if (!plan.wraps_layers) config.put("auto_wrap_policy", JsonValue::of("NO_WRAP"));
+    put_wrapping(plan, config);
     out.put("fsdp_config", std::move(config));
     if (plan.replicas > 1) out.put("dp_replicate_size", JsonValue::of(plan.replicas));
     if (plan.context.size == 1) return;

@@ -6,9 +6,7 @@
 
 namespace vramfit {
 
-namespace {
-
-std::int64_t parameters(const NamedModule& module) {
+std::int64_t parameters_in(const NamedModule& module) {
     if (module.kind == ModuleKind::bare) {
         std::int64_t sum = 0;
         for (const BareParameter& p : module.parameters) {
@@ -22,6 +20,8 @@ std::int64_t parameters(const NamedModule& module) {
     return module.bias ? checked_add(weights, module.out) : weights;
 }
 
+namespace {
+
 /// The weights of the modules inside and outside of the first decoder layers.
 std::int64_t sum(const ModelSpec& model, std::int64_t layers, bool in_layers) {
     ModelSpec first = model;
@@ -30,7 +30,7 @@ std::int64_t sum(const ModelSpec& model, std::int64_t layers, bool in_layers) {
     for (const NamedModule& module : modules_of(first)) {
         if ((module.layer >= 0) != in_layers) continue;
         if (module.part == ModulePart::head && model.tie_word_embeddings) continue;
-        sum = checked_add(sum, parameters(module));
+        sum = checked_add(sum, parameters_in(module));
     }
     return sum;
 }

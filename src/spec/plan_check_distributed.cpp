@@ -76,7 +76,7 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
 
 /// accelerate 1.15.0, utils/fsdp_utils.py fsdp2_apply_ac: calls the wrap policy, which is none.
 void check_unwrapped(const Fsdp2Plan& fsdp, Problems& problems) {
-    if (fsdp.wraps_layers || !fsdp.activation_checkpointing) return;
+    if (fsdp.wrap_policy != WrapPolicy::none || !fsdp.activation_checkpointing) return;
     problems.invalid("distributed.fsdp_config.activation_checkpointing",
                      "accelerate stops without a wrap policy ('NoneType' object is not callable)",
                      "auto_wrap_policy TRANSFORMER_BASED_WRAP, or training.gradient_checkpointing");
@@ -174,20 +174,24 @@ void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsd
                          is_hybrid(fsdp.sharding_strategy) ? "hybrid_shard" : "full_shard");
     check_uncut(plan, fsdp, problems);
     // torch 2.11 checkpoint_wrapper.py apply_activation_checkpointing: without a policy all modules are wrapped.
-    if (!fsdp.wraps_layers && fsdp.activation_checkpointing)
+    if (fsdp.wrap_policy == WrapPolicy::size_based && fsdp.activation_checkpointing)
+        problems.unsupported("distributed.fsdp_config.activation_checkpointing",
+                             "what is checkpointed by its size is not supported",
+                             "auto_wrap_policy TRANSFORMER_BASED_WRAP, or training.gradient_checkpointing");
+    if (fsdp.wrap_policy == WrapPolicy::none && fsdp.activation_checkpointing)
         problems.unsupported("distributed.fsdp_config.activation_checkpointing",
                              "every module is checkpointed by itself without a wrap policy, which is not supported",
                              "auto_wrap_policy TRANSFORMER_BASED_WRAP, or training.gradient_checkpointing");
     check_fsdp1_adapters(plan, stack, fsdp, problems);
     const bool plain =
-        fsdp.use_orig_params && fsdp.wraps_layers &&
+        fsdp.use_orig_params && fsdp.wrap_policy == WrapPolicy::transformer_based &&
         (fsdp.sharding_strategy == FsdpStrategy::full_shard || fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
     if (!plain && !stack.fsdp2_is_known())
-        problems.unsupported(
-            "distributed.fsdp_config",
-            "hybrid strategies, NO_SHARD, NO_WRAP and flat parameters in the optimizer are supported with torch "
-            "2.11, accelerate 1.15 and transformers 5.17",
-            "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
+        problems.unsupported("distributed.fsdp_config",
+                             "hybrid strategies, NO_SHARD, NO_WRAP, SIZE_BASED_WRAP and flat parameters in the "
+                             "optimizer are supported with torch "
+                             "2.11, accelerate 1.15 and transformers 5.17",
+                             "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
     // torch 2.7 _runtime_utils.py _register_post_backward_reshard_only_hook waits for the gradients of all tensors in a
     // layer's arguments, which torch.utils._pytree then finds in the cache too.
     if (plan.peft && stack.pytrees_know_the_cache() && !plan.checkpoints())

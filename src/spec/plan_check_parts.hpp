@@ -25,6 +25,9 @@ void check_fsdp1_adapters(const TrainPlan& plan, const Stack& stack, const Fsdp1
 /// Adapters of routers and experts under FSDP1.
 void check_fsdp1_targets(const TrainPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems);
 
+/// Units by size under FSDP1 and FSDP2.
+void check_size_units(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
+
 /// Packed weights under FSDP1 and under FSDP2.
 void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);
 void check_quantized_rows(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);

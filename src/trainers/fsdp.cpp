@@ -63,36 +63,56 @@ std::string in_capitals(std::string word) {
 
 constexpr const char* kWrapEach = "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself";
 
-/// Whether decoder layers are units. accelerate does not wrap any where nothing is said, which is seldom meant.
-bool wraps_layers(FsdpOptions& options) {
+/// accelerate 1.15.0: commands/launch.py has a default, and utils/dataclasses.py set_auto_wrap_policy takes 0 for none.
+std::int64_t read_least_size(FsdpOptions& options) {
     Reader& reader = options.reader();
-    const std::string policy = in_capitals(reader.text_or(options.key("auto_wrap_policy"), options.source().policy));
-    if (policy == "TRANSFORMER_BASED_WRAP") return true;
-    if (policy != "NO_WRAP") {
-        options.refuse("auto_wrap_policy", fmt::format("units by {} are not predicted", policy), kWrapEach);
-        return true;
-    }
-    if (!reader.has(options.key("auto_wrap_policy")))
-        reader.note(RemarkKind::odd_value,
-                    fmt::format("{} is left out, which means NO_WRAP to accelerate: all layers are gathered at once",
-                                options.key("auto_wrap_policy")),
-                    kWrapEach);
-    return false;
+    const std::string key = options.key("min_num_params");
+    const std::int64_t otherwise = options.source().arguments ? 0 : 100'000'000;
+    const std::int64_t least = reader.integer_or(key, otherwise, {.low = 0});
+    if (least == 0)
+        reader.note(
+            RemarkKind::odd_value,
+            fmt::format("{} 0 with SIZE_BASED_WRAP means NO_WRAP to accelerate: all layers are gathered at once", key),
+            kWrapEach);
+    return least;
+}
+
+/// Which modules are units. accelerate does not wrap any where nothing is said, which is seldom meant.
+WrapPolicy policy_of(FsdpOptions& options) {
+    Reader& reader = options.reader();
+    const std::string key = options.key("auto_wrap_policy");
+    const std::string policy = in_capitals(reader.text_or(key, options.source().policy));
+    if (policy == "TRANSFORMER_BASED_WRAP") return WrapPolicy::transformer_based;
+    if (policy == "SIZE_BASED_WRAP") return WrapPolicy::size_based;
+    if (policy != "NO_WRAP")
+        reader.invalid(key, fmt::format("accelerate knows no policy {}", policy),
+                       "TRANSFORMER_BASED_WRAP, SIZE_BASED_WRAP, NO_WRAP");
+    else if (!reader.has(key))
+        reader.note(
+            RemarkKind::odd_value,
+            fmt::format("{} is left out, which means NO_WRAP to accelerate: all layers are gathered at once", key),
+            kWrapEach);
+    return WrapPolicy::none;
 }
 
 // accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: without names the model's own _no_split_modules.
-bool read_units(FsdpOptions& options, const Draft& draft) {
+template <class Plan>
+void read_units(FsdpOptions& options, const Draft& draft, Plan& plan) {
     Reader& reader = options.reader();
-    const bool wraps = wraps_layers(options);
+    plan.wrap_policy = policy_of(options);
+    if (plan.wrap_policy == WrapPolicy::size_based) {
+        plan.min_num_params = read_least_size(options);
+        if (plan.min_num_params == 0) plan.wrap_policy = WrapPolicy::none;
+    }
+    const bool by_class = plan.wrap_policy == WrapPolicy::transformer_based;
     const std::string_view expected =
         draft.has_model ? decoder_layer_class(draft.job.model.model_type) : std::string_view();
     for (const std::string& name :
          reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>()))
-        if (wraps && draft.has_model && name != expected)
+        if (by_class && draft.has_model && name != expected)
             options.refuse("transformer_layer_cls_to_wrap",
                            fmt::format("units of {} are not predicted for {}", name, draft.job.model.model_type),
                            "the class of the model's decoder layers alone, or leave it out");
-    return wraps;
 }
 
 /// Whether shards live in host memory: TrainingArguments look at Python's truth, in which "false" is true.
@@ -106,7 +126,7 @@ bool read_offload(FsdpOptions& options) {
 // accelerate 1.15.0, utils/dataclasses.py FullyShardedDataParallelPlugin.__post_init__.
 DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
     Fsdp2Plan plan;
-    plan.wraps_layers = read_units(options, draft);
+    read_units(options, draft, plan);
     plan.reshard_after_forward = options.boolean("reshard_after_forward", options.reshards);
     plan.activation_checkpointing = options.boolean("activation_checkpointing", false);
     plan.cpu_ram_efficient_loading = options.boolean("cpu_ram_efficient_loading", options.source().ram_efficient);
@@ -155,7 +175,7 @@ void note_unused_strategy(FsdpOptions& options, std::string_view key, const std:
 // FULL_SHARD, unless accelerate's file or launcher has another.
 DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     Fsdp1Plan plan;
-    plan.wraps_layers = read_units(options, draft);
+    read_units(options, draft, plan);
     const bool arguments = options.source().arguments;
     if (!arguments) plan.sharding_strategy = strategy_of(options);
     const Value* const reshards = options.reader().value(options.key("reshard_after_forward"));

@@ -74,6 +74,9 @@ struct NamedModule {
     std::string published = {};                  ///< its name in checkpoints; empty: the same
 };
 
+/// Weights of the module itself, without those of modules inside. Throws Error (invalid) beyond 63 bits.
+std::int64_t parameters_in(const NamedModule& module);
+
 /// A module that adapters can be put on: a linear layer or an embedding.
 bool is_targetable(ModuleKind kind);
 

@@ -45,7 +45,9 @@ inline constexpr Named<FsdpStrategy> kFsdpStrategyNames[] = {{"full_shard", Fsdp
                                                              {"no_shard", FsdpStrategy::no_shard},
                                                              {"hybrid_shard", FsdpStrategy::hybrid_shard},
                                                              {"hybrid_shard_zero2", FsdpStrategy::hybrid_shard_zero2}};
-inline constexpr Named<bool> kWrapPolicyNames[] = {{"transformer_based_wrap", true}, {"no_wrap", false}};
+inline constexpr Named<WrapPolicy> kWrapPolicyNames[] = {{"transformer_based_wrap", WrapPolicy::transformer_based},
+                                                         {"size_based_wrap", WrapPolicy::size_based},
+                                                         {"no_wrap", WrapPolicy::none}};
 inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
                                                                      {"backward_pre", BackwardPrefetch::pre},
                                                                      {"backward_post", BackwardPrefetch::post}};

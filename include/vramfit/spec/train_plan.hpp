@@ -191,6 +191,13 @@ constexpr bool keeps_gathered(FsdpStrategy strategy) {
     return strategy == FsdpStrategy::shard_grad_op || strategy == FsdpStrategy::hybrid_shard_zero2;
 }
 
+/// accelerate's `auto_wrap_policy`: which modules FSDP gathers by themselves.
+enum class WrapPolicy : std::uint8_t {
+    transformer_based,  ///< decoder layers
+    size_based,         ///< what has so many parameters
+    none                ///< no module: the whole network is one unit
+};
+
 /// `TrainingArguments.fsdp_config` of version 1, torch's FullyShardedDataParallel: every decoder layer is a unit of its
 /// own.
 struct Fsdp1Plan {
@@ -203,7 +210,8 @@ struct Fsdp1Plan {
     bool activation_checkpointing = false;
     bool cpu_offload = false;     ///< parts live in host memory, and so do gradients and states
     bool use_orig_params = true;  ///< the optimizer has the network's parameters; false: one flat one of each unit
-    bool wraps_layers = true;     ///< false: NO_WRAP, the whole network is one unit
+    WrapPolicy wrap_policy = WrapPolicy::transformer_based;
+    std::int64_t min_num_params = 0;  ///< of size_based
 
     friend bool operator==(const Fsdp1Plan&, const Fsdp1Plan&) = default;
 };
@@ -224,7 +232,8 @@ struct Fsdp2Plan {
     bool activation_checkpointing = false;
     bool cpu_ram_efficient_loading = false;  ///< process 0 loads, and sends parameters one by one
     bool cpu_offload = false;                ///< rows live in host memory, and so do gradients and states
-    bool wraps_layers = true;                ///< false: NO_WRAP, all layers are the root's
+    WrapPolicy wrap_policy = WrapPolicy::transformer_based;
+    std::int64_t min_num_params = 0;  ///< of size_based
     ContextPlan context = {};
     std::int64_t replicas = 1;  ///< accelerate's dp_replicate_size: so many groups of processes have all shards each
 

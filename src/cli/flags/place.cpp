@@ -214,15 +214,35 @@ void choose_fsdp_offload(Job& job, std::string_view value, const std::string& wh
         throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
 }
 
+/// accelerate 1.15.0, commands/launch.py --fsdp_min_num_params.
+constexpr std::int64_t kLeastSize = 100'000'000;
+
 void choose_fsdp_wrapping(Job& job, std::string_view value, const std::string& where) {
     DistributedPlan& processes = processes_of(job, where);
-    const bool wraps = value_from(value, where, kWrapPolicyNames);
-    if (Fsdp1Plan* fsdp = processes.as<Fsdp1Plan>())
-        fsdp->wraps_layers = wraps;
-    else if (Fsdp2Plan* fsdp2 = processes.as<Fsdp2Plan>())
-        fsdp2->wraps_layers = wraps;
-    else
+    const WrapPolicy policy = value_from(value, where, kWrapPolicyNames);
+    const auto choose = [&](auto* fsdp) {
+        if (!fsdp) return false;
+        fsdp->wrap_policy = policy;
+        if (policy == WrapPolicy::size_based && fsdp->min_num_params == 0) fsdp->min_num_params = kLeastSize;
+        return true;
+    };
+    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
         throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 2 as well");
+}
+
+void choose_least_size(Job& job, std::string_view value, const std::string& where) {
+    DistributedPlan& processes = processes_of(job, where);
+    const std::int64_t least = integer_from(value, where);
+    const auto choose = [&](auto* fsdp) {
+        if (!fsdp) return false;
+        if (fsdp->wrap_policy != WrapPolicy::size_based)
+            throw Error(ErrorKind::invalid, where, "units are not chosen by their size",
+                        "give --fsdp-auto-wrap-policy size_based_wrap as well");
+        fsdp->min_num_params = least;
+        return true;
+    };
+    if (!choose(processes.as<Fsdp1Plan>()) && !choose(processes.as<Fsdp2Plan>()))
+        throw Error(ErrorKind::invalid, where, "the processes do not use FSDP", "give --fsdp 1 as well");
 }
 
 /// A yes or no of the method that `Of` gives.
@@ -318,9 +338,12 @@ constexpr PlanFlag kPlaceFlags[] = {
      "Weights, gradients and optimizer states of each process live in host memory, with --fsdp [false]",
      choose_fsdp_offload, 3},
     {"fsdp-auto-wrap-policy", "auto_wrap_policy", "WHAT", nullptr, kPlace,
-     "transformer_based_wrap: each decoder layer is a unit; no_wrap: accelerate's own default, none is, with --fsdp "
-     "[transformer_based_wrap]",
+     "transformer_based_wrap: each decoder layer is a unit; size_based_wrap: what has many parameters; no_wrap: "
+     "accelerate's own default, none is, with --fsdp [transformer_based_wrap]",
      choose_fsdp_wrapping, 3},
+    {"fsdp-min-num-params", "min_num_params", "N", nullptr, kPlace,
+     "Parameters from which on a module is a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]",
+     choose_least_size, 4},
     {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
      "The first process loads and sends parameters one by one, with --fsdp 2 [false]",
      choose<fsdp2_of, &Fsdp2Plan::cpu_ram_efficient_loading>, 3},

@@ -11,6 +11,7 @@
 #include "model/called.hpp"
 #include "model/collectives.hpp"
 #include "model/family.hpp"
+#include "model/fsdp1/unit_parameters.hpp"
 #include "model/fsdp2_parameters.hpp"
 #include "model/load.hpp"
 #include "model/load_entries.hpp"
@@ -77,7 +78,7 @@ Fsdp1::~Fsdp1() {
 
 // _init_param_handle_from_module: _move_module_to_device, _sync_module_params_and_buffers, then the flat parameter.
 std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& parameters,
-                                       const std::vector<ParameterPlaces>& to_move, const DecoderLayer* layer,
+                                       const std::vector<ParameterPlaces>& to_move, const Buffers& buffers,
                                        bool is_root) {
     Session& session = run_.session;
     const bool moves = waits_on_host(run_);
@@ -86,25 +87,18 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
         set_data(*places[0], to_device(*places[0]));
         session.streams.host_waits(0);  // for a copy out of pageable memory
     }
-    if (layer && moves) move_layer_buffers(run_, network_, std::nullopt);
+    if (buffers.layer && moves) move_layer_buffers(run_, network_, std::nullopt);
     std::vector<Tensor> states;
-    if (layer) states = layer_buffers(*layer);
-    // The scale of an embedding that is trained as a whole stands in its own unit, the original's in the root.
-    const bool saves_embedding = network_.embed.original.has_value();
-    Tensor& root_scale = saves_embedding ? network_.embed.original->scale : network_.embed.scale;
-    const bool is_embedding = saves_embedding && parameters[0][0] == &network_.embed.weight;
-    if (embedding_scales_itself(run_) && moves && (is_root || is_embedding))
-        (is_root ? root_scale : network_.embed.scale) = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
-    if (is_embedding && network_.embed.scale.defined()) states.push_back(network_.embed.scale);
-    if (is_root && moves) {
+    if (buffers.layer) states = layer_buffers(*buffers.layer);
+    if (buffers.scale && embedding_scales_itself(run_) && moves)
+        *buffers.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+    if (buffers.scale && buffers.scale->defined()) states.push_back(*buffers.scale);
+    if (buffers.rotary && moves) {
         const bool rotates = family_of(run_.spec.model_type).rotary_modules(run_.stack).decoder;
         for (int i = 0; rotates && i < rotary_buffers(run_); ++i)
             network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
     }
-    if (is_root) {
-        if (root_scale.defined()) states.push_back(root_scale);
-        states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
-    }
+    if (buffers.rotary) states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
     if (fsdp1_plan_of(run_).sync_module_states) {
         for (const ParameterPlaces& places : parameters) states.push_back(*places[0]);
         broadcast_coalesced(session, states, kSyncBytes);
@@ -114,43 +108,14 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     return std::make_unique<Fsdp1Unit>(shared_, parameters, is_root);
 }
 
-/// Parameters of a unit, and the same in the order in which _move_module_to_device moves them: those first that lie
-/// highest.
-struct UnitParameters {
-    std::vector<ParameterPlaces> all;
-    std::vector<std::pair<int, ParameterPlaces>> by_depth;
-
-    void add(int depth, Tensor& t) {
-        if (!t.defined()) return;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (!(*all[i][0] == t)) continue;
-            all[i].push_back(&t);
-            by_depth[i].second.push_back(&t);
-            if (depth < by_depth[i].first) {  // met there first
-                by_depth.push_back({depth, all[i]});
-                by_depth[i].second.clear();
-            }
-            return;
-        }
-        all.push_back({&t});
-        by_depth.push_back({depth, {&t}});
-    }
-    std::vector<ParameterPlaces> to_move() {
-        std::stable_sort(by_depth.begin(), by_depth.end(),
-                         [](const auto& x, const auto& y) { return x.first < y.first; });
-        std::vector<ParameterPlaces> out;
-        for (const auto& [depth, places] : by_depth)
-            if (!places.empty()) out.push_back(places);
-        return out;
-    }
-};
-
 // fsdp_auto_wrap_policy: a module without children whose weight is trained is a unit.
 void Fsdp1::wrap_alone(const void* module, Part part, std::initializer_list<Tensor*> tensors) {
     std::vector<ParameterPlaces> parameters;
     for (Tensor* t : tensors)
         if (t->defined()) parameters.push_back({t});
-    auto unit = wrap(parameters, parameters, nullptr, false);
+    // The scale of an embedding that is trained as a whole stands in its own unit, the original's in the root.
+    const bool is_embedding = module == &network_.embed && part == Part::saved;
+    auto unit = wrap(parameters, parameters, {.scale = is_embedding ? &network_.embed.scale : nullptr}, false);
     all_.push_back(unit.get());
     single_.emplace(key_of(module, part), std::move(unit));
 }
@@ -210,27 +175,36 @@ void Fsdp1::wrap_layer(DecoderLayer& layer) {
     all_.push_back(nullptr);
     UnitParameters parameters;
     add_layer(layer, 0, parameters);
-    layers_.push_back(wrap(parameters.all, parameters.to_move(), &layer, false));
+    layers_.push_back(wrap(parameters.all(), parameters.to_move(), {.layer = &layer}, false));
     all_[place] = layers_.back().get();
 }
 
 // transformers 5.17 distributed/fsdp.py update_fsdp_plugin_peft: with adapters the policy is peft's, which wraps
 // layers.
-bool Fsdp1::wraps_layers() const { return fsdp1_plan_of(run_).wraps_layers || run_.plan.peft; }
+WrapPolicy Fsdp1::wrap_policy() const {
+    return run_.plan.peft ? WrapPolicy::transformer_based : fsdp1_plan_of(run_).wrap_policy;
+}
+
+Tensor& Fsdp1::scale() { return network_.embed.original ? network_.embed.original->scale : network_.embed.scale; }
 
 void Fsdp1::wrap_all() {
+    if (wrap_policy() == WrapPolicy::size_based) return wrap_by_size();
     UnitParameters parameters;
     add_embedding(network_.embed, 2, parameters);
     if (network_.positions.weight.defined()) add_embedding(network_.positions, 2, parameters);
     for (DecoderLayer& layer : network_.layers) {
-        if (wraps_layers())
+        if (wrap_policy() == WrapPolicy::transformer_based)
             wrap_layer(layer);
         else
             add_layer(layer, 3, parameters);
     }
     add_norm(network_.norm, 2, parameters);
     add_linear(network_.head, 1, parameters);
-    root_ = wrap(parameters.all, parameters.to_move(), nullptr, true);
+    set_root(parameters, {.scale = &scale(), .rotary = true});
+}
+
+void Fsdp1::set_root(const UnitParameters& parameters, const Buffers& buffers) {
+    root_ = wrap(parameters.all(), parameters.to_move(), buffers, true);
     root_->on_first_backward = [this] { forget_gradients(); };
     all_.insert(all_.begin(), root_.get());
 }
@@ -294,7 +268,8 @@ Output Fsdp1::forward(const Batch& batch, const Tensor& items, const Place& plac
 std::vector<ParameterGroup> Fsdp1::flat_groups() {
     ParameterGroup decay{{}, true}, no_decay{{}, false};
     for (Fsdp1Unit* unit : all_)
-        if (unit->flat().requires_grad()) decay.parameters.push_back({"", "", "_flat_param", &unit->flat()});
+        if (unit->flat().defined() && unit->flat().requires_grad())
+            decay.parameters.push_back({"", "", "_flat_param", &unit->flat()});
     return {decay, no_decay};
 }
 
@@ -303,21 +278,28 @@ void Fsdp1::forget_gradients() {
 }
 
 Tensor Fsdp1::before_layer(std::size_t layer, const Tensor& hidden) {
-    if (layers_.empty()) return hidden;
+    if (layers_.empty() || !layers_[layer]) return hidden;
     layers_[layer]->pre_forward();
     layers_[layer]->leave_with(hidden);
     return hidden;
 }
 
 void Fsdp1::after_layer(std::size_t layer, const Tensor& hidden) {
-    if (layers_.empty()) return;
+    if (layers_.empty() || !layers_[layer]) return;
     layers_[layer]->post_forward();
     layers_[layer]->expect_backward(hidden);
 }
 
+// A unit of the last norm alone is gathered before the head's window begins, which a hook of the norm itself opens.
+Tensor Fsdp1::before_norm(const Tensor& hidden) {
+    const auto unit = single_.find(key_of(&network_.norm, Part::itself));
+    if (unit != single_.end()) unit->second->pre_forward();
+    return hidden;
+}
+
 Tensor Fsdp1::before(const ModuleKey& module, const Tensor& input) {
     const auto unit = single_.find(module);
-    if (unit != single_.end()) unit->second->pre_forward();
+    if (unit != single_.end() && module.place != &network_.norm) unit->second->pre_forward();
     return input;
 }
 

@@ -15,10 +15,11 @@
 
 namespace vramfit::model {
 
-struct UnitParameters;
+class UnitParameters;
 
-/// One unit for each decoder layer and one, the root's, for all that no other has. With adapters each of their matrices
-/// is a unit of its own inside of those, and so is a module that peft trains as a whole.
+/// One unit for each decoder layer, or for what its size makes one, and one, the root's, for all that no other has.
+/// With adapters each of their matrices is a unit of its own inside of those, and so is a module that peft trains as a
+/// whole.
 class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
   public:
     /// Moves the network from host memory to the device and cuts it, unit by unit.
@@ -46,7 +47,7 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     void after_embedding(const Tensor&) override {}
     Tensor before_layer(std::size_t layer, const Tensor& hidden) override;
     void after_layer(std::size_t layer, const Tensor& hidden) override;
-    Tensor before_norm(const Tensor& hidden) override { return hidden; }
+    Tensor before_norm(const Tensor& hidden) override;
     Tensor before_head(const Tensor& hidden) override { return hidden; }
     void after_head(const Tensor&) override {}
 
@@ -56,18 +57,26 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) override;
 
   private:
+    /// Buffers of a unit.
+    struct Buffers {
+        const DecoderLayer* layer = nullptr;
+        engine::Tensor* scale = nullptr;  ///< of the embedding
+        bool rotary = false;              ///< of the decoder
+    };
     std::unique_ptr<Fsdp1Unit> wrap(const std::vector<ParameterPlaces>& parameters,
-                                    const std::vector<ParameterPlaces>& to_move, const DecoderLayer* layer,
-                                    bool is_root);
+                                    const std::vector<ParameterPlaces>& to_move, const Buffers& buffers, bool is_root);
     std::vector<Tensor> layer_buffers(const DecoderLayer& layer) const;
     void wrap_alone(const void* module, Part part, std::initializer_list<engine::Tensor*> tensors);
     void add_norm(Norm& module, int depth, UnitParameters& parameters);
     void add_linear(Linear& module, int depth, UnitParameters& parameters);
     void add_embedding(Embedding& module, int depth, UnitParameters& parameters);
     void add_layer(DecoderLayer& layer, int depth, UnitParameters& parameters);
-    bool wraps_layers() const;
+    WrapPolicy wrap_policy() const;
     void wrap_layer(DecoderLayer& layer);
     void wrap_all();
+    void wrap_by_size();
+    void set_root(const UnitParameters& parameters, const Buffers& buffers);
+    engine::Tensor& scale();
     void initialise();
     Tensor clip_uncut_gradients();
     void forget_gradients();
@@ -77,7 +86,7 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
     Network& network_;
     Fsdp1Shared shared_;
     std::unique_ptr<Fsdp1Unit> root_;
-    std::vector<std::unique_ptr<Fsdp1Unit>> layers_;
+    std::vector<std::unique_ptr<Fsdp1Unit>> layers_;                  ///< empty, or null where a layer is none
     std::map<engine::ModuleKey, std::unique_ptr<Fsdp1Unit>> single_;  ///< modules that are units by themselves
     std::vector<Fsdp1Unit*> all_;                                     ///< in the order of the module tree
     bool is_initialised_ = false;                                     ///< _lazy_init

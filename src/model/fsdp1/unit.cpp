@@ -50,7 +50,7 @@ void refuse_mixtures(const Tensor& first, const Tensor& other, bool keeps_parame
 
 Fsdp1Unit::Fsdp1Unit(Fsdp1Shared& shared, const std::vector<ParameterPlaces>& parameters, bool is_root)
     : shared_(shared), is_root_(is_root) {
-    flatten(parameters);
+    if (!parameters.empty()) flatten(parameters);
 }
 
 // _init_flat_param_and_metadata, then shard: the parameters' own memory ends when they become views of the part, which
@@ -117,13 +117,14 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
 }
 
 void Fsdp1Unit::upcast() {
-    if (part_.dtype() == DType::float32 || !flat_.requires_grad()) return;
+    if (!has_parameters() || part_.dtype() == DType::float32 || !flat_.requires_grad()) return;
     part_ = shared_.plan.cpu_offload ? host_tensor(shared_.session, part_.sizes(), DType::float32)
                                      : to(part_, DType::float32);
     set_data(flat_, part_);
 }
 
 void Fsdp1Unit::make_buffers() {
+    if (!has_parameters()) return;
     Session& session = shared_.session;
     if (is_mixed()) {
         cast_ = empty(session, part_.sizes(), whole_dtype(), Op::empty_like);
@@ -256,7 +257,7 @@ void Fsdp1Unit::begin_forward() {
 
 void Fsdp1Unit::pre_forward() {
     Session& session = shared_.session;
-    if (in_backward_) return;
+    if (in_backward_ || !has_parameters()) return;
     if (shared_.is_first_iteration && !pre_forward_index_) {  // record_pre_forward
         pre_forward_index_ = shared_.pre_forward_order.size();
         shared_.pre_forward_order.push_back(this);
@@ -280,7 +281,7 @@ void Fsdp1Unit::prefetch_forward() {
 
 // The root stays whole: its parameters are expected to be the first that the backward pass needs.
 void Fsdp1Unit::post_forward() {
-    if (in_backward_) return;
+    if (in_backward_ || !has_parameters()) return;
     std::vector<Fsdp1Unit*>& order = shared_.post_forward_order;
     if (post_forward_index_.value_or(0) == 0) post_forward_index_ = order.size();
     order.push_back(this);
@@ -293,7 +294,7 @@ void Fsdp1Unit::expect_backward(const Tensor& output) {
     ran_backward_ = false;
     if (!output.requires_grad()) return;
     on_gradient(output, [this] { pre_backward(); });
-    needs_whole_ = true;
+    needs_whole_ = has_parameters();
 }
 
 void Fsdp1Unit::leave_with(const Tensor& input) {
@@ -310,6 +311,7 @@ void Fsdp1Unit::pre_backward() {
     if (ran_backward_) return;
     Session& session = shared_.session;
     if (on_first_backward) on_first_backward();
+    if (!has_parameters()) return;
     in_backward_ = true;
     if (needs_whole_) {
         if (!is_prefetched_) unshard(false);
@@ -350,6 +352,7 @@ void Fsdp1Unit::post_backward() {
 
 // _catch_all_reshard, _finalize_params.
 void Fsdp1Unit::finish_backward() {
+    if (!has_parameters()) return;
     if (uses_whole_) reshard(frees_in_backward());
     if (shared_.reduces && saved_gradient_.defined()) {
         const Tensor gradient = std::exchange(saved_gradient_, {});
@@ -366,13 +369,14 @@ void Fsdp1Unit::finish_backward() {
 }
 
 void Fsdp1Unit::forget_gradient() {
-    if (!shared_.plan.use_orig_params) return;
+    if (!shared_.plan.use_orig_params || !has_parameters()) return;
     const bool any = std::any_of(parameters_.begin(), parameters_.end(),
                                  [](const Parameter& p) { return static_cast<bool>(p.original->grad); });
     if (!any) flat_->grad.reset();
 }
 
 void Fsdp1Unit::append_gradients(std::vector<Tensor>& gradients) const {
+    if (!has_parameters()) return;
     if (!shared_.plan.use_orig_params) {
         if (flat_->grad) gradients.push_back(flat_.grad());
         return;

@@ -42,6 +42,7 @@ struct Fsdp1Shared {
 class Fsdp1Unit {
   public:
     /// `parameters` are on the device, in the order of the module tree. From now on their places hold this rank's part.
+    /// A root may have none: only its hooks are there.
     Fsdp1Unit(Fsdp1Shared& shared, const std::vector<ParameterPlaces>& parameters, bool is_root);
     Fsdp1Unit(const Fsdp1Unit&) = delete;
     Fsdp1Unit& operator=(const Fsdp1Unit&) = delete;
@@ -69,6 +70,7 @@ class Fsdp1Unit {
 
     /// The leaf that collects the gradient.
     const engine::Tensor& flat() const { return flat_; }
+    bool has_parameters() const { return !parameters_.empty(); }
     /// The gradients of this rank's parts, in the order of the parameters.
     void append_gradients(std::vector<engine::Tensor>& gradients) const;
     /// The same as the optimizer's, where it has flat parameters.

@@ -252,7 +252,7 @@ TEST_CASE("accelerate's parallelism_config copies shards under FSDP2") {
 TEST_CASE("a wrap policy that accelerate's file leaves out is none, and a note says so") {
     const Reading silent = read_trainer_files(run_of("", std::string(kAccelerate) + "  fsdp_version: 2\n"));
     REQUIRE(silent.refusals.empty());
-    CHECK(!silent.job.plan.distributed->as<Fsdp2Plan>()->wraps_layers);
+    CHECK(silent.job.plan.distributed->as<Fsdp2Plan>()->wrap_policy == WrapPolicy::none);
     const auto says_so = [](const Reading& reading) {
         return std::any_of(reading.notes.begin(), reading.notes.end(),
                            [](const ReadingNote& each) { return each.text.find("NO_WRAP") != std::string::npos; });
@@ -260,8 +260,33 @@ TEST_CASE("a wrap policy that accelerate's file leaves out is none, and a note s
     CHECK(says_so(silent));
     const Reading given = read_trainer_files(
         run_of("", std::string(kAccelerate) + "  fsdp_version: 2\n  fsdp_auto_wrap_policy: NO_WRAP\n"));
-    CHECK(!given.job.plan.distributed->as<Fsdp2Plan>()->wraps_layers);
+    CHECK(given.job.plan.distributed->as<Fsdp2Plan>()->wrap_policy == WrapPolicy::none);
     CHECK(!says_so(given));
+}
+
+TEST_CASE("units by size: how many parameters is read, with the default of who reads it") {
+    const auto of_accelerate = [](const std::string& keys) {
+        const Reading reading = read_trainer_files(run_of(
+            "", std::string(kAccelerate) + "  fsdp_version: 1\n  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n" + keys));
+        REQUIRE(reading.refusals.empty());
+        return *reading.job.plan.distributed->as<Fsdp1Plan>();
+    };
+    CHECK(of_accelerate("").wrap_policy == WrapPolicy::size_based);
+    CHECK(of_accelerate("").min_num_params == 100'000'000);
+    CHECK(of_accelerate("  fsdp_min_num_params: 2000\n").min_num_params == 2000);
+    CHECK(of_accelerate("  fsdp_min_num_params: 0\n").wrap_policy == WrapPolicy::none);
+    const std::string arguments =
+        ", \"fsdp\": true, \"fsdp_config\": {\"version\": 1, \"auto_wrap_policy\": "
+        "\"SIZE_BASED_WRAP\"";
+    const auto of_arguments = [&](const std::string& keys) {
+        TrainerQuestion question = run_of(arguments + keys + "}");
+        question.gpus = 2;
+        const Reading reading = read_trainer_files(question);
+        REQUIRE(reading.refusals.empty());
+        return *reading.job.plan.distributed->as<Fsdp1Plan>();
+    };
+    CHECK(of_arguments("").wrap_policy == WrapPolicy::none);
+    CHECK(of_arguments(", \"min_num_params\": 500000").min_num_params == 500'000);
 }
 
 TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
@@ -271,8 +296,9 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
         return *only_refusal(reading);
     };
     const std::string start = kAccelerate;
-    CHECK(refused("", start + "  fsdp_version: 2\n  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n").key ==
-          "fsdp_config.fsdp_auto_wrap_policy");
+    CHECK_THROWS_AS(
+        read_trainer_files(run_of("", start + "  fsdp_version: 2\n  fsdp_auto_wrap_policy: LAYER_BASED_WRAP\n")),
+        Error);
     CHECK(refused(", \"fsdp\": true", start + kOptions).key == "distributed_type");
     CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  fsdp_sync_module_states: false\n")), Error);
     CHECK_THROWS_AS(read_trainer_files(run_of("", start + kOptions + "  reshard_after_forward: FULL_SHARD\n")), Error);

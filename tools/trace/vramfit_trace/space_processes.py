@@ -32,6 +32,8 @@ def fsdp1(of: random.Random) -> Job:
             out[key] = True
     if of.random() < 0.1:
         out["limit_all_gathers"] = False
+    if of.random() < 0.15:
+        out.update(auto_wrap_policy="SIZE_BASED_WRAP", min_num_params=of.choice((5_000, 50_000, 200_000, 1_000_000)))
     return out
 
 
