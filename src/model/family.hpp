@@ -47,7 +47,6 @@ enum class SplitPlan : std::uint8_t {
 struct ComparedWith {
     bool fsdp2 = true;
     bool context_parallelism = false;
-    bool zero3 = true;
     bool tensor_parallelism = false;
     bool pipeline = true;
 };

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "model/context_parallel.hpp"
+#include "model/family.hpp"
 #include "model/liger.hpp"
 #include "model/pipeline/pipeline.hpp"
 #include "model/tensor_parallel.hpp"
@@ -118,7 +119,6 @@ void refuse_in_zero(const Run& run, std::vector<Problem>& problems) {
         problems.push_back(
             {"model.model_type", fmt::format("{} is not supported with DeepSpeed 0.14", type), "qwen2 is"});
     if (zero->stage != 3) return;
-    refuse_family_under("ZeRO-3", &ComparedWith::zero3, run, problems);
     refuse_around_leaves(run, problems);
     const std::string& rope = run.spec.rope_type;
     if (!rope.empty() && rope != "default" && rope != "llama3" && rope != "yarn" && rope != "linear")

@@ -9,7 +9,6 @@ using namespace model;
 extern const Family mixtral_entry;
 const Family mixtral_entry = {
     .model_type = "mixtral",
-    .compared = {.zero3 = false},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,

@@ -9,7 +9,6 @@ using namespace model;
 extern const Family qwen2_moe_entry;
 const Family qwen2_moe_entry = {
     .model_type = "qwen2_moe",
-    .compared = {.zero3 = false},
     .norm = llama_norm,
     .layer = pre_norm_layer,
 };

@@ -9,7 +9,6 @@ using namespace model;
 extern const Family qwen3_moe_entry;
 const Family qwen3_moe_entry = {
     .model_type = "qwen3_moe",
-    .compared = {.zero3 = false},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,

@@ -173,6 +173,25 @@ void Coordinator::wait_for(std::size_t id) {
     fetches_.add(session_.streams.now(stream_));
 }
 
+// A Python set of parameters, in the order of their addresses: what a leaf needs comes out of several gathers, whose
+// flat tensors go with the last parameter that is waited for. Taken is an order that needs the most: first one of each
+// gather that has others left, then those that are the last of theirs.
+std::vector<std::size_t> Coordinator::in_order_of_waiting(std::vector<std::size_t> ids) const {
+    std::map<const Handle*, int> left;
+    for (const auto& [id, handle] : in_flight_) ++left[handle.get()];
+    std::map<std::size_t, int> turn;
+    std::set<const Handle*> opened;
+    std::sort(ids.begin(), ids.end());
+    for (const std::size_t id : ids) {
+        const auto found = in_flight_.find(id);
+        const bool last = found != in_flight_.end() && left[found->second.get()] == 1;
+        const bool opens = !last && found != in_flight_.end() && opened.insert(found->second.get()).second;
+        turn[id] = opens ? 0 : last ? 1 : 2;
+    }
+    std::stable_sort(ids.begin(), ids.end(), [&](std::size_t a, std::size_t b) { return turn[a] < turn[b]; });
+    return ids;
+}
+
 // _fetch_sub_module_impl.
 void Coordinator::fetch(std::size_t module, bool forward) {
     check_trace(module);
@@ -181,7 +200,7 @@ void Coordinator::fetch(std::size_t module, bool forward) {
         in_backward_.push_back(module);
     const std::vector<std::size_t> wanted = modules_[module].parameters;
     gather(wanted);
-    for (const std::size_t id : wanted) {
+    for (const std::size_t id : in_order_of_waiting(wanted)) {
         PartitionedParameter& p = partitions_[id];
         p.used.insert(module);
         if (forward && session_.recomputing && !in_backward_.empty() && !p.tensor.requires_grad()) {
@@ -232,6 +251,14 @@ void Coordinator::prefetch() {
     if (elements > 0) gather(ids);
 }
 
+// iter_params(module, recurse=z3_leaf_module(submodule_to_release)): a leaf looks into the modules around leaves, other
+// modules do not look into leaves, which have no parameters of their own.
+const std::vector<std::size_t>& Coordinator::seen_from(const Module& released, const Module& next) {
+    static const std::vector<std::size_t> kNone;
+    if (released.is_leaf) return next.inside.empty() ? next.parameters : next.inside;
+    return next.is_leaf ? kNone : next.parameters;
+}
+
 // __params_to_release: not what is used again before max_reuse_distance elements have passed.
 std::set<std::size_t>& Coordinator::to_release(std::size_t module) {
     const auto [place, is_new] = releases_.try_emplace({module, step_});
@@ -244,9 +271,7 @@ std::set<std::size_t>& Coordinator::to_release(std::size_t module) {
     }
     std::int64_t passed = 0;
     for (auto i = static_cast<std::size_t>(step_); i < order_.size() && passed < most_reuse_; ++i) {
-        const Module& next = modules_[order_[i]];
-        const bool recurses = modules_[module].is_leaf && !next.inside.empty();
-        for (const std::size_t id : recurses ? next.inside : next.parameters) {
+        for (const std::size_t id : seen_from(modules_[module], modules_[order_[i]])) {
             ids.erase(id);
             passed += partitions_[id].elements;
         }

@@ -75,11 +75,13 @@ class Coordinator {
     void wait(Handle& handle);
     void finish(std::size_t id);
     void wait_for(std::size_t id);
+    std::vector<std::size_t> in_order_of_waiting(std::vector<std::size_t> ids) const;
     void check_trace(std::size_t module);
     void drop_in_flight();
     void compare_with_other_ranks(std::size_t count);
     void take_from_queue(const std::vector<std::size_t>& wanted);
     void prefetch();
+    static const std::vector<std::size_t>& seen_from(const Module& released, const Module& next);
     std::set<std::size_t>& to_release(std::size_t module);
     void release_parameter(std::size_t id);
 

@@ -82,11 +82,12 @@ Zero3::Zero3(const Run& run, Network& network)
         const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
         partitions_.gather({&id, 1});
         partitions_.partition(id);
+        if (const auto leaf = leaf_of_.find(id); leaf != leaf_of_.end()) leaves_[leaf->second].push_back(id);
     }
     session.hook_gets_gradient = run.stack.deepspeed_hooks_nodes();
     session.after_accumulate = [this](const Tensor& leaf) {
         const std::size_t* id = partitions_.find(leaf);
-        if (!id || of_leaves_.contains(*id)) return;
+        if (!id || leaf_of_.contains(*id)) return;
         ran_epilogue_ = true;
         gradients_.on_gradient(*id);
     };

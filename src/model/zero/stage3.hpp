@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "model/zero/coordinator.hpp"
@@ -68,9 +67,9 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     std::vector<Tensor> masters_;                   ///< fp32_partitioned_groups_flat
     std::vector<std::size_t> running_;              ///< FWD_MODULE_STACK
     std::vector<int> remaining_;                    ///< ds_grads_remaining, by module
-    /// z3_leaf_module: the trained parameters inside, by module.
+    std::map<std::size_t, std::size_t> leaf_of_;    ///< param.ds_z3_leaf_module
+    /// leaf_parameters: the trained ones in each such module, in the order of the optimizer's groups.
     std::map<std::size_t, std::vector<std::size_t>> leaves_;
-    std::set<std::size_t> of_leaves_;          ///< all of those
     std::optional<std::size_t> inside_;        ///< the leaf whose forward runs: what is in it has no hooks
     std::shared_ptr<Tensor> leaf_gradient_{};  ///< BackwardHook.grad_outputs of that
     bool ran_epilogue_ = false;

@@ -54,9 +54,8 @@ void Zero3::list_mixtures() {
             for (const Tensor* t : {&l->lora->a, &l->lora->b, &l->lora->bias, &l->lora->magnitude}) add(*t);
         }
         const std::size_t leaf = coordinator_.module_at(key_of(&layer, Part::mlp));
-        for (const std::size_t id : ids)
-            if (partitions_[id].tensor.requires_grad()) leaves_[leaf].push_back(id);
-        of_leaves_.insert(leaves_[leaf].begin(), leaves_[leaf].end());
+        leaves_[leaf] = {};
+        for (const std::size_t id : ids) leaf_of_[id] = leaf;
         coordinator_.set_leaf(leaf);
         coordinator_.set_parameters(key_of(&layer, Part::mlp), std::move(ids));
     }

@@ -39,6 +39,10 @@ class Recorder:
         self.failure: tuple[int, Reading] | None = None
         torch.cuda.init()
         torch.cuda.memory._record_memory_history(enabled="all", context=None, stacks="python", max_entries=HISTORY_ENTRIES)
+        if not with_events:
+            # With the history's callback for annotations a collective keeps the hooks of the checkpointed layer that it begins in,
+            # and with them the layer's input, until it is waited for.
+            torch.autograd._enable_record_function(False)
         torch._C._cuda_attach_out_of_memory_observer(self._gave_up)
         self.profile = operators.profiler() if with_events else None
         if self.profile:

@@ -1,6 +1,8 @@
 """DeepSpeed without its compiled optimizers, and the marks around its step."""
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from .device import Device
@@ -40,6 +42,7 @@ def stand_in(device: Device) -> None:
     from deepspeed.accelerator import get_accelerator
 
     comparisons.dist = SameOnAll()
+    order_waits()
     for name in ("get_lst_from_rank0", "assert_lst_len_same_as_other_ranks"):
         carry_contents(comparisons, name, device)
     # runtime/utils.py empty_cache would begin the window's highest values anew in the middle of it.
@@ -48,6 +51,44 @@ def stand_in(device: Device) -> None:
         builder = get_accelerator().get_op_builder(name)
         builder.load = lambda self, verbose=True: Kernels()
         builder.is_compatible = lambda self, verbose=False: True
+
+
+def order_waits() -> None:
+    """ZeRO-3 waits for a module's parameters in the order of a set, that of their addresses, which no two runs share. A leaf's come out
+    of several gathers, whose memory goes with the last parameter that is waited for. The order that needs the most: first one of
+    each gather that has others left, then those that are the last of theirs."""
+    import deepspeed.runtime.zero.parameter_offload as offload
+    import deepspeed.runtime.zero.partitioned_param_coordinator as coordinator
+
+    in_flight: dict[Any, Any] = {}
+
+    class Registry(coordinator.InflightParamRegistry):
+        def __init__(self) -> None:
+            super().__init__()
+            self.data = in_flight
+
+    class Waits(set):  # type: ignore[type-arg]
+        def __iter__(self) -> Iterator[Any]:
+            members = list(super().__iter__())
+            if not all(hasattr(member, "ds_id") for member in members):
+                return iter(members)
+            left = Counter(id(handle) for handle in in_flight.values())
+            opened: set[int] = set()
+
+            def turn(param: Any) -> int:
+                handle = in_flight.get(param)
+                if handle is None:
+                    return 2
+                if left[id(handle)] == 1:
+                    return 1
+                first = id(handle) not in opened
+                opened.add(id(handle))
+                return 0 if first else 2
+
+            return iter(sorted(sorted(members, key=lambda member: member.ds_id), key=turn))
+
+    offload.InflightParamRegistry = Registry
+    coordinator.set = Waits
 
 
 def mark_engine(stages: Stages) -> None:
