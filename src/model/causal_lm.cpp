@@ -7,9 +7,11 @@
 #include "engine/checkpoint.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/dropout.hpp"
+#include "engine/ops/in_place.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/balancing_loss.hpp"
 #include "model/called.hpp"
 #include "model/cut_loss.hpp"
 #include "model/decoder_4_40.hpp"
@@ -212,7 +214,12 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
                          const Place& place) {
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
-    const Tensor hidden = last_hidden_state(run, network, batch, cache, place);
+    std::vector<Tensor> router_logits;
+    Tensor hidden;
+    {
+        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
+        hidden = last_hidden_state(run, network, batch, cache, place);
+    }
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
     if (cuts_cross_entropy(run) && batch.labels.defined())
@@ -231,7 +238,12 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         loss = shifted_labels_loss(logits, batch.shift_labels, items);
     else if (batch.labels.defined())
         loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
-    return {loss, logits, cache};
+    Tensor aux_loss;
+    if (!router_logits.empty()) {
+        aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
+        if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
+    }
+    return {loss, logits, cache, aux_loss, std::move(router_logits)};
 }
 
 }  // namespace

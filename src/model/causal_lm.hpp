@@ -14,6 +14,8 @@ struct Output {
     Tensor loss;
     Tensor logits;
     KvCachePointer past_key_values;
+    Tensor aux_loss = {};                    ///< that balances experts
+    std::vector<Tensor> router_logits = {};  ///< what it was made of
 };
 
 /// Names the windows of one forward pass.

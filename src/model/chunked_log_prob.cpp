@@ -25,15 +25,17 @@ Tensor cut(const Tensor& t, Size begin, Size end) {
 }
 
 /// Walks over the tiles as forward and backward do. The products write into given tensors: no memory of their own.
+/// Returns the last `hidden_chunk`, a local variable that lives as long as the caller's others.
 template <class OnTile>
-void for_each_tile(const Tensor& hidden, const Tensor& weight, DType compute, OnTile on_tile) {
+[[nodiscard]] Tensor for_each_tile(const Tensor& hidden, const Tensor& weight, DType compute, OnTile on_tile) {
     const Size n = hidden.size(0), vocabulary = weight.size(0);
     Tensor hidden_chunk;
     for (Size token = 0; token < n; token += kTokens) {
         hidden_chunk = to(cut(hidden, token, std::min(token + kTokens, n)), compute);
         for (Size start = 0; start < vocabulary; start += kVocabulary)
-            on_tile(hidden_chunk, cut(weight, start, std::min(start + kVocabulary, vocabulary)));
+            on_tile(cut(weight, start, std::min(start + kVocabulary, vocabulary)));
     }
+    return hidden_chunk;
 }
 
 Tensor tile_buffer(const Tensor& hidden, DType compute) {
@@ -52,7 +54,7 @@ void chunked_backward(Node& node, Grads& in, Grads& out) {
     const Tensor buffer = tile_buffer(hidden, compute);
     const Tensor grad = in[0].defined() ? contiguous(to(in[0], DType::float32)) : Tensor();
     Tensor w_chunk;
-    for_each_tile(hidden, weight, compute, [&](const Tensor&, const Tensor& chunk) {
+    const Tensor hidden_chunk = for_each_tile(hidden, weight, compute, [&](const Tensor& chunk) {
         w_chunk = to(chunk, compute);
         cublas_workspace(session);
     });
@@ -84,7 +86,7 @@ Scored score(const Tensor& hidden, const Tensor& weight, DType compute) {
     const GradMode no_grad(session, false);
     const Statistics s(session, hidden.size(0));
     const Tensor buffer = tile_buffer(hidden, compute);
-    for_each_tile(hidden, weight, compute, [&](const Tensor&, const Tensor& chunk) {
+    const Tensor hidden_chunk = for_each_tile(hidden, weight, compute, [&](const Tensor& chunk) {
         const Tensor w_chunk = to(chunk, compute);
         cublas_workspace(session);
     });

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::int64_t kChunk = 65536;  // ATen/native/cuda/MultiTensorApply.cuh kChunkSize
 
-/// foreach_tensor_norm_cuda: a scratch of one number for each chunk of each tensor, one result for each tensor.
+/// foreach_tensor_norm_cuda: a scratch of one number for each chunk of each tensor, one result for each tensor. What is
+/// empty (rows that this process has none of) gets a zero of its own instead.
 void foreach_norm(Session& session, const std::vector<Tensor>& grads, const std::vector<std::size_t>& group,
                   std::vector<Tensor>& norms) {
     Size chunks = 1;
@@ -32,7 +33,10 @@ void foreach_norm(Session& session, const std::vector<Tensor>& grads, const std:
         for (std::int64_t i = 0; i < count; ++i) norms.push_back(select(all, 0));
         return;
     }
-    for (std::int64_t i = 0; i < count; ++i) norms.push_back(empty(session, {}, dtype, Op::foreach_norm));
+    std::vector<Tensor> results;
+    for (std::int64_t i = 0; i < count; ++i) results.push_back(empty(session, {}, dtype, Op::foreach_norm));
+    for (std::size_t i = 0; i < group.size(); ++i)
+        norms.push_back(same(grads[group[i]].numel(), 0) ? zeros(session, {}, dtype) : results[i]);
 }
 
 /// distributed/tensor placement_types.py and _ops/_math_ops.py _NormPartial: from norms of shards to those of whole

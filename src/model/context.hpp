@@ -43,6 +43,9 @@ struct Run {
     const TrainPlan& plan;
     const Stack& stack;
     RunSizes sizes;
+    /// transformers 5.17 utils/output_capturing.py: while the decoder runs its routers put their logits here, if they
+    /// are asked for; what is recomputed does not.
+    mutable std::vector<Tensor>* router_logits = nullptr;
 };
 
 /// A batch on the device.

@@ -2,7 +2,7 @@
 #include "model/sft_loss.hpp"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "engine/autocast.hpp"
 #include "engine/ops/nonzero.hpp"
@@ -10,6 +10,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
+#include "model/balancing_loss.hpp"
 #include "model/chunked_log_prob.hpp"
 #include "model/collectives.hpp"
 #include "model/context_parallel.hpp"
@@ -28,8 +29,13 @@ struct FusedOutput {
     Tensor entropy;
     Tensor is_top1;
     Tensor label_mask;
+    Tensor aux_loss;  ///< undefined without
 
-    std::array<Tensor*, 5> all() { return {&loss, &log_probs, &entropy, &is_top1, &label_mask}; }
+    std::vector<Tensor*> all() {
+        std::vector<Tensor*> out = {&loss, &log_probs, &entropy, &is_top1, &label_mask};
+        if (aux_loss.defined()) out.push_back(&aux_loss);
+        return out;
+    }
 };
 
 bool is_padded(const Run& run) { return run.plan.batch.attention_mask == AttentionMask::right_padded; }
@@ -59,7 +65,11 @@ Tensor scattered(const Tensor& mask, const Tensor& source) {
 FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     FusedOutput out;
     const CalledModel model(run, network, place);
-    const Tensor last = last_hidden_state(run, network, batch, {}, place);
+    std::vector<Tensor> router_logits;
+    const Tensor last = [&] {
+        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
+        return last_hidden_state(run, network, batch, {}, place);
+    }();
     const bool is_shifted = batch.shift_labels.defined();  // as Trainer does for context parallelism
     const Tensor hidden = is_shifted ? last : slice(last, 1, 0, last.size(1) - 1);
     const Tensor labels = is_shifted ? batch.shift_labels : slice(batch.labels, 1, 1, batch.labels.size(1));
@@ -76,10 +86,16 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
         out.entropy = scattered(out.label_mask, scores.entropy);
         out.is_top1 = scattered(out.label_mask, scores.is_top1);
     }
-    Tensor minus = sum_all(out.log_probs);
-    minus = neg(minus);
-    const Tensor number = clamp(sum_all(out.label_mask));
-    out.loss = div(minus, number);
+    {
+        Tensor minus = sum_all(out.log_probs);
+        minus = neg(minus);
+        const Tensor number = clamp(sum_all(out.label_mask));
+        out.loss = div(minus, number);
+    }
+    if (!router_logits.empty()) {
+        out.aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
+        out.loss = add(out.loss, mul(out.aux_loss, 1.0));
+    }
     model.finish(out.all());
     return out;
 }
@@ -101,6 +117,13 @@ void read_share(const Run& run, const Tensor& part, const Tensor& all) {
     if (is_padded(run)) return;
     const Tensor share = div(part, all);
     streams.host_waits(0);
+}
+
+/// gather_for_metrics(aux_loss).mean().item().
+void read_balance(const Run& run, const Tensor& aux_loss) {
+    const Tensor alone = detach(aux_loss);
+    const Tensor mean = mean_all(run.plan.distributed ? gather_scalar(alone, run.plan.distributed->world_size) : alone);
+    run.session.streams.host_waits(0);
 }
 
 }  // namespace
@@ -128,7 +151,10 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
         const Tensor sum = sum_all(per_token_loss);
         loss = div(sum, clamp(items));
     }
+    Tensor weighted;
+    if (outputs.aux_loss.defined()) weighted = mul(outputs.aux_loss, 1.0);
     loss = mul(loss, 1);
+    if (weighted.defined()) loss = add(loss, div(weighted, 1));
     const Tensor num_valid = gathered_sum(run, outputs.label_mask);
     const Tensor entropy_sum = gathered_sum(run, detach(outputs.entropy));
     const Tensor num_correct = gathered_sum(run, outputs.is_top1);
@@ -138,6 +164,7 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
         const Tensor tokens = gathered_sum(run, batch.attention_mask);
         run.session.streams.host_waits(0);
     }
+    if (outputs.aux_loss.defined()) read_balance(run, outputs.aux_loss);
     return loss;
 }
 

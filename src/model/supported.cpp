@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/balancing_loss.hpp"
 #include "model/context_parallel.hpp"
 #include "model/family.hpp"
 #include "model/liger.hpp"
@@ -207,6 +208,23 @@ void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
                             "at most one stage for each layer"});
 }
 
+/// Where the loss that balances experts was not compared.
+void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
+    if (!balances_experts(run)) return;
+    const bool sft = run.plan.loop.kind == LoopKind::sft;
+    const char* const where = sft ? "training.router_aux_loss_coef" : "model.output_router_logits";
+    const char* const hint = sft ? "0 switches it off" : "leave it out: transformers does not add it by default";
+    if (is_pipeline(run.plan) || is_tensor_parallel(run.plan) || ring_of(run.plan))
+        problems.push_back(
+            {where,
+             fmt::format("the loss that balances experts is not supported with {}",
+                         ring_of(run.plan) ? "context parallelism" : name_of(run.plan.distributed->method).title),
+             hint});
+    if (run.plan.training.use_liger_kernel || run.plan.training.cut_cross_entropy)
+        problems.push_back(
+            {where, "the loss that balances experts is not supported where the loss is fused with the head", hint});
+}
+
 }  // namespace
 
 void refuse_unsupported(const Run& run) {
@@ -252,14 +270,7 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"model.model_type",
                             "mixtures of experts of this release of transformers are not supported yet",
                             "a stack with transformers 5.17 or later"});
-    if (run.spec.mixture && run.spec.mixture->output_router_logits)
-        problems.push_back({"model.output_router_logits", "the loss that balances experts is not supported yet",
-                            "leave it out: transformers does not add it by default"});
-    if (sft && run.stack.sft_balances_experts() && run.spec.mixture &&
-        run.plan.training.router_aux_loss_coef.value_or(1) != 0)
-        problems.push_back({"training.router_aux_loss_coef",
-                            "trl's SFTTrainer adds the loss that balances experts, which is not supported yet",
-                            "0 switches it off"});
+    refuse_balancing(run, problems);
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 

@@ -26,10 +26,12 @@ Output wrapped_forward(const Trainer& trainer, const Batch& batch, const Tensor&
     Output outputs = prepared_forward(trainer.run, trainer.network, batch, items, place);
     if (!trainer.ddp) return outputs;
     std::vector<Tensor*> tensors = {&outputs.loss};
-    if (outputs.logits.defined()) tensors.push_back(&outputs.logits);
+    for (Tensor* t : {&outputs.aux_loss, &outputs.logits})
+        if (t->defined()) tensors.push_back(t);
     if (outputs.past_key_values && trainer.run.stack.pytrees_know_the_cache())
         for (KvCache::Layer& layer : outputs.past_key_values->layers())
             tensors.insert(tensors.end(), {&layer.keys, &layer.values});
+    for (Tensor& logits : outputs.router_logits) tensors.push_back(&logits);
     trainer.ddp->after_forward(tensors);
     return outputs;
 }

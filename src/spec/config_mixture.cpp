@@ -38,6 +38,7 @@ void read_mixture(ObjectReader& config, ModelSpec& model, std::string_view count
     ObjectReader::set(mixture.num_experts_per_tok,
                       config.integer("num_experts_per_tok", {.low = 1, .high = kMostExperts}));
     ObjectReader::set(mixture.output_router_logits, config.boolean("output_router_logits"));
+    mixture.router_aux_loss_coef = config.real("router_aux_loss_coef", {}, Null::absent);
     mixture.intermediate_size = model.intermediate_size;
     if (mixture.num_experts_per_tok > mixture.num_experts)
         config.problems().invalid(config.path("num_experts_per_tok"),

@@ -32,6 +32,7 @@ void put_mixture(const ModelSpec& m, JsonValue& out) {
     out.put(qwen ? "num_experts" : "num_local_experts", JsonValue::of(mixture.num_experts));
     out.put("num_experts_per_tok", JsonValue::of(mixture.num_experts_per_tok));
     out.put("output_router_logits", JsonValue::of(mixture.output_router_logits));
+    if (mixture.router_aux_loss_coef) out.put("router_aux_loss_coef", JsonValue::of(*mixture.router_aux_loss_coef));
     if (!qwen) return;
     out.put("moe_intermediate_size", JsonValue::of(mixture.intermediate_size));
     out.put("norm_topk_prob", JsonValue::of(mixture.norm_topk_prob));

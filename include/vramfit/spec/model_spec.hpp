@@ -22,10 +22,11 @@ struct MixtureSpec {
     std::int64_t num_experts_per_tok = 0;  ///< top-k of the router
     std::int64_t intermediate_size = 0;    ///< of one expert
     std::int64_t shared_expert_intermediate_size = 0;
-    std::int64_t decoder_sparse_step = 1;            ///< every so many layers one with experts
-    std::vector<std::int64_t> mlp_only_layers = {};  ///< layers without experts
-    bool norm_topk_prob = false;                     ///< the chosen experts' weights are made to add up to 1
-    bool output_router_logits = false;               ///< the loss that balances the experts is added
+    std::int64_t decoder_sparse_step = 1;             ///< every so many layers one with experts
+    std::vector<std::int64_t> mlp_only_layers = {};   ///< layers without experts
+    bool norm_topk_prob = false;                      ///< the chosen experts' weights are made to add up to 1
+    bool output_router_logits = false;                ///< the loss that balances the experts is added
+    std::optional<double> router_aux_loss_coef = {};  ///< its weight, where the file says one; no family's own is 0
 
     friend bool operator==(const MixtureSpec&, const MixtureSpec&) = default;
 };

@@ -1,4 +1,5 @@
 // transformers 5.17 modeling_utils.py from_pretrained under HfDeepSpeedConfig: get_init_context, deepspeed.zero.Init.
+#include <algorithm>
 #include <utility>
 
 #include "engine/ops/copy.hpp"
@@ -15,29 +16,48 @@ using namespace engine;
 
 namespace {
 
-/// The parameters of one module.
-using ModuleTensors = std::vector<Tensor*>;
+/// A module with parameters of its own.
+struct MadeModule {
+    std::string name;
+    std::vector<Tensor*> tensors;
+    std::vector<Dims> sizes;
+};
 
-/// In the order in which modules are made, that is of registration.
-std::vector<ModuleTensors> modules_of(const std::vector<Entry>& entries) {
-    std::vector<ModuleTensors> modules;
-    std::string last;
+/// In order of registration. Experts that are merged have the name of their module.
+std::vector<MadeModule> modules_of(const std::vector<Entry>& entries) {
+    std::vector<MadeModule> modules;
     for (const Entry& entry : entries) {
-        const std::string module = entry.name.substr(0, entry.name.rfind('.'));
-        if (module != last) modules.emplace_back();
-        modules.back().push_back(entry.place);
-        last = module;
+        std::string name = entry.merged_from.empty() ? entry.name.substr(0, entry.name.rfind('.')) : entry.name;
+        if (modules.empty() || name != modules.back().name) modules.push_back({std::move(name), {}, {}});
+        modules.back().tensors.push_back(entry.place);
+        modules.back().sizes.push_back(entry.sizes);
+    }
+    return modules;
+}
+
+/// What is around others (an attention with sinks) is made, and so cut, after them.
+std::vector<MadeModule> in_order_of_making(std::vector<MadeModule> modules) {
+    for (auto module = modules.begin(); module != modules.end();) {
+        const auto is_outside = [inner = module->name + "."](const MadeModule& other) {
+            return !other.name.starts_with(inner);
+        };
+        const auto end = std::find_if(std::next(module), modules.end(), is_outside);
+        if (end == std::next(module))
+            ++module;
+        else
+            std::rotate(module, std::next(module), end);
     }
     return modules;
 }
 
 /// A module's __init__, on the device, in the dtype that is loaded; zero.Init's constructors cast it to DeepSpeed's
 /// (zero_wrapper_for_fp_tensor_constructor). Then Init._post_init_method.
-void make_module(const Run& run, Network& network, const ModuleTensors& tensors, const std::vector<Dims>& sizes) {
+void make_module(const Run& run, Network& network, const MadeModule& module) {
     Session& session = run.session;
     Partitions& partitions = *network.partitions;
+    const std::vector<Tensor*>& tensors = module.tensors;
     for (std::size_t i = 0; i < tensors.size(); ++i)
-        *tensors[i] = to(empty(session, sizes[i], run.plan.load.dtype), zero_dtype(run));
+        *tensors[i] = to(empty(session, module.sizes[i], run.plan.load.dtype), zero_dtype(run));
     if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))
         network.embed.scale = to(empty(session, {}, run.plan.load.dtype, Op::to_copy), zero_dtype(run));
     for (Tensor* t : tensors) partitions.partition(partitions.convert(*t));
@@ -177,25 +197,21 @@ Network load_partitioned(const Run& run) {
     network.partitions = std::make_shared<Partitions>(session, *run.plan.distributed);
     Partitions& partitions = *network.partitions;
     const std::vector<Entry> entries = checkpoint_entries(run, network);
-    const std::vector<ModuleTensors> modules = modules_of(entries);
-    std::size_t next = 0;
-    std::vector<Dims> sizes;
-    for (const ModuleTensors& tensors : modules) {
-        sizes.clear();
-        for (std::size_t i = 0; i < tensors.size(); ++i) sizes.push_back(entries[next++].sizes);
-        if (tensors[0] == &network.head.weight) make_frequencies(run, network);
-        make_module(run, network, tensors, sizes);
+    const std::vector<MadeModule> modules = modules_of(entries);
+    for (const MadeModule& module : in_order_of_making(modules)) {
+        if (module.tensors[0] == &network.head.weight) make_frequencies(run, network);
+        make_module(run, network, module);
     }
     if (network.tied) {
         make_frequencies(run, network);
         Tensor head;
-        make_module(run, network, {&head}, {network.embed.weight.sizes()});
+        make_module(run, network, {"", {&head}, {network.embed.weight.sizes()}});
         network.uncollected.push_back(partitions.forget_last());
         network.head.weight = network.embed.weight;
     }
-    for (const ModuleTensors& tensors : modules) {  // _load_state_dict_into_zero3_model
+    for (const MadeModule& module : modules) {  // _load_state_dict_into_zero3_model
         std::vector<std::size_t> ids;
-        for (const Tensor* t : tensors) ids.push_back(*partitions.find(*t));
+        for (const Tensor* t : module.tensors) ids.push_back(*partitions.find(*t));
         partitions.gather(ids);
         for (const std::size_t id : ids) partitions.partition(id);
     }
