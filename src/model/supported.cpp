@@ -208,21 +208,24 @@ void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
                             "at most one stage for each layer"});
 }
 
-/// Where the loss that balances experts was not compared.
+/// Where the loss that balances experts stops in the libraries, or was not compared.
 void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
-    if (!balances_experts(run)) return;
-    const bool sft = run.plan.loop.kind == LoopKind::sft;
+    const bool sft = run.plan.loop.kind == LoopKind::sft && run.stack.sft_balances_experts();
     const char* const where = sft ? "training.router_aux_loss_coef" : "model.output_router_logits";
     const char* const hint = sft ? "0 switches it off" : "leave it out: transformers does not add it by default";
+    const auto refuse = [&](std::string what) { problems.push_back({where, std::move(what), hint}); };
+    // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: a ValueError.
+    if (sft && !run.spec.mixture && run.plan.training.router_aux_loss_coef.value_or(0) != 0)
+        refuse("trl stops: the model is not a mixture of experts, so there is no loss that balances them");
+    if (!balances_experts(run)) return;
+    bool any = false;
+    for (std::int64_t layer = 0; layer < run.spec.num_hidden_layers; ++layer) any |= has_experts(run.spec, layer);
+    if (!any) refuse("transformers stops: no layer has experts whose router could be balanced (IndexError)");
     if (is_pipeline(run.plan) || is_tensor_parallel(run.plan) || ring_of(run.plan))
-        problems.push_back(
-            {where,
-             fmt::format("the loss that balances experts is not supported with {}",
-                         ring_of(run.plan) ? "context parallelism" : name_of(run.plan.distributed->method).title),
-             hint});
-    if (run.plan.training.use_liger_kernel || run.plan.training.cut_cross_entropy)
-        problems.push_back(
-            {where, "the loss that balances experts is not supported where the loss is fused with the head", hint});
+        refuse(fmt::format("the loss that balances experts is not supported with {}",
+                           ring_of(run.plan) ? "context parallelism" : name_of(run.plan.distributed->method).title));
+    if (uses_liger(run) || run.plan.training.cut_cross_entropy)
+        refuse("the loss that balances experts is not supported where the loss is fused with the head");
 }
 
 }  // namespace

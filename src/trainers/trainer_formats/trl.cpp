@@ -144,9 +144,12 @@ void read_trl(Reader& reader, Draft& draft) {
     plan.loop.kind = plain || own_loss ? LoopKind::trainer : LoopKind::sft;
     if (plan.loop.kind == LoopKind::trainer) require_input_grads(draft);
     plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
-    if (own_loss && draft.job.model.mixture && reader.stack().sft_balances_experts() &&
-        plan.training.router_aux_loss_coef.value_or(1) != 0)
-        reader.refuse("router_aux_loss_coef", "the loss that balances experts is not predicted", "0 switches it off");
+    if (const auto& mixture = draft.job.model.mixture;
+        own_loss && mixture && reader.stack().sft_balances_experts() &&
+        plan.training.router_aux_loss_coef.value_or(mixture->router_aux_loss_coef.value_or(1)) != 0)
+        reader.refuse("router_aux_loss_coef",
+                      "the loss that balances experts is not predicted where Liger fuses the loss",
+                      "0 switches it off");
     read_trl_rows(reader, draft);
     const std::string loss = reader.text("loss_type").value_or("");
     const bool chunked = reader.stack().sft_scores_in_chunks();

@@ -150,8 +150,11 @@ TEST_CASE("mixtures of experts") {
         with("qwen2_moe",
              R"(, "layer_types": ["sliding_attention", "full_attention", "full_attention", "full_attention"])");
     }));
+    CHECK_FALSE(with("mixtral", "").mixture->router_aux_loss_coef);
+    CHECK(with("mixtral", R"(, "router_aux_loss_coef": 0)").mixture->router_aux_loss_coef == 0.0);
+    CHECK(error_of([&] { with("mixtral", R"(, "router_aux_loss_coef": "much")"); }));
     for (const char* type : {"mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss"}) {
-        ModelSpec m = with(type, "");
+        ModelSpec m = with(type, R"(, "output_router_logits": true, "router_aux_loss_coef": 0.5)");
         m.name.clear();
         ModelSpec again = read_config(to_config_text(m), "config.json");
         again.name.clear();
