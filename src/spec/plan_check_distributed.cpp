@@ -64,7 +64,14 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
         problems.invalid("distributed.fsdp_config.activation_checkpointing",
                          "Trainer stops: it cannot be set together with gradient_checkpointing", "choose one of them");
     const bool reentrant = plan.checkpoints() && t.use_reentrant.value_or(stack.checkpointing_is_reentrant());
-    if (reentrant && !knows_reentrant(plan, stack))
+    // torch _post_backward_hook: the first layer's gradients end the one unit, which the layers before it need.
+    const Fsdp1Plan* const fsdp1 = plan.distributed->as<Fsdp1Plan>();
+    if (reentrant && fsdp1 && fsdp1->wrap_policy == WrapPolicy::none && !plan.peft)
+        problems.invalid("training.gradient_checkpointing_kwargs",
+                         "torch stops with reentrant checkpointing where layers are no units of their own (The size of "
+                         "tensor a (0) must match the size of tensor b)",
+                         "set use_reentrant to false, or auto_wrap_policy TRANSFORMER_BASED_WRAP");
+    else if (reentrant && !knows_reentrant(plan, stack))
         problems.unsupported("training.gradient_checkpointing_kwargs",
                              "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
@@ -183,15 +190,19 @@ void check_fsdp1(const TrainPlan& plan, const Stack& stack, const Fsdp1Plan& fsd
                              "every module is checkpointed by itself without a wrap policy, which is not supported",
                              "auto_wrap_policy TRANSFORMER_BASED_WRAP, or training.gradient_checkpointing");
     check_fsdp1_adapters(plan, stack, fsdp, problems);
+    // Before transformers 4.48 layers have rotary buffers of their own, which would be the root's.
+    const bool knows_wrapping = fsdp.wrap_policy == WrapPolicy::transformer_based ||
+                                (fsdp.wrap_policy == WrapPolicy::none && !stack.attention_in_classes());
     const bool plain =
-        fsdp.use_orig_params && fsdp.wrap_policy == WrapPolicy::transformer_based &&
+        fsdp.use_orig_params && knows_wrapping &&
         (fsdp.sharding_strategy == FsdpStrategy::full_shard || fsdp.sharding_strategy == FsdpStrategy::shard_grad_op);
     if (!plain && !stack.fsdp2_is_known())
-        problems.unsupported("distributed.fsdp_config",
-                             "hybrid strategies, NO_SHARD, NO_WRAP, SIZE_BASED_WRAP and flat parameters in the "
-                             "optimizer are supported with torch "
-                             "2.11, accelerate 1.15 and transformers 5.17",
-                             "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
+        problems.unsupported(
+            "distributed.fsdp_config",
+            "hybrid strategies, NO_SHARD, SIZE_BASED_WRAP, flat parameters in the optimizer and, before "
+            "transformers 4.48, NO_WRAP are supported with torch 2.11, accelerate 1.15 and transformers "
+            "5.17",
+            "full_shard or shard_grad_op with use_orig_params, or the stack hf-2026-11");
     // torch 2.7 _runtime_utils.py _register_post_backward_reshard_only_hook waits for the gradients of all tensors in a
     // layer's arguments, which torch.utils._pytree then finds in the cache too.
     if (plan.peft && stack.pytrees_know_the_cache() && !plan.checkpoints())

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/split.hpp"
+#include "trainers/fsdp_options.hpp"
 #include "trainers/keys/fsdp.hpp"
 #include "vramfit/spec/config.hpp"
 
@@ -14,52 +15,29 @@ namespace vramfit::trainers {
 
 namespace {
 
-/// What differs by who reads the options.
-struct FsdpSource {
-    std::vector<std::string_view> prefixes;  ///< before a name, as it may be written
-    std::string_view offload;                ///< the name of the option that puts shards into host memory
-    bool arguments = false;                  ///< TrainingArguments; otherwise accelerate
-    std::int64_t version = 1;
-    bool ram_efficient = false;
-    std::string_view policy;
-};
+/// accelerate 1.15.0, utils/constants.py FSDP_SHARDING_STRATEGY: by name, or by number from 1.
+constexpr std::pair<std::string_view, FsdpStrategy> kStrategies[] = {
+    {"FULL_SHARD", FsdpStrategy::full_shard},
+    {"SHARD_GRAD_OP", FsdpStrategy::shard_grad_op},
+    {"NO_SHARD", FsdpStrategy::no_shard},
+    {"HYBRID_SHARD", FsdpStrategy::hybrid_shard},
+    {"HYBRID_SHARD_ZERO2", FsdpStrategy::hybrid_shard_zero2}};
 
-/// FSDP's options in a file, by their names without "fsdp_".
-class FsdpOptions {
-  public:
-    FsdpOptions(Reader& reader, FsdpSource source) : reader_(reader), source_(std::move(source)) {}
+}  // namespace
 
-    Reader& reader() { return reader_; }
-    const FsdpSource& source() const { return source_; }
-
-    /// The option's key as the file writes it; one that it could have, if it is absent.
-    std::string key(std::string_view name) const {
-        std::string first;
-        for (const std::string_view prefix : source_.prefixes) {
-            std::string key = fmt::format("{}{}", prefix, name);
-            if (reader_.has(key)) return key;
-            if (first.empty()) first = std::move(key);
-        }
-        return first;
-    }
-    bool boolean(std::string_view name, bool otherwise) { return reader_.boolean_or(key(name), otherwise); }
-    void refuse(std::string_view name, std::string what, std::string hint) {
-        reader_.refuse(key(name), std::move(what), std::move(hint));
-    }
-
-    bool reshards = true;  ///< by `fsdp` itself, where fsdp_config does not say it
-    bool offloads = false;
-
-  private:
-    Reader& reader_;
-    FsdpSource source_;
-};
+std::optional<FsdpStrategy> strategy_named(std::string_view word) {
+    for (std::size_t i = 0; i < std::size(kStrategies); ++i)
+        if (word == kStrategies[i].first || word == std::to_string(i + 1)) return kStrategies[i].second;
+    return std::nullopt;
+}
 
 std::string in_capitals(std::string word) {
     std::transform(word.begin(), word.end(), word.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
     return word;
 }
+
+namespace {
 
 constexpr const char* kWrapEach = "TRANSFORMER_BASED_WRAP: each decoder layer is gathered by itself";
 
@@ -80,13 +58,18 @@ std::int64_t read_least_size(FsdpOptions& options) {
 /// Which modules are units. accelerate does not wrap any where nothing is said, which is seldom meant.
 WrapPolicy policy_of(FsdpOptions& options) {
     Reader& reader = options.reader();
-    const std::string key = options.key("auto_wrap_policy");
-    const std::string policy = in_capitals(reader.text_or(key, options.source().policy));
+    const bool by_words = options.source().by_words;
+    const std::string key = by_words ? "fsdp" : options.key("auto_wrap_policy");
+    const std::string policy =
+        by_words ? std::string(options.source().policy) : in_capitals(reader.text_or(key, options.source().policy));
     if (policy == "TRANSFORMER_BASED_WRAP") return WrapPolicy::transformer_based;
     if (policy == "SIZE_BASED_WRAP") return WrapPolicy::size_based;
     if (policy != "NO_WRAP")
         reader.invalid(key, fmt::format("accelerate knows no policy {}", policy),
                        "TRANSFORMER_BASED_WRAP, SIZE_BASED_WRAP, NO_WRAP");
+    else if (by_words)
+        reader.note(RemarkKind::odd_value, "fsdp without auto_wrap means NO_WRAP: all layers are gathered at once",
+                    "full_shard auto_wrap: each decoder layer is gathered by itself");
     else if (!reader.has(key))
         reader.note(
             RemarkKind::odd_value,
@@ -117,6 +100,7 @@ void read_units(FsdpOptions& options, const Draft& draft, Plan& plan) {
 
 /// Whether shards live in host memory: TrainingArguments look at Python's truth, in which "false" is true.
 bool read_offload(FsdpOptions& options) {
+    if (options.source().by_words) return options.offloads;
     const std::string key = options.key(options.source().offload);
     const Value* value = options.reader().value(key);
     const bool text = value && value->kind == Value::Kind::text && options.source().arguments;
@@ -137,21 +121,6 @@ DistributedMethod read_version_2(FsdpOptions& options, const Draft& draft) {
 /// "" if it is absent; in capitals.
 std::string word_of(FsdpOptions& options, std::string_view name) {
     return in_capitals(options.reader().text(options.key(name)).value_or(""));
-}
-
-/// accelerate 1.15.0, utils/constants.py FSDP_SHARDING_STRATEGY: by name, or by number from 1.
-constexpr std::pair<std::string_view, FsdpStrategy> kStrategies[] = {
-    {"FULL_SHARD", FsdpStrategy::full_shard},
-    {"SHARD_GRAD_OP", FsdpStrategy::shard_grad_op},
-    {"NO_SHARD", FsdpStrategy::no_shard},
-    {"HYBRID_SHARD", FsdpStrategy::hybrid_shard},
-    {"HYBRID_SHARD_ZERO2", FsdpStrategy::hybrid_shard_zero2}};
-
-/// What accelerate's file or launcher asks for, or nothing.
-std::optional<FsdpStrategy> strategy_named(std::string_view word) {
-    for (std::size_t i = 0; i < std::size(kStrategies); ++i)
-        if (word == kStrategies[i].first || word == std::to_string(i + 1)) return kStrategies[i].second;
-    return std::nullopt;
 }
 
 FsdpStrategy strategy_of(FsdpOptions& options) {
@@ -177,10 +146,11 @@ DistributedMethod read_version_1(FsdpOptions& options, const Draft& draft) {
     Fsdp1Plan plan;
     read_units(options, draft, plan);
     const bool arguments = options.source().arguments;
-    if (!arguments) plan.sharding_strategy = strategy_of(options);
-    const Value* const reshards = options.reader().value(options.key("reshard_after_forward"));
+    plan.sharding_strategy = options.strategy.value_or(arguments ? FsdpStrategy::full_shard : strategy_of(options));
+    const bool by_words = options.source().by_words;
+    const Value* const reshards = by_words ? nullptr : options.reader().value(options.key("reshard_after_forward"));
     const bool named = reshards && reshards->kind == Value::Kind::text;  // a launcher's file may say true
-    const std::string strategy = arguments || named ? word_of(options, "reshard_after_forward") : "";
+    const std::string strategy = !by_words && (arguments || named) ? word_of(options, "reshard_after_forward") : "";
     if (arguments && !strategy.empty() && !strategy_named(strategy))
         options.refuse("reshard_after_forward", fmt::format("{} is not predicted", strategy), "FULL_SHARD");
     else if (strategy_named(strategy))
@@ -212,8 +182,14 @@ struct FsdpVersion {
 };
 constexpr FsdpVersion kFsdpVersions[] = {{1, read_version_1}, {2, read_version_2}};
 
-void read_version(FsdpOptions& options, Draft& draft) {
+}  // namespace
+
+void read_fsdp_version(FsdpOptions& options, Draft& draft) {
     Reader& reader = options.reader();
+    if (options.source().by_words) {
+        draft.processes.emplace().method = read_version_1(options, draft);
+        return;
+    }
     const std::string key = options.key("version");
     const std::int64_t version = reader.integer_or(key, options.source().version, {.low = 1, .high = 2});
     for (const FsdpVersion& each : kFsdpVersions)
@@ -232,6 +208,8 @@ bool python_truth(const Value& value) {
     }
     return false;
 }
+
+namespace {
 
 // transformers 5.17.0, training_args.py _apply_legacy_fsdp_to_config; what reshards has no effect in version 1.
 void read_words(Reader& reader, const Value& asked, std::int64_t version, FsdpOptions& options) {
@@ -271,6 +249,7 @@ void read_fsdp_arguments(Reader& reader, Draft& draft) {
     if (config && config->kind != Value::Kind::map)
         return reader.refuse("fsdp_config", "options in a file of their own are not read",
                              "write them into this file: fsdp_config: {version: 2, ...}");
+    if (reader.stack().transformers < Version{5, 0, 0}) return read_fsdp_arguments_4(reader, *asked, draft);
     FsdpOptions options(reader, {.prefixes = {"fsdp_config.fsdp_", "fsdp_config."},
                                  .offload = "cpu_offload",
                                  .arguments = true,
@@ -278,7 +257,7 @@ void read_fsdp_arguments(Reader& reader, Draft& draft) {
                                  .policy = "TRANSFORMER_BASED_WRAP"});
     read_words(reader, *asked, reader.integer(options.key("version")).value_or(2), options);
     draft.fsdp_key = "fsdp";
-    read_version(options, draft);
+    read_fsdp_version(options, draft);
 }
 
 void read_fsdp_of_accelerate(Reader& reader, Draft& draft) {
@@ -295,7 +274,7 @@ void read_fsdp_of_accelerate(Reader& reader, Draft& draft) {
                  .ram_efficient = true,
                  .policy = "NO_WRAP"});
     draft.fsdp_key = key;
-    read_version(options, draft);
+    read_fsdp_version(options, draft);
     // utils/launch.py: texts from a command line are true, whatever they say.
     const std::string sync = options.key("sync_module_states");
     const Value* states = reader.value(sync);

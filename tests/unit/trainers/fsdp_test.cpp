@@ -289,6 +289,38 @@ TEST_CASE("units by size: how many parameters is read, with the default of who r
     CHECK(of_arguments(", \"min_num_params\": 500000").min_num_params == 500'000);
 }
 
+TEST_CASE("TrainingArguments of transformers 4: the words of fsdp decide") {
+    const auto reading_of = [](const std::string& keys) {
+        TrainerQuestion question = run_of(keys);
+        question.stack = stack_from("hf-2025-01").stack;
+        question.gpus = 4;
+        return read_trainer_files(question);
+    };
+    const auto plan_of = [&](const std::string& keys) {
+        const Reading reading = reading_of(keys);
+        REQUIRE(reading.refusals.empty());
+        return *reading.job.plan.distributed->as<Fsdp1Plan>();
+    };
+    const Fsdp1Plan wrapped = plan_of(", \"fsdp\": \"shard_grad_op auto_wrap offload\"");
+    CHECK(wrapped.wrap_policy == WrapPolicy::transformer_based);
+    CHECK(wrapped.sharding_strategy == FsdpStrategy::shard_grad_op);
+    CHECK(wrapped.cpu_offload);
+    CHECK(plan_of(", \"fsdp\": \"full_shard\"").wrap_policy == WrapPolicy::none);
+    const Fsdp1Plan sized =
+        plan_of(", \"fsdp\": [\"hybrid_shard\", \"auto_wrap\"], \"fsdp_config\": {\"min_num_params\": 2000}");
+    CHECK(sized.wrap_policy == WrapPolicy::size_based);
+    CHECK(sized.min_num_params == 2000);
+    CHECK(sized.sharding_strategy == FsdpStrategy::hybrid_shard);
+    CHECK(plan_of(", \"fsdp\": \"full_shard auto_wrap\", \"fsdp_config\": {\"version\": 2, \"cpu_offload\": true}")
+              .cpu_offload == false);
+    for (const char* wrong : {"offload", "full_shard shard_grad_op", "fully_shard",
+                              "full_shard auto_wrap\", \"fsdp_config\": {\"min_num_params\": 9, "
+                              "\"transformer_layer_cls_to_wrap\": [\"X\"]}, \"x\": \""}) {
+        INFO(wrong);
+        CHECK_THROWS_AS(reading_of(fmt::format(", \"fsdp\": \"{}\"", wrong)), Error);
+    }
+}
+
 TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
     const auto refused = [](const std::string& keys, const std::string& accelerate) {
         const Reading reading = read_trainer_files(run_of(keys, accelerate));

@@ -54,10 +54,14 @@ def of_fsdp_4(kind: str, config: dict[str, Any]) -> dict[str, Any]:
     """Up to transformers 4.57 `fsdp` is a list of words, and what stands there is not read from `fsdp_config`."""
     if kind != "fsdp1":
         raise JobError("transformers 4 is traced under FSDP1 only")
-    words = [config.pop("sharding_strategy", "full_shard"), "auto_wrap"]
+    words = [config.pop("sharding_strategy", "full_shard")]
+    policy = config.pop("auto_wrap_policy", "TRANSFORMER_BASED_WRAP")
+    if policy != "NO_WRAP":
+        words.append("auto_wrap")
+    if policy != "SIZE_BASED_WRAP":
+        config.pop("min_num_params", None)
     if config.pop("cpu_offload", False):
         words.append("offload")
-    config.pop("auto_wrap_policy", None)
     config.pop("reshard_after_forward", None)
     return {"fsdp": " ".join(words), "fsdp_config": config}
 

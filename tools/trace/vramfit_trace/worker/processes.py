@@ -125,8 +125,8 @@ def start(job: Job, device: Device) -> None:
     carry_contents(torch.distributed.Reducer, "_rebuild_buckets", device)
     wait_for_watchdog(torch.distributed.Reducer, "_rebuild_buckets")
     device.tell_byte(0)
-    if processes["local_world_size"]:
-        count_cards(processes["local_world_size"])
+    if processes["kind"] == "fsdp1":  # a node has all processes where nothing is said
+        count_cards(processes["local_world_size"] or processes["world_size"])
     if processes["kind"] == "deepspeed":
         from . import zero
 
