@@ -235,7 +235,7 @@ constexpr NodeType kAccumulateGrad{"AccumulateGrad", accumulate_grad_backward};
 Ref<Node> accumulator_of(const Tensor& leaf) {
     if (leaf->accumulator) return Ref<Node>(leaf->accumulator);
     Ref<Node> node = make_node(leaf.session(), kAccumulateGrad);
-    --leaf.session().next_sequence;
+    --leaf.session().next_sequence[static_cast<std::size_t>(leaf.session().thread)];
     node->sequence = kFirst;
     node->variable = leaf;
     node->outputs.push_back({leaf.sizes(), leaf.dtype()});

@@ -13,9 +13,13 @@ Ref<Node> make_node(Session& session, const NodeType& type) {
     Node* node = session.nodes.make();
     node->type = &type;
     node->session = &session;
-    node->sequence = session.next_sequence++;
+    node->sequence = session.next_sequence[static_cast<std::size_t>(session.thread)]++;
     node->stream = session.recorder.stream;
     return Ref<Node>(node);
+}
+
+void count_nodes(Session& session, std::size_t count) {
+    session.next_sequence[static_cast<std::size_t>(session.thread)] += count;
 }
 
 void add_edge(Node& node, const Tensor& input) {

@@ -102,6 +102,8 @@ bool needs_grad(const Ts&... inputs);
 /// A node with one edge for each input.
 Ref<Node> make_node(Session& session, const NodeType& type);
 void add_edge(Node& node, const Tensor& input);
+/// Nodes that are made and let go of at once: those after them have later numbers.
+void count_nodes(Session& session, std::size_t count);
 
 /// Makes `result` the node's next output.
 void set_history(const Tensor& result, const Ref<Node>& node);

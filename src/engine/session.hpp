@@ -1,6 +1,7 @@
 // One recording in progress: the recorder and the modes that PyTorch keeps per thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -86,7 +87,8 @@ class Session {
     ModuleHooks* module_hooks = nullptr;  ///< around all modules; null: none
     Autocast autocast;
     SavedHook saved_hook;
-    std::uint64_t next_sequence = 0;
+    /// By thread: torch/csrc/autograd (torch 2.11 aten/src/ATen/SequenceNumber.cpp) counts nodes in a thread_local.
+    std::array<std::uint64_t, 2> next_sequence{};
     const std::int64_t cublas_workspace_bytes;
     const std::int64_t cublaslt_workspace_bytes;
     Workspaces workspaces;

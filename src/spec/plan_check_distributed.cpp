@@ -50,11 +50,15 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
-/// FSDP1 was compared with units inside of what is recomputed (transformers up to 4.51), and with adapters with units
-/// around it (4.53).
+/// FSDP1 was compared with units inside of what is recomputed (transformers up to 4.51), and with units around it: with
+/// adapters (4.53) and with transformers 5.17.
 bool knows_reentrant(const TrainPlan& plan, const Stack& stack) {
-    return plan.distributed->as<Fsdp1Plan>() &&
-           (plan.peft ? stack.transformers < Version{5, 0, 0} : stack.layers_take_positional_arguments());
+    const Fsdp1Plan* const fsdp = plan.distributed->as<Fsdp1Plan>();
+    if (!fsdp) return false;
+    const bool is_cut = fsdp->sharding_strategy != FsdpStrategy::no_shard && plan.distributed->shard_size() > 1;
+    const bool by_layer = plan.peft || fsdp->wrap_policy != WrapPolicy::size_based;
+    if (stack.fsdp2_is_known()) return is_cut && by_layer;
+    return plan.peft ? stack.transformers < Version{5, 0, 0} : stack.layers_take_positional_arguments();
 }
 
 /// What FSDP was not compared with, or what the libraries refuse.
@@ -72,8 +76,11 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
                          "tensor a (0) must match the size of tensor b)",
                          "set use_reentrant to false, or auto_wrap_policy TRANSFORMER_BASED_WRAP");
     else if (reentrant && !knows_reentrant(plan, stack))
-        problems.unsupported("training.gradient_checkpointing_kwargs",
-                             "reentrant checkpointing is not supported with FSDP", "set use_reentrant to false");
+        problems.unsupported(
+            "training.gradient_checkpointing_kwargs",
+            fsdp1 ? "reentrant checkpointing is not supported with this setting of FSDP1 and this release"
+                  : "reentrant checkpointing is not supported with FSDP2",
+            "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
     check_training(t, "FSDP", problems);
     check_fsdp_optimizer(plan, stack, problems);

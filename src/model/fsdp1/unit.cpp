@@ -109,11 +109,17 @@ void Fsdp1Unit::flatten(const std::vector<ParameterPlaces>& parameters) {
             set_data(p.original, host_tensor(session, {0}, dtype));
         else if (!shared_.plan.use_orig_params)
             set_data(p.original, alias(part_, p.sizes, contiguous_strides(p.sizes)));
+    count_views();
     use_part();
     if (!shared_.plan.cpu_offload) return;
     part_ = host_tensor(session, {part}, dtype);  // _init_param_handle_from_params: flat_param_to(cpu_device)
     session.streams.host_waits(0);
     use_part();
+}
+
+// _get_unflat_views, whose split and views nobody uses here: nodes of the thread that makes them.
+void Fsdp1Unit::count_views() {
+    if (flat_.requires_grad()) count_nodes(shared_.session, 1 + parameters_.size());
 }
 
 void Fsdp1Unit::upcast() {
@@ -190,6 +196,7 @@ void Fsdp1Unit::use_whole(bool forward) {
     for (const Size& n : numels_) elements += n;
     if (is_cut() || is_mixed()) set_data(flat_, alias(computed(), {elements}, {1}));
     if (!forward && (skipped_part_ || !shared_.plan.use_orig_params)) return;
+    if (!forward) count_views();
     if (forward) {
         const GradMode grad(shared_.session, true);
         const std::vector<Tensor> pieces = split_with_sizes(flat_, numels_);
@@ -264,6 +271,8 @@ void Fsdp1Unit::pre_forward() {
     }
     if (!is_prefetched_) unshard(true);
     awaits_forward_ = false;
+    if (session.grad_enabled && flat_.requires_grad())
+        count_nodes(session, 1);  // expand_as of _register_post_backward_hook
     session.streams.wait(session.recorder.stream, Fsdp1Streams::kUnshard);
     prefetch_forward();
 }

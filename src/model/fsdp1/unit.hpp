@@ -94,6 +94,7 @@ class Fsdp1Unit {
     void unshard(bool forward);
     void use_whole(bool forward);
     void use_part();
+    void count_views();
     void use_moved(const engine::Tensor& part);
     void reshard(bool free, bool after_forward = false);
     void prefetch_backward();
