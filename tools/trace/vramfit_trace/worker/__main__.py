@@ -57,7 +57,8 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
         # The allocator takes the whole bytes of fraction times total.
         torch.cuda.set_per_process_memory_fraction((options.limit + 0.5) / card.total_memory)
     recorder.window("start")
-    if job["distributed"]:
+    loads_first = bool(job["distributed"]) and job["distributed"]["load_first"]
+    if job["distributed"] and not loads_first:
         processes.start(job, device)
     held: list[Any] = [] if device.real else [attention.cudnn_without_device()]
     free = torch.cuda.mem_get_info(0)[0]
@@ -74,6 +75,8 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     with attention.forced_kernel(job):
         try:
             network = model.build(job, recorder, know_arguments)
+            if loads_first:  # TrainingArguments make the group of processes, which the loader's warm-up asks about
+                processes.start(job, device)
             attention.repeat_heads(job)
             counted = model.counts(network)
             if job["distributed"] and job["distributed"]["kind"] == "pipeline":
