@@ -71,17 +71,52 @@ Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments) {
     return out;
 }
 
+namespace {
+
+/// _NoopSaveInputs: what a unit is called with within another one is that one's to recompute.
+const NodeType kSaveInputs{"_NoopSaveInputsBackward", [](Node&, Grads&, Grads&) {}};
+
+void save_inputs(CheckpointFrame& frame, const Arguments& arguments) {
+    frame.input_saver = make_node(*frame.session, kSaveInputs);
+    for (const Tensor& t : arguments) {
+        frame.needs_grad.push_back(t.defined() && t.requires_grad());
+        frame.input_saver->save(t);
+    }
+}
+
+/// As saved variables give them back: with the need for a gradient that they had.
+Arguments arguments_of(const CheckpointFrame& frame) {
+    if (!frame.input_saver) return frame.arguments;
+    Arguments out;
+    for (std::size_t i = 0; i < frame.input_saver->saved.size(); ++i) {
+        Tensor t = frame.input_saver->unpack(i);
+        if (t.defined() && frame.needs_grad.at(i) && !t.requires_grad()) {
+            t = detach(t);
+            t.set_requires_grad(true);
+        }
+        out.push_back(std::move(t));
+    }
+    return out;
+}
+
+}  // namespace
+
 Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments) {
-    const Tensor& hidden = arguments[0];
-    Session& session = hidden.session();
+    return checkpoint_non_reentrant(arguments[0].session(), std::move(unit), arguments);
+}
+
+Tensor checkpoint_non_reentrant(Session& session, Unit unit, const Arguments& arguments) {
     if (!session.grad_enabled) return unit(arguments);
     Ref<CheckpointFrame> frame(new CheckpointFrame);
     frame->session = &session;
     frame->unit = unit;
-    frame->arguments = arguments;
+    if (session.saved_hook.kind == SavedHook::Kind::none)
+        frame->arguments = arguments;
+    else
+        save_inputs(*frame, arguments);
     frame->autocast_enabled = session.autocast.enabled;
     frame->autocast_dtype = session.autocast.dtype;
-    if (hidden.requires_grad()) label(hidden, Category::stored_activations);
+    if (!arguments.empty() && arguments[0].requires_grad()) label(arguments[0], Category::stored_activations);
     const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::pack, frame});
     return unit(arguments);
 }
@@ -106,12 +141,13 @@ Tensor unpack_holder(Holder& holder) {
     CheckpointFrame& frame = *holder.frame;
     Session& session = *frame.session;
     if (!frame.is_recomputed) {
+        const Arguments arguments = arguments_of(frame);
         const GradMode grad(session, true);
         const Scoped<bool> recomputing(session.recomputing, true);
         const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::recompute, holder.frame});
         try {
             const AutocastScope autocast(session, frame.autocast_enabled, frame.autocast_dtype);
-            frame.unit(frame.arguments);
+            frame.unit(arguments);
         } catch (const StopRecomputation&) {  // NOLINT: the normal end
         }
         frame.is_recomputed = true;

@@ -18,8 +18,10 @@ using Unit = std::function<Tensor(std::span<const Tensor> arguments)>;
 /// torch.utils.checkpoint.checkpoint(unit, *arguments, use_reentrant=True): CheckpointFunction.
 Tensor checkpoint_reentrant(Unit unit, const Arguments& arguments);
 
-/// The same with use_reentrant=False: saved-tensor hooks, recomputation with early stop.
+/// The same with use_reentrant=False: saved-tensor hooks, recomputation with early stop. Units may be within units.
 Tensor checkpoint_non_reentrant(Unit unit, const Arguments& arguments);
+/// The same of a unit that may have no arguments: what it gets by name it closes over.
+Tensor checkpoint_non_reentrant(Session& session, Unit unit, const Arguments& arguments);
 
 /// _CheckpointFrame: what one non-reentrant unit keeps from forward to backward.
 struct CheckpointFrame {
@@ -27,6 +29,8 @@ struct CheckpointFrame {
     Session* session = nullptr;
     Unit unit;
     Arguments arguments;           ///< held by input_saver's node
+    Ref<Node> input_saver;         ///< within another unit, whose hooks take the arguments; null: they are held
+    std::vector<bool> needs_grad;  ///< of what input_saver has
     std::vector<Holder*> holders;  ///< weak, in order of saving; null when a node has let go
     std::size_t recomputed = 0;    ///< tensors filled so far
     bool is_recomputed = false;

@@ -1,6 +1,9 @@
 // Llama's attention and decoder layer, and Gemma 2's layer with four norms.
 #include "model/decoder_layer.hpp"
 
+#include <memory>
+
+#include "engine/checkpoint.hpp"
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
@@ -82,18 +85,47 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
     return attended;
 }
 
+namespace {
+
+/// A module of a layer that is called with `input`, and may be a checkpointed unit of its own.
+template <class Forward>
+Tensor part_of(const DecoderLayer& layer, const Tensor& input, const Forward& forward) {
+    if (!layer.checkpoints_parts) return forward(input);
+    return checkpoint_non_reentrant([forward](std::span<const Tensor> given) { return forward(given[0]); }, {input});
+}
+
+/// The same of its attention, whose arguments have names: the unit keeps them. Its second output lives as long as the
+/// call of the layer, and is nobody's when the unit alone is computed again.
+Attended attention_of(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden,
+                      const LayerInputs& inputs) {
+    if (!layer.checkpoints_parts) return self_attention(run, family, layer, hidden, inputs);
+    const auto weights = std::make_shared<Tensor>();
+    const std::weak_ptr<Tensor> taken = weights;
+    const auto attend = [&run, &family, &layer, hidden, inputs, taken](std::span<const Tensor>) {
+        Attended attended = self_attention(run, family, layer, hidden, inputs);
+        if (const auto place = taken.lock()) *place = std::move(attended.weights);
+        return attended.output;
+    };
+    Tensor output = checkpoint_non_reentrant(run.session, attend, {});
+    return {std::move(output), std::move(*weights)};
+}
+
+}  // namespace
+
 // models/llama/modeling_llama.py LlamaDecoderLayer.forward; the same in mistral, qwen2, qwen3 and gemma.
 Tensor pre_norm_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                       const LayerInputs& inputs) {
     Tensor residual = input;
     const auto norm = uses_liger(run) ? liger_rms_norm : family.norm;
-    Tensor hidden = norm(layer.input_norm, residual);
-    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
-    hidden = std::move(attended);
+    Tensor hidden = part_of(layer, residual, [&layer, norm](const Tensor& x) { return norm(layer.input_norm, x); });
+    Attended attended = attention_of(run, family, layer, hidden, inputs);
+    hidden = std::move(attended.output);
     hidden = add(residual, hidden);
     residual = hidden;
-    hidden = norm(layer.post_attention_norm, hidden);
-    hidden = layer.experts.tensors.empty() ? family.mlp(run, layer, hidden) : sparse_mlp(run, layer, hidden);
+    hidden = part_of(layer, hidden, [&layer, norm](const Tensor& x) { return norm(layer.post_attention_norm, x); });
+    hidden = part_of(layer, hidden, [&run, &family, &layer](const Tensor& x) {
+        return layer.experts.tensors.empty() ? family.mlp(run, layer, x) : sparse_mlp(run, layer, x);
+    });
     return add(residual, hidden);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/causal_lm.hpp"
+#include "model/fsdp2_adapters.hpp"
 #include "model/fsdp2_group.hpp"
 #include "model/optimizer.hpp"
 #include "model/unit_hooks.hpp"
@@ -13,7 +14,8 @@
 namespace vramfit::model {
 
 /// One group for each decoder layer, one for the embedding and one for the last norm and the head; where those two
-/// share their weight, one for all three. With adapters the norm is the root's.
+/// share their weight, one for all three. With adapters the norm is the root's. axolotl has one for each layer and for
+/// each matrix of an adapter.
 class Fsdp2 final : public UnitHooks {
   public:
     /// Moves the network from host memory to the device and cuts it, group by group. The optimizer has been made.
@@ -40,16 +42,19 @@ class Fsdp2 final : public UnitHooks {
 
   private:
     void shard_all(const Optimizer& optimizer);
+    void shard_as_axolotl(const Optimizer& optimizer);
     void finish_backward();
-    void expect_backward(const Tensor& output, Fsdp2Group& group);
+    void expect(const Tensor& output, Fsdp2Group& group);
+    Fsdp2Group* of_embedding() const { return embedding_ ? embedding_.get() : tail_.get(); }
     Tensor enter(Fsdp2Group& group, const Tensor& hidden);
 
     const Run& run_;
     Network& network_;
     Fsdp2Comm comm_;
-    std::unique_ptr<Fsdp2Group> embedding_;  ///< null: in the tail's
+    std::unique_ptr<Fsdp2Group> embedding_;  ///< null: in the tail's or the root's
     std::vector<std::unique_ptr<Fsdp2Group>> layers_;
-    std::unique_ptr<Fsdp2Group> tail_;
+    Fsdp2Adapters adapters_;
+    std::unique_ptr<Fsdp2Group> tail_;  ///< null: the root's
     std::unique_ptr<Fsdp2Group> root_;  ///< what no other has; null: nothing
     bool norm_in_tail_ = true;
     engine::Ref<engine::Node> held_;  ///< of the embedding's output, until a layer's node holds it

@@ -158,10 +158,13 @@ void Fsdp2Group::pre_forward() {
     wait_for_unshard();
 }
 
+// is_bw: what is gathered while a layer is computed again stays until its gradients are there.
 void Fsdp2Group::post_forward() {
-    reshard();
-    post_forward_indices_.push_back(comm_.post_forward_order.size());
-    comm_.post_forward_order.push_back(this);
+    if (!comm_.session.recomputing) {
+        reshard();
+        post_forward_indices_.push_back(comm_.post_forward_order.size());
+        comm_.post_forward_order.push_back(this);
+    }
     state_ = State::idle;
 }
 

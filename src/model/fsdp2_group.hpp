@@ -24,6 +24,7 @@ struct Fsdp2Comm {
     engine::Tensor gathered;      ///< all_gather_state: kept until the next group has copied its own
     engine::Tensor reduce_input;  ///< reduce_scatter_state: kept until the next group's gradients are reduced
     std::vector<Fsdp2Group*> post_forward_order;
+    const Fsdp2Group* recomputing = nullptr;  ///< iter_forward_root of a recomputation: the outermost group
 };
 
 /// A parameter as its modules hold it: one place, or several that share it.
@@ -52,6 +53,7 @@ class Fsdp2Group {
     void post_backward();
     /// FSDPState._root_post_backward_final_callback, as far as it is about this group.
     void finish_backward();
+    Fsdp2Comm& comm() const { return comm_; }
     /// A recomputation in the backward pass: modules' hooks do nothing.
     bool is_in_backward() const { return in_backward_; }
 

@@ -1,6 +1,7 @@
 // accelerate 1.15 utils/fsdp_utils.py, torch 2.11 distributed/fsdp/_fully_shard/_fsdp_init.py.
 #include "model/fsdp2_parameters.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -87,6 +88,38 @@ std::vector<ParameterPlaces> parameters_of(Embedding& table) { return places_of(
 std::vector<ParameterPlaces> parameters_of(Linear& layer) { return places_of(layer); }
 std::vector<ParameterPlaces> norm_parameters(Network& network) { return places_of(network.norm); }
 
+std::vector<Linear*> adapted_linears(DecoderLayer& layer) {
+    std::vector<Linear*> out;
+    const auto other = [](auto&) {};
+    for_each_module(
+        layer,
+        [&out](Linear& module) {
+            if (module.lora) out.push_back(&module);
+        },
+        other, other);
+    return out;
+}
+
+std::vector<ParameterPlaces> parameters_around_adapters(DecoderLayer& layer) {
+    std::vector<ParameterPlaces> out = parameters_of(layer);
+    for (const Linear* linear : adapted_linears(layer))
+        out.erase(std::remove_if(out.begin(), out.end(),
+                                 [linear](const ParameterPlaces& places) {
+                                     return places[0] == &linear->lora->a || places[0] == &linear->lora->b;
+                                 }),
+                  out.end());
+    return out;
+}
+
+std::vector<ParameterPlaces> outer_parameters(Network& network) {
+    PlaceList places;
+    places.add(network.embed);
+    places.add(network.positions);
+    places.add(network.norm);
+    places.add(network.head);
+    return places.take();
+}
+
 bool shares_weight(const Network& network) { return network.embed.weight == network.head.weight; }
 
 std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm) {
@@ -128,20 +161,40 @@ void refuse_wrapped_ties(const Network& network) {
 
 }  // namespace
 
+namespace {
+
+void refuse_uneven_rows(const Fsdp2Comm& comm, const NamedParameter& p) {
+    const auto rows = static_cast<std::int64_t>(p.tensor->size(0));
+    if (rows % comm.world != 0)
+        throw Error(ErrorKind::unsupported, "distributed.fsdp_config.cpu_ram_efficient_loading",
+                    fmt::format("{} rows of {} on {} processes: shards of different sizes are not supported with it",
+                                rows, p.name(), comm.world),
+                    "leave it out");
+}
+
+}  // namespace
+
 std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network) {
     refuse_wrapped_ties(network);
-    const std::vector<NamedParameter> all = state_dict_entries(network);
     std::map<const Tensor*, Tensor> shards;
     Tensor whole;
-    for (const NamedParameter& p : all) {
-        if (static_cast<std::int64_t>(p.tensor->size(0)) % comm.world != 0)
-            throw Error(
-                ErrorKind::unsupported, "distributed.fsdp_config.cpu_ram_efficient_loading",
-                fmt::format("{} rows of {} on {} processes: shards of different sizes are not supported with it",
-                            static_cast<std::int64_t>(p.tensor->size(0)), p.name(), comm.world),
-                "leave it out");
+    for (const NamedParameter& p : state_dict_entries(network)) {
+        refuse_uneven_rows(comm, p);
         if (comm.rank == 0) whole.reset();  // full_param is the host's before it is moved
         whole = empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.rank == 0 ? Op::to_copy : Op::empty);
+        shards[p.tensor] = make_shard(comm, *p.tensor, Op::empty_like);
+    }
+    return shards;
+}
+
+// monkeypatch/accelerate/fsdp2.py fsdp2_load_full_state_dict.
+std::map<const Tensor*, Tensor> load_full_state_as_axolotl(const Fsdp2Comm& comm, Network& network) {
+    refuse_wrapped_ties(network);
+    std::map<const Tensor*, Tensor> shards;
+    for (const NamedParameter& p : state_dict_entries(network)) {
+        refuse_uneven_rows(comm, p);
+        const Tensor whole =
+            empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.rank == 0 ? Op::to_copy : Op::empty);
         shards[p.tensor] = make_shard(comm, *p.tensor, Op::empty_like);
     }
     return shards;

@@ -21,6 +21,13 @@ std::vector<ParameterPlaces> norm_parameters(Network& network);
 /// The last norm, the embedding if it shares the head's weight, the head.
 std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm);
 
+/// Of a layer whose adapters' matrices are groups of their own: the rest.
+std::vector<ParameterPlaces> parameters_around_adapters(DecoderLayer& layer);
+/// Those of its linear layers that have an adapter, in the order of modules.
+std::vector<Linear*> adapted_linears(DecoderLayer& layer);
+/// What is around the layers: embeddings, last norm, head.
+std::vector<ParameterPlaces> outer_parameters(Network& network);
+
 /// Whether embedding and head compute with one weight: input_weight is output_weight.
 bool shares_weight(const Network& network);
 
@@ -30,5 +37,7 @@ Tensor move_to_device(Network& network, const ParameterPlaces& places);
 /// fsdp2_load_full_state_dict: process 0 sends whole parameters, one by one. This rank's rows of each, by its place; of
 /// a weight that two modules share for both. Throws Error (unsupported) where rows do not divide.
 std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network);
+/// The same as axolotl 0.18 does it, which lets go of each whole parameter before the next.
+std::map<const Tensor*, Tensor> load_full_state_as_axolotl(const Fsdp2Comm& comm, Network& network);
 
 }  // namespace vramfit::model

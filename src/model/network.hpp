@@ -143,8 +143,9 @@ struct BareModule {
 struct DecoderLayer {
     std::int16_t index = 0;
     LayerAttention attention = LayerAttention::full;
-    bool turns = true;              ///< smollm3: some layers use no rotary embedding
-    std::vector<ModulePart> order;  ///< of registration
+    bool checkpoints_parts = false;  ///< what it calls are checkpointed units by themselves
+    bool turns = true;               ///< smollm3: some layers use no rotary embedding
+    std::vector<ModulePart> order;   ///< of registration
     Linear q, k, v, o;
     Linear qkv;           ///< q, k and v in one
     Norm q_norm, k_norm;  ///< width 0: none

@@ -9,6 +9,7 @@
 
 #include "model/balancing_loss.hpp"
 #include "model/context_parallel.hpp"
+#include "model/decoder_layer.hpp"
 #include "model/family.hpp"
 #include "model/liger.hpp"
 #include "model/pipeline/pipeline.hpp"
@@ -142,6 +143,15 @@ void refuse_trained_head_in_sft(const Run& run, std::string_view version, std::v
                                 fmt::format("leave {} out", name)});
 }
 
+void refuse_with_axolotl(const Run& run, const Fsdp2Plan& fsdp, std::vector<Problem>& problems) {
+    refuse_outer_adapters_under("axolotl's preparation", run, problems);
+    if (fsdp.activation_checkpointing && family_of(run.spec.model_type).layer != pre_norm_layer)
+        problems.push_back(
+            {"distributed.fsdp_config.activation_checkpointing",
+             fmt::format("axolotl checkpoints the parts of layers, which is not supported for {}", run.spec.model_type),
+             "gradient_checkpointing: true"});
+}
+
 void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const auto& processes = run.plan.distributed;
     if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
@@ -151,6 +161,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
         refuse_outer_adapters_under("packed weights under FSDP", run, problems);
     else if (!run.stack.fsdp2_is_known())
         refuse_outer_adapters_under("FSDP1 of this release", run, problems);
+    const Fsdp2Plan* const fsdp2 = processes->as<Fsdp2Plan>();
+    if (fsdp2 && fsdp2->prepared_by == FsdpPreparation::axolotl) refuse_with_axolotl(run, *fsdp2, problems);
     refuse_trained_head_in_sft(run, version, problems);
     // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
     const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&

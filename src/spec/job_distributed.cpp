@@ -220,6 +220,17 @@ void read_context(ObjectReader& distributed, DistributedPlan& plan) {
                                        "accelerate stops: context parallelism requires FSDP2", "kind fsdp2");
 }
 
+/// Of FSDP2: FSDP1 is accelerate's own everywhere.
+void read_preparation(ObjectReader& distributed, DistributedPlan& plan) {
+    const auto given = distributed.choice<FsdpPreparation>("prepared_by", kFsdpPreparationNames);
+    if (!given || *given == FsdpPreparation::accelerate) return;
+    if (Fsdp2Plan* const fsdp = plan.as<Fsdp2Plan>())
+        fsdp->prepared_by = *given;
+    else
+        distributed.problems().invalid(distributed.path("prepared_by"), "only FSDP2 is prepared otherwise",
+                                       "kind fsdp2");
+}
+
 // accelerate 1.15.0, parallelism_config.py ParallelismConfig. torch's LOCAL_WORLD_SIZE.
 void read_groups(ObjectReader& distributed, DistributedPlan& plan) {
     ObjectReader::set(plan.local_world_size,
@@ -263,6 +274,7 @@ DistributedPlan read_distributed(ObjectReader distributed, std::string_view mode
     read_method(distributed, model_type, plan);
     read_context(distributed, plan);
     read_groups(distributed, plan);
+    read_preparation(distributed, plan);
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();
     if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
     plan.any_rank = plan.different_ranks() > 1 && !rank;

@@ -216,6 +216,8 @@ void put_method(const Fsdp2Plan& plan, JsonValue& out) {
     if (plan.cpu_offload) config.put("cpu_offload", JsonValue::of(true));
     put_wrapping(plan, config);
     out.put("fsdp_config", std::move(config));
+    if (plan.prepared_by != FsdpPreparation::accelerate)
+        out.put("prepared_by", JsonValue::of(name_in<FsdpPreparation>(kFsdpPreparationNames, plan.prepared_by)));
     if (plan.replicas > 1) out.put("dp_replicate_size", JsonValue::of(plan.replicas));
     if (plan.context.size == 1) return;
     out.put("cp_size", JsonValue::of(plan.context.size));

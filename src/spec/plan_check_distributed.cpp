@@ -10,11 +10,6 @@ namespace vramfit {
 
 namespace {
 
-bool has_more_than_matrices(const LoraPlan& lora) {
-    return lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
-           !lora.target_parameters.empty();
-}
-
 /// Arguments of Trainer that the method was not compared with.
 void check_training(const TrainingPlan& t, std::string_view method, Problems& problems) {
     const auto refuse = [&](const char* where) {
@@ -50,11 +45,11 @@ void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
 }
 
-/// FSDP1 was compared with units inside of what is recomputed (transformers up to 4.51), and with units around it: with
-/// adapters (4.53) and with transformers 5.17.
+/// FSDP2 was compared with it. FSDP1 was with units inside of what is recomputed (transformers up to 4.51), and with
+/// units around it: with adapters (4.53) and with transformers 5.17.
 bool knows_reentrant(const TrainPlan& plan, const Stack& stack) {
     const Fsdp1Plan* const fsdp = plan.distributed->as<Fsdp1Plan>();
-    if (!fsdp) return false;
+    if (!fsdp) return true;
     const bool is_cut = fsdp->sharding_strategy != FsdpStrategy::no_shard && plan.distributed->shard_size() > 1;
     const bool by_layer = plan.peft || fsdp->wrap_policy != WrapPolicy::size_based;
     if (stack.fsdp2_is_known()) return is_cut && by_layer;
@@ -76,11 +71,9 @@ void check_fsdp(const TrainPlan& plan, const Stack& stack, bool activation_check
                          "tensor a (0) must match the size of tensor b)",
                          "set use_reentrant to false, or auto_wrap_policy TRANSFORMER_BASED_WRAP");
     else if (reentrant && !knows_reentrant(plan, stack))
-        problems.unsupported(
-            "training.gradient_checkpointing_kwargs",
-            fsdp1 ? "reentrant checkpointing is not supported with this setting of FSDP1 and this release"
-                  : "reentrant checkpointing is not supported with FSDP2",
-            "set use_reentrant to false");
+        problems.unsupported("training.gradient_checkpointing_kwargs",
+                             "reentrant checkpointing is not supported with this setting of FSDP1 and this release",
+                             "set use_reentrant to false");
     check_fsdp_adapters(plan, problems);
     check_training(t, "FSDP", problems);
     check_fsdp_optimizer(plan, stack, problems);
@@ -376,6 +369,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_unwrapped(*fsdp, problems);
         check_context(plan, fsdp->context, problems);
+        check_axolotl(plan, stack, *fsdp, problems);
         if (plan.load.quantization) check_quantized_rows(plan, *plan.load.quantization, problems);
     }
     if (plan.distributed->as<TpPlan>()) check_tensor_parallel(plan, stack, problems);

@@ -10,6 +10,11 @@ namespace vramfit {
 /// transformers' Trainer or one that is made from it.
 inline bool uses_trainer(const TrainPlan& plan) { return plan.loop.kind != LoopKind::plain; }
 
+inline bool has_more_than_matrices(const LoraPlan& lora) {
+    return lora.use_dora || lora.lora_bias || lora.bias != LoraBias::none || !lora.modules_to_save.empty() ||
+           !lora.target_parameters.empty();
+}
+
 /// Cut cross entropy and optimizers that step in the backward pass.
 void check_trainers_own(const TrainPlan& plan, Problems& problems);
 
@@ -24,6 +29,9 @@ void check_fsdp1_adapters(const TrainPlan& plan, const Stack& stack, const Fsdp1
 
 /// Adapters of routers and experts under FSDP1.
 void check_fsdp1_targets(const TrainPlan& plan, const std::vector<LoraTarget>& targets, Problems& problems);
+
+/// FSDP2 as axolotl prepares it.
+void check_axolotl(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsdp, Problems& problems);
 
 /// Units by size under FSDP1 and FSDP2.
 void check_size_units(const ModelSpec& model, const TrainPlan& plan, Problems& problems);

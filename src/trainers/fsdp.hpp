@@ -16,6 +16,12 @@ extern const std::span<const KeyRow> kFsdpArguments;
 /// transformers' own.
 void read_fsdp_arguments(Reader& reader, Draft& draft);
 
+/// Whether axolotl's file asks for FSDP.
+bool asks_for_axolotl_fsdp(Reader& reader);
+
+/// What it asks for, over the processes that the draft has.
+void read_fsdp_of_axolotl(Reader& reader, Draft& draft);
+
 /// What accelerate's file or launcher says, where it asks for FSDP.
 void read_fsdp_of_accelerate(Reader& reader, Draft& draft);
 

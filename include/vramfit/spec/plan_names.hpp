@@ -51,6 +51,8 @@ inline constexpr Named<WrapPolicy> kWrapPolicyNames[] = {{"transformer_based_wra
 inline constexpr Named<BackwardPrefetch> kBackwardPrefetchNames[] = {{"no_prefetch", BackwardPrefetch::none},
                                                                      {"backward_pre", BackwardPrefetch::pre},
                                                                      {"backward_post", BackwardPrefetch::post}};
+inline constexpr Named<FsdpPreparation> kFsdpPreparationNames[] = {{"accelerate", FsdpPreparation::accelerate},
+                                                                   {"axolotl", FsdpPreparation::axolotl}};
 inline constexpr Named<bool> kContextStrategyNames[] = {{"allgather", true}, {"alltoall", false}};
 inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
                                                              {"1f1b", PipelineSchedule::one_f_one_b},

@@ -225,6 +225,9 @@ struct ContextPlan {
     friend bool operator==(const ContextPlan&, const ContextPlan&) = default;
 };
 
+/// Whose fsdp2_prepare_model cuts the network.
+enum class FsdpPreparation : std::uint8_t { accelerate, axolotl };
+
 /// `TrainingArguments.fsdp_config` of version 2, torch's fully_shard: every decoder layer is a group of its own,
 /// if it is wrapped.
 struct Fsdp2Plan {
@@ -235,6 +238,7 @@ struct Fsdp2Plan {
     WrapPolicy wrap_policy = WrapPolicy::transformer_based;
     std::int64_t min_num_params = 0;  ///< of size_based
     ContextPlan context = {};
+    FsdpPreparation prepared_by = FsdpPreparation::accelerate;
     std::int64_t replicas = 1;  ///< accelerate's dp_replicate_size: so many groups of processes have all shards each
 
     friend bool operator==(const Fsdp2Plan&, const Fsdp2Plan&) = default;

@@ -6,8 +6,8 @@
 namespace vramfit::trainers {
 
 inline constexpr const char* kAxolotlContext = "axolotl cuts sequences by ring-flash-attn, which is not predicted";
-inline constexpr const char* kAxolotlFsdp =
-    "axolotl replaces accelerate's preparation of FSDP models by its own: not predicted";
+inline constexpr const char* kAxolotlAlone =
+    "axolotl loads as if there were no FSDP where its own file does not ask for it: not predicted";
 
 inline constexpr KeyRow kAxolotlKeys[] = {
     {"base_model", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
@@ -70,10 +70,6 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"gradient_checkpointing_kwargs.*", KeyUse::unsupported, "of these arguments only use_reentrant is predicted"},
     {"bnb_config_kwargs.*", KeyUse::unsupported, "this argument of bitsandbytes is not predicted"},
     {"deepspeed", KeyUse::unsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
-    {"fsdp", KeyUse::unsupported, kAxolotlFsdp},
-    {"fsdp_config", KeyUse::unsupported, kAxolotlFsdp},
-    {"fsdp_version", KeyUse::unsupported, kAxolotlFsdp},
-    {"fsdp_final_state_dict_type", KeyUse::unsupported, kAxolotlFsdp},
     {"dp_shard_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"dp_replicate_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"tensor_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/fsdp.hpp"
 #include "trainers/keys/axolotl.hpp"
+#include "trainers/keys/fsdp.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -15,7 +17,7 @@ namespace vramfit::trainers {
 namespace {
 
 constexpr auto kAxolotlHarmlessRows = harmless_rows(kAxolotlHarmless);
-constexpr std::span<const KeyRow> kAxolotlTables[] = {kAxolotlKeys, kAxolotlHarmlessRows};
+constexpr std::span<const KeyRow> kAxolotlTables[] = {kAxolotlKeys, kAxolotlFsdpRows, kAxolotlHarmlessRows};
 
 bool is_axolotl(const Document& document) {
     if (document.root.kind != Value::Kind::map || document.syntax == Syntax::shell) return false;
@@ -109,18 +111,24 @@ void read_axolotl_lora(Reader& reader, Draft& draft) {
 // axolotl 0.9.2 on: fused LoRA functions where none of the switches is set.
 void note_axolotl_kernels(Reader& reader, const Draft& draft, bool eight) {
     bool any_set = false;
-    bool any_on = false;
+    const char* on_by = nullptr;
     for (const char* key : {"lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"}) {
         const auto on = reader.boolean(key);
         any_set = any_set || on.has_value();
-        any_on = any_on || on.value_or(false);
+        if (on.value_or(false) && !on_by) on_by = key;
     }
-    const bool by_default = !any_set && !eight && !reader.boolean("trust_remote_code").value_or(false) &&
+    const bool fsdp1 = draft.processes->as<Fsdp1Plan>() != nullptr;
+    if (fsdp1 && on_by)  // utils/schemas/config.py check_multigpu_lora_kernels
+        reader.invalid(on_by,
+                       "axolotl stops: lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with "
+                       "FSDP1",
+                       "false, or fsdp_version: 2");
+    const bool by_default = !any_set && !eight && !fsdp1 && !reader.boolean("trust_remote_code").value_or(false) &&
                             draft.job.plan.peft->lora_dropout == 0;
-    if (any_on || by_default)
+    if (on_by || by_default)
         reader.note(RemarkKind::kernel_not_modelled,
                     fmt::format("axolotl's fused LoRA functions ({}) are predicted as peft's own, which keep more",
-                                any_on ? "lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel" : "on unless switched off"),
+                                on_by ? "lora_mlp_kernel, lora_qkv_kernel, lora_o_kernel" : "on unless switched off"),
                     "for an exact answer: lora_mlp_kernel: false, lora_qkv_kernel: false, lora_o_kernel: false");
 }
 
@@ -133,7 +141,7 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
         if (four || eight)
             reader.refuse(four ? "load_in_4bit" : "load_in_8bit", "without an adapter axolotl refuses a quantized base",
                           "adapter: qlora, or take the key out");
-        const bool mixed = plan.load.attention != AttentionImplementation::flash_attention_2;
+        const bool mixed = draft.fsdp_key.empty() && plan.load.attention != AttentionImplementation::flash_attention_2;
         if (mixed && plan.load.dtype != DType::float32)
             reader.refuse("attn_implementation",
                           "full training with this attention keeps norms, embedding and head in float32 beside 16-bit "
@@ -153,8 +161,8 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
         constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
         if (const auto type = choice<QuantMethod>(reader, "bnb_config_kwargs.bnb_4bit_quant_type", kTypes))
             plan.load.quantization->method = *type;
-        // loaders/model.py _set_quantization_config, without DeepSpeed and FSDP.
-        const bool wide = draft.job.model.model_type == "qwen2_moe";
+        // loaders/model.py _set_quantization_config.
+        const bool wide = draft.fsdp_key.empty() && draft.job.model.model_type == "qwen2_moe";
         plan.load.quantization->storage = wide ? DType::float32 : DType::bfloat16;
         if (const auto storage = choice<DType>(reader, "bnb_config_kwargs.bnb_4bit_quant_storage", kQuantStorages))
             plan.load.quantization->storage = *storage;
@@ -170,8 +178,10 @@ void read_axolotl_method(Reader& reader, Draft& draft) {
 
 // src/axolotl/loaders/model.py, _configure_embedding_dtypes and _prepare_model_for_quantization: what is cast to
 // float32 is cast back where there is an adapter or flash attention, which full training needs to be predicted here.
+// Under FSDP nothing is cast, nor prepared for training over packed weights.
 void read_axolotl_casts(Reader& reader, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
+    if (!draft.fsdp_key.empty()) return;  // "this will leave mixed and bfloat16 dtypes in the model"
     const bool skips = reader.boolean("embeddings_skip_upcast").value_or(false);
     const bool four = plan.load.quantization && plan.load.quantization->method != QuantMethod::int8;
     plan.load.upcast = skips && four ? UpcastParts::norms : UpcastParts::norms_and_embeddings;
@@ -267,8 +277,12 @@ void read_axolotl_checkpointing(Reader& reader, Draft& draft) {
         reader.refuse("gradient_checkpointing", fmt::format("{} is not predicted", given->shown()), "true or false");
     else
         training.gradient_checkpointing = reader.boolean_or("gradient_checkpointing", false);
-    training.use_reentrant = reader.boolean("gradient_checkpointing_kwargs.use_reentrant").value_or(false);
-    if (training.gradient_checkpointing) reader.assume("gradient_checkpointing_kwargs.use_reentrant", "false");
+    // utils/config/__init__.py normalize_config; with kwargs that do not say it transformers 5 takes false.
+    const bool otherwise = !reader.has("gradient_checkpointing_kwargs");
+    const auto reentrant = reader.boolean("gradient_checkpointing_kwargs.use_reentrant");
+    training.use_reentrant = reentrant.value_or(otherwise);
+    if (training.gradient_checkpointing && !reentrant)
+        reader.assume("gradient_checkpointing_kwargs.use_reentrant", otherwise ? "true" : "false");
 }
 
 // utils/config/__init__.py normalize_config: ddp is on where there are several processes, and each loads on its card;
@@ -276,11 +290,12 @@ void read_axolotl_checkpointing(Reader& reader, Draft& draft) {
 void read_axolotl_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
-    draft.no_fsdp = kAxolotlFsdp;
+    draft.no_fsdp = kAxolotlAlone;
     draft.no_zero = kLoadsOnCard;
     draft.no_zero3 = nullptr;
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
+    if (asks_for_axolotl_fsdp(reader)) read_fsdp_of_axolotl(reader, draft);
 }
 
 void read_axolotl(Reader& reader, Draft& draft) {

@@ -56,7 +56,8 @@ Sample judged(const std::string& file, const std::string& text) {
     question.price_changes = false;
     Sample sample;
     sample.file = file;
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    sample.several_cards = has_any(text, {"\nfsdp:\n  - ", "\nfsdp_config:\n  "});
+    for (int attempt = 0; attempt < 3; ++attempt) {
         try {
             const CheckResult result = check(question);
             sample.format = result.reading.files.front().format;
@@ -69,8 +70,14 @@ Sample judged(const std::string& file, const std::string& text) {
             sample.no_training =
                 has_any(sample.why, {"no file names a model", "no trainer's file has", "is no value"}) ||
                 file.starts_with("peft/");
-            if (attempt == 1 || sample.why.find("how long rows are") == std::string::npos) return sample;
-            question.trainer.seq = 2048;  // the data decides: a length is given
+            // What the data or the launcher decides is given.
+            if (sample.why.find("how long rows are") != std::string::npos)
+                question.trainer.seq = 2048;
+            else if (sample.why.find("how many cards") != std::string::npos)
+                question.trainer.gpus = 4;
+            else
+                return sample;
+            sample.several_cards = sample.several_cards || question.trainer.gpus;
         }
     }
     return sample;

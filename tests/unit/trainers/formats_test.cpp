@@ -69,6 +69,10 @@ const std::multimap<std::string, Base> kBases = {
      {"f.yaml",
       "base_model: gpt2\ndatasets: []\nmicro_batch_size: 2\nadapter: lora\nlora_r: 8\nbf16: false\n"
       "gradient_checkpointing: true\n"}},
+    {"axolotl",
+     {"f.yaml",
+      "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 4\nbf16: false\n"
+      "fsdp_config: {state_dict_type: FULL_STATE_DICT}\n"}},
     {"llama-factory",
      {"f.yaml",
       "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: lora\nlora_target: "

@@ -74,6 +74,7 @@ DISTRIBUTED: Job = {
     "events": "slow",
     "load_first": False,
     "load_on_device": False,
+    "prepared_by": "accelerate",
     "cp_size": 1,
     "cp_comm_strategy": "allgather",
     "dp_replicate_size": 1,
@@ -148,6 +149,8 @@ def distributed(given: Job) -> Job:
         raise JobError(f"unknown keys in 'distributed': {', '.join(sorted(unknown))}")
     if full["kind"] not in KINDS:
         raise JobError(f"distributed.kind must be one of {', '.join(KINDS)}")
+    if full["prepared_by"] not in ("accelerate", "axolotl") or (full["prepared_by"] == "axolotl" and full["kind"] != "fsdp2"):
+        raise JobError("distributed.prepared_by must be accelerate, or axolotl under fsdp2")
     if full["events"] not in ("slow", "fast"):
         raise JobError("distributed.events must be slow or fast")
     if not 0 <= full["rank"] < full["world_size"]:

@@ -44,6 +44,8 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.M
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))
         before()
+        if processes and processes["prepared_by"] == "axolotl" and processes["fsdp_config"].get("cpu_ram_efficient_loading"):
+            on_device, arguments["device_map"] = False, "cpu"  # loaders/model.py _build_model, of a machine's first process
         # transformers stops at a map under ZeRO-3; bitsandbytes takes the process's own card without one.
         if on_device and not (processes and knows_zero3()):
             arguments["device_map"] = {"": 0}

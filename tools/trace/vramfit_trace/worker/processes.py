@@ -109,6 +109,20 @@ def count_cards(of_node: int) -> None:
     _init_utils._init_intra_and_inter_node_groups = outer
 
 
+def prepare_as_axolotl() -> None:
+    """What loaders/patch_manager.py of axolotl 0.18 puts in the place of accelerate's and torch's FSDP2."""
+    from axolotl.monkeypatch import fsdp2_qlora
+    from axolotl.monkeypatch.accelerate import fsdp2, parallelism_config
+
+    fsdp2.log_gpu_memory_usage = lambda *_: None  # which resets the allocator's peaks
+    fsdp2.patch_initialize_missing_keys_for_fsdp()
+    parallelism_config.patch_parallelism_config()
+    fsdp2.patch_accelerate_fsdp2()
+    fsdp2_qlora.apply_init_sharded_param_patch()
+    fsdp2_qlora.apply_init_unsharded_param_patch()
+    fsdp2_qlora.apply_init_dtype_attrs_patch()
+
+
 def start(job: Job, device: Device) -> None:
     """init_process_group, as torchrun and accelerate lead to it."""
     import importlib
@@ -127,6 +141,8 @@ def start(job: Job, device: Device) -> None:
     device.tell_byte(0)
     if processes["kind"] == "fsdp1":  # a node has all processes where nothing is said
         count_cards(processes["local_world_size"] or processes["world_size"])
+    if processes["prepared_by"] == "axolotl":
+        prepare_as_axolotl()
     if processes["kind"] == "deepspeed":
         from . import zero
 
