@@ -260,6 +260,19 @@ void read_fsdp_arguments(Reader& reader, Draft& draft) {
     read_fsdp_version(options, draft);
 }
 
+namespace {
+
+/// What the trainer makes impossible.
+void refuse_for_trainer(FsdpOptions& options, const Draft& draft) {
+    if (!draft.training_read || !draft.processes) return;
+    const Fsdp1Plan* const first = draft.processes->as<Fsdp1Plan>();
+    if (!first && draft.no_fsdp2) options.refuse("version", draft.no_fsdp2, "1");
+    if (first && !first->cpu_ram_efficient_loading && draft.no_fsdp_without_ram_efficient_loading)
+        options.refuse("cpu_ram_efficient_loading", draft.no_fsdp_without_ram_efficient_loading, "true");
+}
+
+}  // namespace
+
 void read_fsdp_of_accelerate(Reader& reader, Draft& draft) {
     const bool argument = reader.boolean("use_fsdp").value_or(false);
     const std::string key = argument ? "use_fsdp" : "distributed_type";
@@ -275,6 +288,7 @@ void read_fsdp_of_accelerate(Reader& reader, Draft& draft) {
                  .policy = "NO_WRAP"});
     draft.fsdp_key = key;
     read_fsdp_version(options, draft);
+    refuse_for_trainer(options, draft);
     // utils/launch.py: texts from a command line are true, whatever they say.
     const std::string sync = options.key("sync_module_states");
     const Value* states = reader.value(sync);

@@ -44,6 +44,9 @@ struct Draft {
     std::optional<DistributedPlan> processes;  ///< what the trainer makes of several cards; absent: not known
     /// Why FSDP under this trainer is not predicted; nullptr: the trainer is transformers' own.
     const char* no_fsdp = "what this trainer makes of FSDP is not known";
+    /// The same for version 2, and where cpu_ram_efficient_loading is off; nullptr: they are.
+    const char* no_fsdp2 = nullptr;
+    const char* no_fsdp_without_ram_efficient_loading = nullptr;
     std::string fsdp_key;  ///< the key that asks for FSDP
     /// The same for ZeRO-1 and 2, and for ZeRO-3.
     const char* no_zero = "what this trainer makes of DeepSpeed is not known";

@@ -6,7 +6,11 @@
 namespace vramfit::trainers {
 
 inline constexpr const char* kFactoryFsdp =
-    "LLaMA-Factory casts trained weights to float32 and checkpoints in its own way under FSDP: not predicted";
+    "LLaMA-Factory loads the whole model on every card where FSDP is asked for here: not predicted";
+inline constexpr const char* kFactoryFsdp2 =
+    "LLaMA-Factory 0.9.5 asks for accelerate up to 1.11, whose FSDP2 is another than 1.15's: not predicted";
+inline constexpr const char* kFactoryLoadsWhole =
+    "without it LLaMA-Factory loads the whole model on every card: not predicted";
 
 inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"model_name_or_path", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},

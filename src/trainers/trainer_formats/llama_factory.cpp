@@ -24,18 +24,30 @@ bool is_llama_factory(const Document& document) {
            (root.find("model_name_or_path") && (root.find("export_dir") || root.find("infer_backend")));
 }
 
-/// src/llamafactory/hparams/parser.py: the dtype that the base is loaded in.
-DType factory_dtype(Reader& reader, Draft& draft) {
+/// What the base is loaded in, and what packed weights are computed and stored in.
+struct FactoryDtypes {
+    DType base;
+    DType compute;
+};
+
+/// src/llamafactory/extras/misc.py infer_optim_dtype.
+DType compute_dtype_of(const Reader& reader, const std::optional<DType>& checkpoint) {
+    const bool as_bf16 = !checkpoint || *checkpoint == DType::bfloat16;
+    return as_bf16 && reader.question().bf16_card ? DType::bfloat16 : DType::float16;
+}
+
+// src/llamafactory/model/loader.py load_model: torch_dtype "auto", whatever bf16 and fp16 say; hparams/parser.py.
+FactoryDtypes factory_dtypes(Reader& reader, Draft& draft) {
     const bool pure = reader.boolean_or("pure_bf16", false);
     const bool bf16 = reader.boolean_or("bf16", false);
     const bool fp16 = reader.boolean_or("fp16", false);
     draft.job.plan.training.bf16 = bf16;
     draft.job.plan.training.fp16 = fp16;
-    DType dtype = draft.job.model.checkpoint_dtype.value_or(DType::bfloat16);
-    if (bf16 || pure) dtype = DType::bfloat16;
-    if (fp16) dtype = DType::float16;
-    reader.derive("load.dtype", std::string(name_of(dtype)), "bf16, fp16, pure_bf16, else the checkpoint's");
-    return dtype;
+    const std::optional<DType> checkpoint = draft.job.model.checkpoint_dtype;
+    const DType base = checkpoint.value_or(DType::float32);
+    reader.derive("load.dtype", std::string(name_of(base)),
+                  checkpoint ? "the checkpoint's" : "the model's config does not say the checkpoint's");
+    return {base, bf16 || pure ? DType::bfloat16 : fp16 ? DType::float16 : compute_dtype_of(reader, checkpoint)};
 }
 
 void read_factory_lora(Reader& reader, Draft& draft) {
@@ -85,20 +97,20 @@ void read_factory_attention(Reader& reader, Draft& draft) {
 // src/llamafactory/model/adapter.py, init_adapter: trainable parameters are cast to float32 unless pure_bf16.
 void read_factory_method(Reader& reader, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
-    const DType dtype = factory_dtype(reader, draft);
+    const FactoryDtypes dtypes = factory_dtypes(reader, draft);
     const std::string method = reader.text_or("finetuning_type", "lora");
-    plan.load.dtype = dtype;
+    plan.load.dtype = dtypes.base;
     if (method == "full") {
         if (reader.integer("quantization_bit"))
             reader.refuse("quantization_bit", "LLaMA-Factory does not train a quantized base as a whole",
                           "finetuning_type: lora");
-        if (!reader.boolean("pure_bf16").value_or(false) && dtype != DType::float32) {
+        if (!reader.boolean("pure_bf16").value_or(false) && dtypes.base != DType::float32) {
             plan.load.dtype = DType::float32;
             reader.derive("load.dtype", "float32", "trained weights are cast to float32 unless pure_bf16");
         }
     } else if (method == "lora") {
         read_factory_lora(reader, draft);
-        read_factory_quantization(reader, draft, dtype);
+        read_factory_quantization(reader, draft, dtypes.compute);
     } else {
         reader.refuse("finetuning_type", fmt::format("'{}' is not supported", method), "supported: full, lora");
     }
@@ -120,7 +132,9 @@ void read_factory_processes(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     draft.processes->load_on_device = true;
     draft.starts_processes = reader.document().program.starts_with("llamafactory-cli");
-    draft.no_fsdp = kFactoryFsdp;
+    draft.no_fsdp = nullptr;
+    draft.no_fsdp2 = kFactoryFsdp2;
+    draft.no_fsdp_without_ram_efficient_loading = kFactoryLoadsWhole;
     draft.no_zero = kLoadsOnCard;
     draft.no_zero3 = nullptr;
     draft.no_int8_in_zero3 =  // model/model_utils/quantization.py, configure_quantization

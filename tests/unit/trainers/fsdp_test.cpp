@@ -337,10 +337,8 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
 }
 
 TEST_CASE("trainers that prepare FSDP in their own way are refused beside accelerate's file") {
-    for (const char* text :
-         {"base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\n",
-          "model_name_or_path: llama-3.2-1b\nstage: sft\ndo_train: true\nfinetuning_type: full\ntemplate: x\n",
-          "model: llama-3.2-1b\ntrain_type: full\nmax_length: 512\n"}) {
+    for (const char* text : {"base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\n",
+                             "model: llama-3.2-1b\ntrain_type: full\nmax_length: 512\n"}) {
         TrainerQuestion question;
         question.files = {{"t.yaml", text}, {"a.yaml", std::string(kAccelerate) + kOptions}};
         question.stack = stack_from("").stack;
