@@ -9,6 +9,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "engine/session.hpp"
 #include "model/liger.hpp"
 #include "vramfit/base/checked.hpp"
 
@@ -26,6 +27,7 @@ void liger_loss_backward(Node& node, Grads& in, Grads& out) {
         const Tensor one = to_device(host_tensor(*node.session, {}, DType::float32));
         const Tensor equal = compare(Op::eq, in[0], one);
         const Tensor all = reduce(equal, 0u, false, DType::boolean, Op::all);
+        node.session->streams.host_waits(0);  // torch.equal
     }
     if (node.wants(0)) out[0] = grad_input;
     if (node.wants(1)) out[1] = grad_weight;
@@ -106,7 +108,10 @@ Tensor fused_cross_entropy(const Tensor& input, const Tensor& weight, const Tens
         if (input.requires_grad() && weight.requires_grad()) grad_weight = zeros_like(weight);
         const Tensor losses = zeros(session, {tokens}, DType::float32);
         const Tensor target_mask = compare(Op::ne, target);
-        { const Tensor number = sum_all(target_mask); }
+        {
+            const Tensor number = sum_all(target_mask);
+            session.streams.host_waits(0);  // .sum().item()
+        }
         const Chunks chunks = chunks_of(tokens, input.size(1), weight.size(0));
         session.decide("liger chunks", chunks.count);
         Tensor storage;

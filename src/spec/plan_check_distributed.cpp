@@ -17,7 +17,7 @@ void check_training(const TrainingPlan& t, std::string_view method, Problems& pr
     };
     if (t.cut_cross_entropy || t.optimizer_in_backward)
         refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward");
-    if (t.use_liger_kernel) refuse("training.use_liger_kernel");
+    if (t.use_liger_kernel && method != "FSDP") refuse("training.use_liger_kernel");
 }
 
 /// Precisions and optimizers that the method was not compared with.

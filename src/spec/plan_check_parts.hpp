@@ -2,6 +2,8 @@
 #pragma once
 
 #include "spec/problems.hpp"
+#include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/stack.hpp"
 #include "vramfit/spec/train_plan.hpp"
 
@@ -32,6 +34,9 @@ void check_fsdp1_targets(const TrainPlan& plan, const std::vector<LoraTarget>& t
 
 /// FSDP2 as axolotl prepares it.
 void check_axolotl(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& fsdp, Problems& problems);
+
+/// Liger's fused loss where FSDP cuts the head.
+void check_liger_units(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
 
 /// Units by size under FSDP1 and FSDP2.
 void check_size_units(const ModelSpec& model, const TrainPlan& plan, Problems& problems);

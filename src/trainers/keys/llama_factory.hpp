@@ -65,7 +65,7 @@ inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"shift_attn", KeyUse::unsupported, "shifted sparse attention is not predicted"},
     {"resize_vocab", KeyUse::unsupported, "the tokenizer decides the size"},
     {"mixture_of_depths", KeyUse::unsupported, "mixtures of depths are not predicted"},
-    {"moe_aux_loss_coef", KeyUse::unsupported, "the loss that balances experts is not predicted"},
+    {"moe_aux_loss_coef", KeyUse::used, "model.output_router_logits", "0.001|0"},
     {"fp8", KeyUse::unsupported, "fp8 is not predicted"},
     {"use_kt", KeyUse::unsupported, "KTransformers is not predicted"},
     {"use_v1_kernels", KeyUse::unsupported, "kernels of LLaMA-Factory's next version are not predicted"},

@@ -116,6 +116,17 @@ void read_factory_method(Reader& reader, Draft& draft) {
     }
 }
 
+// src/llamafactory/model/model_utils/moe.py configure_moe, of the mixtures that are supported.
+void read_factory_mixture(Reader& reader, Draft& draft) {
+    const double weight = reader.real("moe_aux_loss_coef").value_or(0);
+    ModelSpec& model = draft.job.model;
+    const bool known =
+        model.model_type == "mixtral" || model.model_type == "qwen2_moe" || model.model_type == "qwen3_moe";
+    if (weight == 0 || !known || !model.mixture) return;
+    model.mixture->output_router_logits = true;
+    model.mixture->router_aux_loss_coef = weight;
+}
+
 void read_factory_batch(Reader& reader, Draft& draft, const std::string& stage) {
     draft.length_limit = reader.integer_or("cutoff_len", 2048, {.low = 1});
     draft.length_key = "cutoff_len";
@@ -159,6 +170,7 @@ void read_factory(Reader& reader, Draft& draft) {
     read_factory_processes(reader, draft);
     read_factory_attention(reader, draft);
     training.use_liger_kernel = reader.boolean("enable_liger_kernel").value_or(false);
+    read_factory_mixture(reader, draft);
     read_factory_batch(reader, draft, stage);
 }
 
