@@ -15,6 +15,7 @@
 #include "cli/errors.hpp"
 #include "cli/help.hpp"
 #include "cli/log.hpp"
+#include "cli/other_names.hpp"
 #include "cli/output.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -64,7 +65,8 @@ Error unknown_argument(const CLI::App& app, std::string argument) {
     const char* what = is_flag ? "unknown flag" : at_top ? "unknown command" : "unexpected argument";
     const std::string help =
         fmt::format("vramfit{}{} --help lists what is known", at_top ? "" : " ", at_top ? "" : command.get_name());
-    return Error(ErrorKind::invalid, argument, what, did_you_mean(argument, words, help));
+    const std::string other = is_flag ? hint_of_other_name(argument, words) : std::string();
+    return Error(ErrorKind::invalid, argument, what, other.empty() ? did_you_mean(argument, words, help) : other);
 }
 
 /// The error of a flag that is known and was not used as it should be: "--batch: 1 required N missing".

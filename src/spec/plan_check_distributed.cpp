@@ -32,14 +32,6 @@ void check_adamw_in_bf16(const TrainingPlan& t, std::string_view method, std::st
 /// Adapters that FSDP was compared with.
 void check_fsdp_adapters(const TrainPlan& plan, Problems& problems) {
     if (!plan.peft) return;
-    const bool packed_in_vectors = plan.load.quantization && plan.distributed->as<Fsdp1Plan>();
-    const bool is_mixed = plan.training.bf16 || plan.training.fp16;
-    if (!is_mixed && (packed_in_vectors || plan.distributed->context_size() > 1))
-        problems.unsupported(
-            "peft",
-            fmt::format("adapters {} are supported with bf16 or fp16 only",
-                        packed_in_vectors ? "over packed weights under FSDP1" : "under context parallelism"),
-            "--mixed-precision bf16 (training.bf16)");
     if (plan.load.quantization && has_more_than_matrices(*plan.peft))
         problems.unsupported("peft", "over packed weights under FSDP only LoRA's two matrices are supported",
                              "no use_dora, bias, lora_bias, modules_to_save, target_parameters");

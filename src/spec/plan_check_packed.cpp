@@ -52,7 +52,6 @@ void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quanti
                         plan.prepare_kbit ? " once peft has prepared the network" : ""),
             plan.prepare_kbit ? "--prepare-kbit false (prepare_kbit null): norms stay as they are"
                               : fmt::format("{}, the dtype of the other weights", name_of(others)));
-    check_cast_of_packed(plan.training, quantization, problems);
     check_choice_of_packed(quantization, problems);
 }
 

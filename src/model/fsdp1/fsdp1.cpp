@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/session.hpp"
@@ -34,6 +36,26 @@ Fsdp1Plan effective_plan(const Run& run) {
     return plan;
 }
 
+/// MixedPrecision's dtypes. transformers 5.17 distributed/fsdp.py update_fsdp_plugin_peft: over packed weights theirs,
+/// whatever bf16 and fp16 say.
+std::optional<DType> compute_dtype(const TrainPlan& plan) {
+    if (plan.peft && plan.load.quantization) return plan.load.quantization->storage;
+    return mixed_dtype(plan.training);
+}
+
+/// peft 0.21 bnb.py Linear4bit.forward: without autocast inputs take the dtype of the adapter's part, while its
+/// gathered weight has another.
+void refuse_cast_adapters(const std::vector<Fsdp1Unit*>& units, DType gathered) {
+    for (const Fsdp1Unit* unit : units)
+        if (unit->has_parameters() && unit->flat().requires_grad() && unit->flat().dtype() != gathered)
+            throw Error(
+                ErrorKind::invalid, "training.bf16",
+                fmt::format("torch stops: FSDP1 gathers {} adapters in {}, the packed weights' dtype, without autocast "
+                            "(expected mat1 and mat2 to have the same dtype)",
+                            name_of(unit->flat().dtype()), name_of(gathered)),
+                "--mixed-precision bf16 (training.bf16)");
+}
+
 }  // namespace
 
 Fsdp1::Fsdp1(const Run& run, Network& network)
@@ -50,14 +72,16 @@ Fsdp1::Fsdp1(const Run& run, Network& network)
               {},
               true} {
     const Fsdp1Plan& plan = fsdp1_plan_of(run);
-    shared_.compute_dtype = mixed_dtype(run.plan.training);
+    shared_.compute_dtype = compute_dtype(run.plan);
     Session& session = run.session;
     {
         const GradMode no_grad(session, false);
         const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
         wrap_all();
-        if (shared_.compute_dtype)
+        if (mixed_dtype(run.plan.training))
             for (Fsdp1Unit* unit : all_) unit->upcast();
+        else if (shared_.compute_dtype)
+            refuse_cast_adapters(all_, *shared_.compute_dtype);
     }
     if (plan.activation_checkpointing) network.checkpointing = Checkpointing::non_reentrant;
     network.hooks = this;
