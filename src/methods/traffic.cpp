@@ -24,18 +24,13 @@ struct Amounts {
     // Of FSDP, which keeps weights in other dtypes than it gathers.
     std::int64_t kept = 0;        ///< bytes of all
     std::int64_t kept_width = 4;  ///< bytes of a trained element
-    // Of tensor parallelism, which sends activations.
-    std::int64_t tokens = 0;           ///< of a batch
-    std::int64_t outputs = 0;          ///< how many are summed: of o_proj and down_proj, and when they are recomputed
-    std::int64_t input_gradients = 0;  ///< how many are summed: five of a layer, one of the head
-    std::int64_t ranks = 0;            ///< of adapters, the sum of all: what is between their matrices is summed
-    std::int64_t adapter_width = 2;    ///< bytes of an element of that
+    Collectives activations;      ///< of tensor parallelism, which sends those
+    // Of pipelines and context parallelism.
+    std::int64_t tokens = 0;  ///< of a batch
     std::int64_t hidden = 0;
-    std::int64_t vocabulary = 0;
     std::int64_t keys_forward = 0;   ///< elements of keys and values of one process's part, of each pass that has them
     std::int64_t keys_backward = 0;  ///< the same of the backward
     std::int64_t stored_width = 2;   ///< bytes of an element of what norms give and the table holds
-    bool tied = false;
 };
 
 /// Bytes that one of `world` processes sends while `bytes` go once around the ring.
@@ -93,16 +88,10 @@ Traffic traffic(const Fsdp2Plan& plan, const Amounts& of) {
     return out;
 }
 
-// transformers 5.17, distributed/tensor_parallel.py: in a layer's forward what o_proj and down_proj give is summed, in
-// its backward the input's gradient of each of the five others; recomputation sums once more (a layer that is
-// recomputed up to the last tensor that is asked for does not reach the second sum). The head's logits are gathered,
-// and its input's gradient summed; so is the output of a table that is cut.
+// transformers 5.17, distributed/tensor_parallel.py: counted while the step was recorded.
 Traffic traffic(const TpPlan&, const Amounts& of) {
-    const std::int64_t stored = of.input_gradients + (of.tied ? 1 : 0);
-    const std::int64_t summed =
-        of.tokens * (of.hidden * (of.outputs * of.width + stored * of.stored_width) + of.ranks * of.adapter_width);
-    return {.all_reduce = of.batches * 2 * once_around(of, summed),
-            .all_gather = of.batches * once_around(of, of.tokens * of.vocabulary * of.width)};
+    return {.all_reduce = 2 * once_around(of, of.activations.all_reduced),
+            .all_gather = once_around(of, of.activations.all_gathered)};
 }
 
 // torch 2.11, distributed/pipelining/stage.py get_fwd_send_ops and get_bwd_send_ops: what layers give goes to the next
@@ -110,44 +99,6 @@ Traffic traffic(const TpPlan&, const Amounts& of) {
 Traffic traffic(const PipelinePlan& plan, const Amounts& of) {
     const std::int64_t sends = 2 * plan.virtual_stages - (of.world > 2 ? 0 : 1);
     return {.send = plan.micro_batches * sends * of.tokens * of.hidden * of.stored_width};
-}
-
-bool is_reentrant(const Prediction& p) {
-    return p.plan.training.use_reentrant.value_or(p.stack.checkpointing_is_reentrant());
-}
-
-/// Outputs of o_proj and down_proj that are summed in one batch.
-std::int64_t summed_outputs(const Prediction& p) {
-    const std::int64_t layers = p.model.num_hidden_layers;
-    if (!p.plan.checkpoints()) return 2 * layers;
-    if (is_reentrant(p)) return 4 * layers;
-    std::int64_t out = 3 * layers;
-    if (!p.plan.peft) return out;
-    for (const LoraTarget& target : lora_targets(p.model, *p.plan.peft))
-        if (target.module.part == ModulePart::down) ++out;  // its adapter's tensors are asked for, and come later
-    return out;
-}
-
-/// Inputs of layers that are cut by columns, as far as a gradient flows into them.
-std::int64_t input_gradients(const Prediction& p) {
-    const std::int64_t layers = p.model.num_hidden_layers;
-    if (!p.plan.peft) return 5 * layers + 1;
-    const auto all = static_cast<std::size_t>(layers);
-    std::vector<bool> in_attention(all), in_mlp(all);
-    for (const LoraTarget& target : lora_targets(p.model, *p.plan.peft)) {
-        const ModulePart part = target.module.part;
-        const bool mlp = part == ModulePart::gate || part == ModulePart::up || part == ModulePart::down;
-        (mlp ? in_mlp : in_attention)[static_cast<std::size_t>(target.module.layer)] = true;
-    }
-    bool flows = p.plan.checkpoints();  // enable_input_require_grads
-    std::int64_t out = 0;
-    for (std::size_t i = 0; i < all; ++i) {
-        if (flows) out += 3;
-        flows = flows || in_attention[i];
-        if (flows) out += 2;
-        flows = flows || in_mlp[i];
-    }
-    return out + 1;
 }
 
 /// Layers whose attention has a backward: not those before the first adapter.
@@ -170,19 +121,6 @@ void count_keys(const Prediction& p, Amounts& of) {
     const std::int64_t elements = 2 * (of.tokens / context) * p.model.num_key_value_heads * p.model.head_dim;
     of.keys_forward = elements * p.model.num_hidden_layers * (p.plan.checkpoints() ? 2 : 1);
     of.keys_backward = elements * attention_backwards(p);
-}
-
-/// What adapters sum: between the matrices of a layer cut by columns in the backward, of one cut by rows in the forward
-/// and while it is computed again.
-std::int64_t summed_ranks(const Prediction& p) {
-    if (!p.plan.peft) return 0;
-    std::int64_t out = 0;
-    for (const LoraTarget& target : lora_targets(p.model, *p.plan.peft)) {
-        const ModulePart part = target.module.part;
-        const bool rows = part == ModulePart::output || part == ModulePart::down;
-        out += target.r * (rows && p.plan.checkpoints() ? 2 : 1);
-    }
-    return out;
 }
 
 /// The bytes of trained weights, and so of their gradients: adapters may be wider than the network's weights.
@@ -248,18 +186,11 @@ Traffic traffic_of(const Prediction& p) {
     const TrainPlan& plan = p.plan;
     of.tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
     of.hidden = p.model.hidden_size;
-    of.vocabulary = p.model.vocab_size;
     of.stored_width = element_size(plan.load.dtype);
     of.kept = kept_bytes(p);
     of.kept_width = kept_width(p);
-    of.tied = p.model.tie_word_embeddings;
+    of.activations = p.collectives;
     count_keys(p, of);
-    if (plan.distributed->as<TpPlan>()) {
-        of.outputs = summed_outputs(p);
-        of.input_gradients = input_gradients(p);
-        of.ranks = summed_ranks(p);
-        of.adapter_width = halves ? 2 : 4;
-    }
     return std::visit([&](const auto& method) { return traffic(method, of); }, plan.distributed->method);
 }
 

@@ -57,14 +57,24 @@ void cut_matrix(Session& session, Tensor& matrix, const Dims& piece) {
 
 void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan, Partitions* partitions) {
     const DType dtype = adapter_dtype(session.stack, layer);
+    // Layers that cut their input or gather their output have whole adapters: peft warns that their plan is not
+    // supported and leaves both as they are.
     const bool by_rows = layer.cut == Cut::rows, by_columns = layer.cut == Cut::columns;
+    const bool cuts_in = by_rows || layer.cut == Cut::rows_split;
+    const bool cuts_out = by_columns || layer.cut == Cut::columns_gathered;
     LoraAdapter adapter;
-    adapter.a = moved(session, {rank, by_rows ? layer.in * layer.pieces : layer.in}, dtype);
-    adapter.b = moved(session, {by_columns ? layer.out * layer.pieces : layer.out, rank}, dtype);
+    adapter.a = moved(session, {rank, cuts_in ? layer.in * layer.pieces : layer.in}, dtype);
+    adapter.b = moved(session, {cuts_out ? layer.out * layer.pieces : layer.out, rank}, dtype);
     if (by_rows) cut_matrix(session, adapter.a, {rank, layer.in});
     if (by_columns) cut_matrix(session, adapter.b, {layer.out, rank});
     if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
     adapter.dropout = plan.lora_dropout;
+    if (plan.use_dora && layer.cut != Cut::none)
+        throw Error(ErrorKind::invalid, "peft.use_dora",
+                    fmt::format("torch stops: DoRA adds whole adapters to {}, which is cut (aten.add.Tensor got mixed "
+                                "torch.Tensor and DTensor)",
+                                layer.name),
+                    "LoRA without it, or FSDP2");
     if (plan.use_dora) {
         const Gathered gathered(partitions, {&layer.weight, &layer.bias});
         adapter.magnitude = dora_magnitude(layer, adapter);
@@ -73,6 +83,10 @@ void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan, Par
 }
 
 void adapt(Session& session, Embedding& layer, Size rank, const LoraPlan& plan, Partitions* partitions) {
+    if (layer.pieces > 1)
+        throw Error(ErrorKind::unsupported, "peft.target_modules",
+                    "an adapter of an embedding that is cut is not supported with tensor parallelism",
+                    "modules of the decoder layers");
     LoraEmbeddingAdapter adapter;
     adapter.a = moved(session, {rank, layer.weight.size(0)}, layer.weight.dtype());
     adapter.b = moved(session, {layer.weight.size(1), rank}, layer.weight.dtype());

@@ -18,14 +18,17 @@ namespace vramfit::model {
 
 using namespace engine;
 
+Tensor normalize_heads(const Family& family, const Norm& norm, const Tensor& heads) {
+    const auto normalize = [&](const Tensor& given) { return family.norm(norm, given); };
+    return norm.sums_gradients ? with_full_backward_hook(heads, normalize) : normalize(heads);
+}
+
 namespace {
 
 /// [B, S, heads * D] to [B, heads, S, D]; a norm on each head's vector comes before the transpose (Qwen3Attention).
 Tensor heads_first(const Run& run, const Family& family, const Norm* norm, const Tensor& t) {
     Tensor heads = view(t, {t.size(0), t.size(1), -1, run.spec.head_dim});
-    const auto normalize = [&](const Tensor& given) { return family.norm(*norm, given); };
-    if (norm && norm->width > 0)
-        heads = norm->sums_gradients ? with_full_backward_hook(heads, normalize) : normalize(heads);
+    if (norm && norm->width > 0) heads = normalize_heads(family, *norm, heads);
     return transpose(heads, 1, 2);
 }
 

@@ -15,6 +15,7 @@
 #include "model/mlp.hpp"
 #include "model/modules.hpp"
 #include "model/param_wrapper.hpp"
+#include "model/tensor_parallel.hpp"
 
 namespace vramfit::model {
 
@@ -111,12 +112,22 @@ Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, c
 
 namespace {
 
+/// MixtralExperts.forward, and what tensor parallelism puts around it.
+Tensor all_experts(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Routed& routed) {
+    const ExpertWeights weights{.module = &layer.experts};
+    if (layer.experts.pieces == 1) return grouped_experts(run, weights, activated_gate, hidden, routed);
+    const Routed given{routed.logits, summed_in_backward(routed.weights), routed.experts};
+    const Tensor out = grouped_experts(run, weights, activated_gate, summed_in_backward(hidden), given);
+    sum_in_place(out);
+    return out;
+}
+
 Tensor sparse_block(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     Tensor hidden = view(x, {-1, x.size(-1)});
     Tensor shared;
     if (layer.shared_gate.in > 0) shared = shared_expert(run, layer, hidden);
     const Routed routed = route(run, layer, hidden);
-    Tensor out = grouped_experts(run, {.module = &layer.experts}, activated_gate, hidden, routed);
+    Tensor out = all_experts(run, layer, hidden, routed);
     if (shared.defined()) {
         {
             const Tensor gate = sigmoid(forward(layer.shared_expert_gate, hidden));

@@ -22,6 +22,9 @@ struct Projected {
     Tensor whole;  ///< what they are views of, where the library has a name for it
 };
 
+/// The norm of queries or keys, whose weights' gradients tensor parallelism sums.
+Tensor normalize_heads(const Family& family, const Norm& norm, const Tensor& heads);
+
 /// q_proj, k_proj and v_proj; norms on the heads' vectors, where there are some, come before the transpose.
 Projected separate_projections(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& hidden);
 
@@ -41,6 +44,15 @@ enum class SplitPlan : std::uint8_t {
     head,
     projections,  ///< the layers' linear modules, norms of heads, and the head
     experts,      ///< and the experts' weights
+};
+
+/// base_model_tp_plan: how the linear modules of a layer are cut.
+struct LayerCuts {
+    Cut projections = Cut::columns;
+    Cut output = Cut::rows;
+    Cut up = Cut::columns;  ///< and gate, or both in one
+    Cut down = Cut::rows;
+    bool shared_table = true;  ///< configuration_utils.py: one that the head shares, if it is named embed_tokens
 };
 
 /// Methods that wrap or cut modules, which the family was compared with; all were with FSDP1.
@@ -92,6 +104,7 @@ struct Family {
     /// The window of additive masks.
     std::optional<Size> (*additive_window)(const Run& run) = [](const Run&) { return std::optional<Size>(); };
     SplitPlan split_plan = SplitPlan::projections;
+    LayerCuts cuts = {};
     /// Between the head's result and the loss; may be null.
     Tensor (*shape_logits)(const Run& run, Tensor logits) = nullptr;
 };

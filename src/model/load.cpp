@@ -13,13 +13,13 @@ using namespace engine;
 namespace {
 
 /// get_total_byte_count: where torch.distributed is initialised, each process leaves out what the others would have
-/// under tensor parallelism, whether or not there is any. Where there is, the network is cut already.
+/// under tensor parallelism, whether or not there is any.
 std::int64_t half_bytes_of(const Run& run, const Entry& e) {
     const std::int64_t n = numel_of(e.sizes).value();
     const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
     const std::int64_t half_bytes = in_4bit ? n : 2 * (e.packed ? n : size_of(n, run.plan.load.dtype).count);
     const auto& processes = run.plan.distributed;
-    if (!e.in_split_plan || !processes || processes->load_first || is_tensor_parallel(run.plan)) return half_bytes;
+    if (!e.in_split_plan || !processes || processes->load_first) return half_bytes;
     return 2 * (half_bytes / (2 * processes->world_size));
 }
 
@@ -93,7 +93,9 @@ Network load(const Run& run) {
     if (is_partitioned(run.plan)) return load_partitioned(run);
     if (takes_packed_back(run)) return load_packed_on_host(run);
     if (waits_on_host(run)) return load_on_host(run);
-    if (!run.plan.load.on_device && !run.plan.load.quantization) {
+    // transformers 5.17 distributed/utils.py initialize_tensor_parallelism: device_map is what the mesh says.
+    const bool on_device = run.plan.load.on_device || is_tensor_parallel(run.plan);
+    if (!on_device && !run.plan.load.quantization) {
         Network network = load_on_host(run);
         move_to_device(run, network);
         return network;

@@ -67,8 +67,17 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
         const bool packs = choice.converts(l);
         const bool beside = l.name.find(".shared_expert") != std::string::npos;  // qwen2_moe: in no plan
         const bool splits = &l == &n.head ? splits_head : splits_layers && !beside;
-        out.push_back({l.published + ".weight", sizes, &l.weight, packs ? &l : nullptr, false, dtype, {}, splits});
-        if (l.has_bias) out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}, splits});
+        out.push_back({l.published + ".weight",
+                       sizes,
+                       &l.weight,
+                       packs ? &l : nullptr,
+                       false,
+                       dtype,
+                       {},
+                       splits && l.cut == Cut::none});
+        const bool whole_bias = l.cut == Cut::none || l.cut == Cut::rows || l.cut == Cut::rows_split;
+        if (l.has_bias)
+            out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}, splits && whole_bias});
     };
     const auto add_norm = [&](Norm& norm) {
         const bool of_heads = norm.width == run.spec.head_dim && norm.name.ends_with("_norm");
@@ -83,11 +92,11 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
             for (const std::int64_t size : p.sizes) sizes.push(size);
             const std::string name = p.merged_from.empty() ? m.published + "." + p.name : m.published;
             out.push_back({name, sizes, &m.tensors[i], nullptr, false, dtype, p.merged_from,
-                           plan == SplitPlan::experts && p.sizes.size() == 3});
+                           plan == SplitPlan::experts && p.sizes.size() == 3 && m.pieces == 1});
         }
     };
     for (Embedding* table : {&n.embed, &n.positions}) {
-        const bool splits = splits_layers && n.tied && table->name.ends_with("embed_tokens") &&
+        const bool splits = splits_layers && n.tied && table->pieces == 1 && table->name.ends_with("embed_tokens") &&
                             run.stack.split_plans_have_tied_embeddings();
         if (table->rows > 0)
             out.push_back({table->name + ".weight",

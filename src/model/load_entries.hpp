@@ -17,7 +17,7 @@ struct Entry {
     bool of_packed = false;                ///< the bias of a layer that is quantized
     DType dtype = DType::bfloat16;         ///< in memory
     std::vector<std::string> merged_from;  ///< the checkpoint has NAME.EXPERT.FILE of these files instead
-    bool in_split_plan = false;            ///< tensor parallelism would split it
+    bool in_split_plan = false;  ///< tensor parallelism would split it, or has it in its plan and leaves it whole
 };
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.

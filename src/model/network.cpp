@@ -49,6 +49,11 @@ void add_to_layer(DecoderLayer& layer, const NamedModule& module) {
     layer.order.push_back(module.part);
 }
 
+void set_piece(NamedParameter& parameter, std::int64_t pieces) {
+    parameter.pieces = pieces;
+    parameter.is_dtensor = pieces > 1;
+}
+
 /// Collects the parameters that exist, a shared one once.
 class Collector {
   public:
@@ -61,17 +66,21 @@ class Collector {
     }
     void add(Linear& l) {
         const Place place{l.name, originals(l.name, l.original, false)};
+        const bool by_rows = l.cut == Cut::rows || l.cut == Cut::rows_split;
         const std::size_t first = out_.size();
         add(place, "weight", l.weight);
         if (with_packed_ && l.quantized) add(place, "weight", l.quantized->packed);
         if (with_packed_ && l.in_8bit) add(place, "weight", l.in_8bit->stored());
         add(place, "bias", l.bias);
-        for (std::size_t i = first; i < out_.size(); ++i) out_[i].pieces = l.pieces;
+        for (std::size_t i = first; i < out_.size(); ++i) {
+            out_[i].is_dtensor = l.cut != Cut::none;
+            out_[i].pieces = by_rows && out_[i].tensor == &l.bias ? 1 : l.pieces;
+        }
         if (!l.lora) return;
         add(place, "lora_A.default.weight", l.lora->a);
-        if (l.cut == Cut::rows) out_.back().pieces = l.pieces;
+        if (l.cut == Cut::rows) set_piece(out_.back(), l.pieces);
         add(place, "lora_B.default.weight", l.lora->b);
-        if (l.cut == Cut::columns) out_.back().pieces = l.pieces;
+        if (l.cut == Cut::columns) set_piece(out_.back(), l.pieces);
         add(place, "lora_B.default.bias", l.lora->bias);
         add(place, "lora_magnitude_vector.default.weight", l.lora->magnitude);
         mark_adapted(first);
@@ -80,7 +89,7 @@ class Collector {
         const Place place{e.name, originals(e.name, e.original, true)};
         const std::size_t first = out_.size();
         add(place, "weight", e.weight, false, true);
-        for (std::size_t i = first; i < out_.size(); ++i) out_[i].pieces = e.pieces;
+        for (std::size_t i = first; i < out_.size(); ++i) set_piece(out_[i], e.pieces);
         if (!e.lora) return;
         add(place, "lora_embedding_A", e.lora->a);
         add(place, "lora_embedding_B", e.lora->b);
@@ -91,7 +100,9 @@ class Collector {
     void share(const Tensor& t) { shared_ = t; }
     void add(BareModule& m) {
         const Place place{m.name, {}};
+        const std::size_t first = out_.size();
         for (std::size_t i = 0; i < m.tensors.size(); ++i) add(place, m.parameters[i].name, m.tensors[i]);
+        for (std::size_t i = first; i < out_.size(); ++i) set_piece(out_[i], m.pieces);
         for (auto& lora : m.lora) {
             if (!lora) continue;
             add(place, "lora_A.default.weight", lora->a);

@@ -76,7 +76,13 @@ struct State8bit {
 
 /// How a module's weight is cut over the processes of tensor parallelism, and what is done with its output
 /// (transformers 5.17 distributed/tensor_parallel.py ParallelInterface). Sizes of a module that is cut are local.
-enum class Cut : std::uint8_t { none, columns, columns_gathered, rows };
+enum class Cut : std::uint8_t {
+    none,
+    columns,           ///< colwise
+    columns_gathered,  ///< colwise_gather_output: the module gives the whole
+    rows,              ///< rowwise: its input comes in pieces
+    rows_split,        ///< rowwise_split_input: it cuts its input itself
+};
 
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
 struct Linear {
@@ -133,6 +139,7 @@ struct BareModule {
     std::string name;
     std::string published;                  ///< its name in checkpoints
     std::vector<BareParameter> parameters;  ///< none: the layer has no such module
+    std::int64_t pieces = 1;                ///< of each parameter, whose sizes are local
     std::vector<Tensor> tensors;            ///< one for each parameter
     std::vector<std::optional<ParameterAdapter>> lora;
 
@@ -215,6 +222,7 @@ struct NamedParameter {
     bool embedding = false;   ///< weight of an nn.Embedding
     bool adapted = false;     ///< of a layer with an adapter, inside of peft's BaseTunerLayer
     std::int64_t pieces = 1;  ///< that it is one of
+    bool is_dtensor = false;  ///< under tensor parallelism, whole or in pieces
 
     std::string name() const;
 };

@@ -25,7 +25,18 @@ void replace_by_copy(Tensor& t, Tensor& original) {
     t.set_requires_grad(true);
 }
 
+/// transformers 5.17 distributed/tensor_parallel.py install_forward: the copy's forward is the original's.
+void refuse_cut(const std::string& name) {
+    throw Error(
+        ErrorKind::unsupported, "peft.modules_to_save",
+        fmt::format("a copy of '{}', which tensor parallelism cuts, would compute with the original's weights and "
+                    "never be trained",
+                    name),
+        "leave it out");
+}
+
 void save_linear(Linear& layer, Partitions* partitions) {
+    if (layer.cut != Cut::none) refuse_cut(layer.name);
     if (is_packed(layer))
         throw Error(ErrorKind::invalid, "peft.modules_to_save",
                     fmt::format("'{}' is packed: only floating-point weights can be trained (torch)", layer.name),
@@ -73,6 +84,7 @@ class Saver {
 
   private:
     void save_embedding(Embedding& e) {
+        if (e.pieces > 1) refuse_cut(e.name);
         e.original.emplace();
         const Gathered gathered(network_.partitions.get(), {&e.weight});
         replace_by_copy(e.weight, e.original->weight);

@@ -14,6 +14,7 @@
 #include "model/chunked_log_prob.hpp"
 #include "model/collectives.hpp"
 #include "model/context_parallel.hpp"
+#include "model/tensor_parallel.hpp"
 #include "model/unit_hooks.hpp"
 
 namespace vramfit::model {
@@ -77,6 +78,7 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
     out.label_mask = compare(Op::ne, labels);
     if (network.hooks) weight = network.hooks->head_weight(weight);
+    if (network.head.cut != Cut::none) weight = whole_weight(weight, network.head.pieces);
     {
         const Size count = labelled(run);
         const Tensor picked = index_by_mask(hidden, out.label_mask, count);

@@ -198,14 +198,15 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
 void refuse_in_tensor_parallelism(const Run& run, std::vector<Problem>& problems) {
     if (!is_tensor_parallel(run.plan)) return;
     refuse_family_under("tensor parallelism", &ComparedWith::tensor_parallelism, run, problems);
-    if (!problems.empty()) return;
-    refuse_outer_adapters_under("tensor parallelism", run, problems);
-    const Network network = make_network(run.spec);
-    const auto has_bias = [](const DecoderLayer& layer) { return layer.o.has_bias || layer.down.has_bias; };
-    if (network.head.has_bias || std::any_of(network.layers.begin(), network.layers.end(), has_bias))
-        problems.push_back({"model",
-                            "biases of layers whose results are summed are not supported with tensor parallelism",
-                            "attention_bias and mlp_bias false"});
+    if (!run.plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *run.plan.peft))
+        if (!target.parameter.empty()) {
+            problems.push_back({"peft.target_modules",
+                                fmt::format("an adapter of {}.{} is not supported with tensor parallelism",
+                                            target.module.name, target.parameter),
+                                "linear layers"});
+            break;
+        }
 }
 
 void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
@@ -233,7 +234,7 @@ void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
     bool any = false;
     for (std::int64_t layer = 0; layer < run.spec.num_hidden_layers; ++layer) any |= has_experts(run.spec, layer);
     if (!any) refuse("transformers stops: no layer has experts whose router could be balanced (IndexError)");
-    if (is_pipeline(run.plan) || is_tensor_parallel(run.plan) || ring_of(run.plan))
+    if (is_pipeline(run.plan) || ring_of(run.plan))
         refuse(fmt::format("the loss that balances experts is not supported with {}",
                            ring_of(run.plan) ? "context parallelism" : name_of(run.plan.distributed->method).title));
     if (uses_liger(run) || run.plan.training.cut_cross_entropy)
@@ -251,6 +252,10 @@ void refuse_unsupported(const Run& run) {
                             fmt::format("{} is not supported with transformers {}", run.spec.model_type,
                                         text_of(run.stack.transformers)),
                             fmt::format("choose a stack with transformers {} or later", text_of(exact_since))});
+    // modeling_utils.py _adjust_bias pads a copy while the head is tied.
+    if (run.spec.head_bias && run.spec.tie_word_embeddings)
+        problems.push_back({"model.tie_word_embeddings", "a head with a bias that shares its table is not supported",
+                            "false, as in all published ones"});
     refuse_in_pipeline(run, problems);
     refuse_in_liger(run, problems);
     refuse_in_cut_loss(run, problems);

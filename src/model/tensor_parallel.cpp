@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -15,6 +16,10 @@ using namespace engine;
 
 namespace {
 
+std::int64_t bytes_of(const Tensor& t) { return (t.numel() * element_size(t.dtype())).value(); }
+
+void count_all_reduce(const Tensor& t) { t.session().recorder.program().collectives.all_reduced += bytes_of(t); }
+
 void pass_on(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
 
 /// _redistribute.py Redistribute.backward: a gradient that all processes have stays as it is.
@@ -22,7 +27,10 @@ constexpr NodeType kSummed{"RedistributeBackward", pass_on};
 
 /// _api.py _FromTorchTensor.backward: partial gradients are summed (_functional_collectives.py all_reduce, which clones
 /// what it is given).
-void from_local_backward(Node&, Grads& in, Grads& out) { out[0] = clone_contiguous(in[0]); }
+void from_local_backward(Node&, Grads& in, Grads& out) {
+    out[0] = clone_contiguous(in[0]);
+    count_all_reduce(out[0]);
+}
 constexpr NodeType kFromLocal{"_FromTorchTensorBackward", from_local_backward};
 
 /// Redistribute.backward of a gathered output: a copy of this process's columns.
@@ -30,6 +38,24 @@ void gathered_backward(Node& node, Grads& in, Grads& out) {
     out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::clone);
 }
 constexpr NodeType kGathered{"RedistributeBackward", gathered_backward};
+
+/// placement_types.py Shard._to_replicate_tensor: gathered along the first dimension, then put together along the last.
+Tensor put_together(const Tensor& columns, std::int64_t pieces) {
+    Session& session = columns.session();
+    Dims stacked = columns.sizes();
+    stacked[0] = stacked[0] * pieces;
+    const Tensor all = empty(session, stacked, columns.dtype(), Op::all_gather);
+    Dims whole = columns.sizes();
+    whole[-1] = whole[-1] * pieces;
+    session.recorder.program().collectives.all_gathered += bytes_of(all);
+    return empty(session, whole, columns.dtype(), Op::cat);
+}
+
+/// The same of an input that was cut.
+void split_backward(Node& node, Grads& in, Grads& out) {
+    out[0] = put_together(contiguous(in[0]), node.ints[0].value());
+}
+constexpr NodeType kSplit{"RedistributeBackward", split_backward};
 
 Ref<Node> node_of(const Tensor& input, const NodeType& type) {
     if (!needs_grad(input)) return {};
@@ -55,21 +81,27 @@ Tensor summed(const Tensor& partial) {
         const GradMode off(partial.session(), false);
         out = clone_contiguous(partial);
     }
+    count_all_reduce(out);
     if (node) set_history(out, node);
     return out;
 }
 
-/// placement_types.py Shard._to_replicate_tensor: gathered along the first dimension, then put together along the last.
+/// ColwiseParallel.transform_output_post_forward.
 Tensor gathered(const Tensor& columns, std::int64_t pieces) {
-    Session& session = columns.session();
     const Ref<Node> node = node_of(columns, kGathered);
     if (node) node->dims[0] = columns.sizes();
-    Dims stacked = columns.sizes();
-    stacked[0] = stacked[0] * pieces;
-    const Tensor all = empty(session, stacked, columns.dtype(), Op::all_gather);
-    Dims whole = columns.sizes();
-    whole[-1] = whole[-1] * pieces;
-    Tensor out = empty(session, whole, columns.dtype(), Op::cat);
+    Tensor out = put_together(columns, pieces);
+    if (node) set_history(out, node);
+    return out;
+}
+
+/// RowwiseParallel.transform_inputs_pre_forward, Shard._replicate_to_shard: a copy of this process's columns.
+Tensor split(const Tensor& x, std::int64_t pieces) {
+    const Ref<Node> node = node_of(x, kSplit);
+    if (node) node->ints[0] = pieces;
+    Dims sizes = x.sizes();
+    sizes[-1] = sizes[-1] / pieces;
+    Tensor out = empty(x.session(), sizes, x.dtype(), Op::clone);
     if (node) set_history(out, node);
     return out;
 }
@@ -78,17 +110,35 @@ Tensor gathered(const Tensor& columns, std::int64_t pieces) {
 /// it.
 Tensor plain_tensor(const Tensor& parameter) { return parameter.defined() ? detach(parameter) : parameter; }
 
+/// torch 2.11 _ops/_matrix_ops.py addmm_strategy: each process adds its share of a whole bias to its partial result.
+Tensor partial_product(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    if (!bias.defined()) return functional_linear(x, weight, bias);
+    const Tensor lower = autocast_to_lower(x);
+    const Tensor lower_weight = autocast_to_lower(weight);
+    const Tensor lower_bias = autocast_to_lower(bias);
+    const Tensor share = empty(x.session(), bias.sizes(), lower_bias.dtype(), Op::div);
+    return functional_linear(lower, lower_weight, lower_bias);
+}
+
+/// Without a graph linear layers work on plain tensors, and what they give is summed in place.
+Tensor plain_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    const bool by_rows = cut == Cut::rows || cut == Cut::rows_split;
+    const Tensor out = functional_linear(x, plain_tensor(weight), by_rows ? Tensor() : plain_tensor(bias));
+    if (cut == Cut::columns_gathered) return gathered(out, pieces);
+    if (by_rows) count_all_reduce(out);
+    return by_rows && bias.defined() ? add(out, bias) : out;
+}
+
 }  // namespace
 
-// Without a graph linear layers work on plain tensors, and what they give is summed in place.
 Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    const bool columns = cut == Cut::columns || cut == Cut::columns_gathered;
-    const Tensor given = columns ? replicated(x) : x;
-    const bool plain = cut != Cut::none && !grad_enabled(x.session());
-    const Tensor out = plain ? functional_linear(given, plain_tensor(weight), plain_tensor(bias))
-                             : functional_linear(given, weight, bias);
-    if (cut == Cut::columns_gathered) return gathered(out, pieces);
-    return cut == Cut::rows && grad_enabled(x.session()) ? summed(out) : out;
+    if (cut == Cut::none) return functional_linear(x, weight, bias);
+    const Tensor given = cut == Cut::rows_split ? split(x, pieces) : x;
+    if (!grad_enabled(x.session())) return plain_product(cut, pieces, given, weight, bias);
+    const Scoped<bool> of_pieces(x.session().casts_pieces, true);
+    if (cut == Cut::rows || cut == Cut::rows_split) return summed(partial_product(given, weight, bias));
+    const Tensor out = functional_linear(replicated(given), weight, bias);
+    return cut == Cut::columns_gathered ? gathered(out, pieces) : out;
 }
 
 Tensor cut_linear(const Linear& layer, const Tensor& x) {
@@ -139,6 +189,42 @@ Tensor cut_embedding(const Embedding& layer, const Tensor& ids) {
     mask.reset();
     return summed(out);
 }
+
+// Shard(0): gathered as it comes; the gradient is cut in a copy, like that of gathered columns.
+Tensor whole_weight(const Tensor& weight, std::int64_t pieces) {
+    Session& session = weight.session();
+    const Ref<Node> node = node_of(weight, kGathered);
+    if (node) node->dims[0] = weight.sizes();
+    Dims sizes = weight.sizes();
+    sizes[0] = sizes[0] * pieces;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
+    Tensor out = empty(session, sizes, weight.dtype(), Op::all_gather);
+    session.recorder.program().collectives.all_gathered += bytes_of(out);
+    if (node) set_history(out, node);
+    return out;
+}
+
+namespace {
+
+void summed_input_backward(Node&, Grads& in, Grads& out) {
+    out[0] = contiguous(in[0]);
+    count_all_reduce(out[0]);
+}
+constexpr NodeType kSummedInput{"_AllReduceBackwardBackward", summed_input_backward};
+
+}  // namespace
+
+// _AllReduceBackward: the sum is in place.
+Tensor summed_in_backward(const Tensor& x) {
+    const Ref<Node> node = node_of(x, kSummedInput);
+    if (!node) return x;
+    Tensor out = alias(x, x.sizes(), x.strides());
+    set_history(out, node);
+    return out;
+}
+
+// _AllReduceForward: in place, and the gradient passes.
+void sum_in_place(const Tensor& partial) { count_all_reduce(partial); }
 
 namespace {
 

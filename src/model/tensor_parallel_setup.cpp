@@ -1,4 +1,5 @@
 // What tensor parallelism changes around the layers: sizes of modules, the norm of gradients.
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/family.hpp"
 #include "model/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -18,18 +20,6 @@ bool is_tensor_parallel(const TrainPlan& plan) { return plan.distributed && plan
 
 namespace {
 
-void cut_by_columns(Linear& layer, std::int64_t pieces, Cut cut) {
-    layer.cut = cut;
-    layer.pieces = pieces;
-    layer.out = layer.out / pieces;
-}
-
-void cut_by_rows(Linear& layer, std::int64_t pieces) {
-    layer.cut = Cut::rows;
-    layer.pieces = pieces;
-    layer.in = layer.in / pieces;
-}
-
 [[noreturn]] void refuse_pieces(const ModelSpec& spec, std::int64_t pieces, std::string problem) {
     std::int64_t most = 1;
     for (std::int64_t n = 2; n < pieces; ++n)
@@ -40,43 +30,120 @@ void cut_by_rows(Linear& layer, std::int64_t pieces) {
                 most > 1 ? fmt::format("{} processes", most) : "another method");
 }
 
-/// What from_pretrained or the first forward stops at.
-void check_pieces(const ModelSpec& spec, std::int64_t pieces) {
-    if (spec.vocab_size % pieces != 0)
+void cut(const ModelSpec& spec, Linear& layer, std::int64_t pieces, Cut how) {
+    if (layer.name.empty() || how == Cut::none) return;
+    layer.cut = how;
+    layer.pieces = pieces;
+    Size& size = how == Cut::rows || how == Cut::rows_split ? layer.in : layer.out;
+    if (how == Cut::columns_gathered && size.value() % pieces != 0)  // ColwiseParallel.validate_param
         refuse_pieces(spec, pieces,
-                      fmt::format("transformers stops: \"The output size of `lm_head` ({}) must be divisible by the "
-                                  "tensor parallel size ({}) when gathering a colwise output.\"",
-                                  spec.vocab_size, pieces));
+                      fmt::format("transformers stops: \"The output size of `{}` ({}) must be divisible by the tensor "
+                                  "parallel size ({}) when gathering a colwise output\"",
+                                  layer.name, size.value(), pieces));
+    if (how == Cut::rows_split && size.value() % pieces != 0)
+        throw Error(ErrorKind::unsupported, "distributed.world_size",
+                    fmt::format("pieces of different sizes ({} inputs of {} over {} processes) are not supported",
+                                size.value(), layer.name, pieces),
+                    "a divisor of them");
+    if (how == Cut::rows && size.value() % pieces != 0)
+        refuse_pieces(
+            spec, pieces,
+            fmt::format("torch stops in the first forward: {} inputs of {} cannot be cut into {} equal pieces",
+                        size.value(), layer.name, pieces));
+    size = size / pieces;
+}
+
+/// packed_colwise and rowwise of experts' weights: gate_up_proj -- [E, 2I, H], down_proj -- [E, H, I].
+void cut_experts(BareModule& experts, std::int64_t pieces) {
+    if (experts.parameters.empty()) return;
+    std::int64_t& width = experts.parameters[1].sizes[2];
+    if (width % pieces != 0)
+        throw Error(ErrorKind::unsupported, "distributed.world_size",
+                    fmt::format("experts of {} cannot be cut into {} equal pieces, and others are not supported", width,
+                                pieces),
+                    "a divisor of their width");
+    experts.pieces = pieces;
+    experts.parameters[0].sizes[1] /= pieces;
+    width /= pieces;
+}
+
+[[noreturn]] void stop_in_forward(const char* where, std::string problem) {
+    throw Error(ErrorKind::invalid, where, "torch stops in the first forward: " + std::move(problem), "FSDP or ZeRO");
+}
+
+/// What the first forward cannot put together: heads that do not divide, weights of all heads, a table that is whole.
+void check_network(const ModelSpec& spec, const LayerCuts& cuts, const Network& network, std::int64_t pieces) {
     const std::int64_t key_values = spec.num_key_value_heads;
-    if (key_values % pieces != 0 || spec.num_attention_heads % pieces != 0)
+    const bool cuts_heads = cuts.projections == Cut::columns;
+    if (cuts_heads && (key_values % pieces != 0 || spec.num_attention_heads % pieces != 0))
         refuse_pieces(spec, pieces,
                       fmt::format("torch stops in the first forward: {} heads of keys and values and {} of queries "
                                   "cannot be cut into {} pieces (\"shape '[..., -1, {}]' is invalid\")",
                                   key_values, spec.num_attention_heads, pieces, spec.head_dim));
-    if (spec.intermediate_size % pieces != 0)
-        refuse_pieces(spec, pieces,
-                      fmt::format("torch stops in the first forward: an intermediate_size of {} cannot be cut into {} "
-                                  "equal pieces",
-                                  spec.intermediate_size, pieces));
+    if (cuts_heads && network.layers[0].q_norm.width > spec.head_dim)  // cohere's use_qk_norm
+        stop_in_forward("model.use_qk_norm",
+                        fmt::format("norms of queries have weights for all {} heads, and a process has {} of them "
+                                    "(\"The size of tensor a must match the size of tensor b\")",
+                                    spec.num_attention_heads, spec.num_attention_heads / pieces));
+    if (network.tied && !cuts.shared_table)
+        stop_in_forward("model.tie_word_embeddings",
+                        "the head is cut, and the table that it shares is not (aten.mm got mixed torch.Tensor and "
+                        "DTensor)");
 }
 
 }  // namespace
 
-// configuration_*.py base_model_tp_plan of gemma, llama, mistral, qwen2 and qwen3; modeling_*.py _tp_plan of the head;
-// configuration_utils.py: a table that the head shares is cut by rows.
+// configuration_*.py base_model_tp_plan; modeling_*.py _tp_plan of the head; configuration_utils.py: a table that the
+// head shares is cut by rows.
 void cut_network(const Run& run, Network& network) {
     const std::int64_t pieces = run.plan.distributed->world_size;
-    check_pieces(run.spec, pieces);
+    const Family& family = family_of(run.spec.model_type);
+    const LayerCuts& cuts = family.cuts;
+    if (family.split_plan == SplitPlan::none) return;
+    check_network(run.spec, cuts, network, pieces);
     for (DecoderLayer& layer : network.layers) {
-        for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.gate, &layer.up})
-            cut_by_columns(*linear, pieces, Cut::columns);
-        for (Linear* linear : {&layer.o, &layer.down}) cut_by_rows(*linear, pieces);
-        layer.q_norm.sums_gradients = layer.k_norm.sums_gradients = true;
+        for (Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.qkv})
+            cut(run.spec, *linear, pieces, cuts.projections);
+        for (Linear* linear : {&layer.gate, &layer.up, &layer.gate_up}) cut(run.spec, *linear, pieces, cuts.up);
+        cut(run.spec, layer.o, pieces, cuts.output);
+        cut(run.spec, layer.down, pieces, cuts.down);
+        if (family.split_plan == SplitPlan::experts) cut_experts(layer.experts, pieces);
+        layer.q_norm.sums_gradients = layer.k_norm.sums_gradients = cuts.projections == Cut::columns;
     }
-    cut_by_columns(network.head, pieces, Cut::columns_gathered);
+    cut(run.spec, network.head, pieces, Cut::columns_gathered);
     if (!network.tied) return;
     network.embed.rows = network.embed.rows / pieces;
     network.embed.pieces = pieces;
+}
+
+namespace {
+
+/// Kernels over many tensors take either kind, and bitsandbytes' none that is cut. Only trainer_optimizer.py
+/// _get_adamw_torch steps one by one.
+void check_mixed(const TrainingPlan& training) {
+    if (training.fp16)
+        throw Error(ErrorKind::invalid, "training.fp16",
+                    "torch stops: the scaler finds gradients in pieces beside whole ones "
+                    "(aten._amp_foreach_non_finite_check_and_unscale_ got mixed torch.Tensor and DTensor)",
+                    "--mixed-precision bf16 (training.bf16)");
+    if (training.optim != "adamw_torch" && training.optim != "adamw_torch_fused")
+        throw Error(ErrorKind::invalid, "training.optim",
+                    fmt::format("torch stops: {} finds weights in pieces beside whole ones (got mixed torch.Tensor and "
+                                "DTensor)",
+                                training.optim),
+                    "adamw_torch or adamw_torch_fused, which are the same there");
+}
+
+}  // namespace
+
+bool trains_mixed(const Run& run, Network& network) {
+    if (!is_tensor_parallel(run.plan)) return false;
+    const std::vector<NamedParameter> trained = trainable_parameters(network);
+    const auto is_dtensor = [](const NamedParameter& p) { return p.is_dtensor; };
+    const bool is_mixed = std::any_of(trained.begin(), trained.end(), is_dtensor) &&
+                          !std::all_of(trained.begin(), trained.end(), is_dtensor);
+    if (is_mixed) check_mixed(run.plan.training);
+    return is_mixed;
 }
 
 namespace {
@@ -93,7 +160,9 @@ Tensor squared_norm(Session& session, const std::vector<Tensor>& gradients) {
             for (const Tensor& g : gradients)
                 norms.push_back(reduce(g, (1u << g.dim()) - 1u, false, g.dtype(), Op::linalg_vector_norm));
             const auto count = static_cast<std::int64_t>(norms.size());
-            stacked = empty(session, {count}, norms[0].dtype(), Op::cat);
+            const bool alike = std::all_of(norms.begin(), norms.end(),
+                                           [&](const Tensor& other) { return other.dtype() == norms[0].dtype(); });
+            stacked = empty(session, {count}, alike ? norms[0].dtype() : DType::float32, Op::cat);
         }
         norm = reduce(stacked, 1, false, stacked.dtype(), Op::linalg_vector_norm);
     }
@@ -109,7 +178,7 @@ Tensor clip_cut_gradients(const Run& run, Network& network) {
     const GradMode no_grad(session, false);
     std::vector<Tensor> whole, cut;
     for (const NamedParameter& p : trainable_parameters(network))
-        if ((*p.tensor)->grad) (p.pieces > 1 ? cut : whole).push_back(p.tensor->grad());
+        if ((*p.tensor)->grad) (p.is_dtensor ? cut : whole).push_back(p.tensor->grad());
     const Tensor of_whole = squared_norm(session, whole);
     const Tensor of_cut = squared_norm(session, cut);
     Tensor total;

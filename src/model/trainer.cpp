@@ -114,10 +114,12 @@ void run_epoch(Trainer& trainer) {
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
+    const bool clips_mixed = trains_mixed(trainer.run, trainer.network);
     // Of several processes not all are alike.
     const bool may_repeat = session.repeats && !trainer.run.plan.distributed;
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
+        session.recorder.program().collectives = {};
         if (trainer.args().torch_empty_cache_steps) {  // steps differ
             first.forget();
             later.forget();
@@ -152,7 +154,7 @@ void run_epoch(Trainer& trainer) {
             continue;
         }
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
-        if (!is_tensor_parallel(trainer.run.plan)) session.recorder.begin({PhaseKind::clip, step});
+        if (!clips_mixed) session.recorder.begin({PhaseKind::clip, step});
         grad_norm = clip_gradients(trainer);
         optimizer_step(trainer, step);
     }
@@ -214,7 +216,8 @@ void run_trainer(const Run& run, Network& network) {
     Trainer trainer{run, network, {}, scaler_of(run.plan), {}, {}, {}, {}, {}, false};
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
-    if (is_tensor_parallel(run.plan)) outside.optim = "adamw_torch";
+    const bool is_mixed = trains_mixed(run, network);
+    if (is_mixed) outside.optim = "adamw_torch";
     const bool is_delayed = run.plan.distributed && run.plan.distributed->as<Fsdp1Plan>();  // delay_optimizer_creation
     if (!by_deepspeed && !is_delayed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
     prepare_processes(trainer);
@@ -222,7 +225,7 @@ void run_trainer(const Run& run, Network& network) {
         trainer.optimizer = make_optimizer(
             session, outside,
             trainer.fsdp1->keeps_parameters() ? decay_groups(run, network) : trainer.fsdp1->flat_groups());
-    trainer.optimizer.one_by_one = is_tensor_parallel(run.plan);
+    trainer.optimizer.one_by_one = is_mixed;
     // create_optimizer: GlobalOptimManager's override for each nn.Embedding. A flat parameter is none of theirs.
     trainer.optimizer.embeddings_in_32bit =
         trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();

@@ -66,6 +66,7 @@ Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const
     out.managed = timeline.peak.managed;
     out.trainable_parameters = program.trainable_parameters;
     out.total_parameters = program.total_parameters;
+    out.collectives = program.collectives;
     return out;
 }
 

@@ -53,10 +53,10 @@ std::string verdict_fits(const Prediction& p) {
 
 std::string verdict_too_large(const Prediction& p) {
     return fmt::format(
-        ": out of memory in {}, at a request of {} with {} of {} usable allocated. On a card large "
+        ": out of memory in {}, at a request of {} with {} allocated and {} reserved of {} usable. On a card large "
         "enough the run reserves {}, {} more than is usable here.",
-        p.out_of_memory_window, size_text(p.out_of_memory->requested), size_text(p.out_of_memory_levels.allocated),
-        text_of(p.device.usable), size_text(p.peak.reserved),
+        p.out_of_memory_window, share(p.out_of_memory->requested), size_text(p.out_of_memory_levels.allocated),
+        size_text(p.out_of_memory_levels.reserved), text_of(p.device.usable), size_text(p.peak.reserved),
         size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
 }
 

@@ -303,18 +303,6 @@ bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     return true;
 }
 
-// transformers 5.0 to 5.3 core_model_loading.py: four threads read while the main one quantizes. Pull request 44576,
-// which ended it, has 13.47 GiB reserved where the weights have 14.2 GiB in 16 bits.
-void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes) {
-    if (!plan.load.quantization || plan.load.without_threads || !stack.loader_runs_ahead_of_quantizer()) return;
-    const Bytes all = size_of(total_parameters(model), plan.load.dtype);
-    notes.push_back({NoteKind::load_order_varies,
-                     fmt::format("this version of transformers reads weights while others are quantized: load may go "
-                                 "as high as {}, all weights before quantization",
-                                 text_of(all)),
-                     "HF_DEACTIVATE_ASYNC_LOAD=1 (a job's environment), or transformers 5.4 or later"});
-}
-
 }  // namespace
 
 Notes check_plan(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
@@ -374,6 +362,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                          fmt::format("Liger has no kernels for {}: the network stays as it is", model_.model_type),
                          "leave use_liger_kernel out"});
     note_replaced_optimizer(plan, notes);
+    note_uncut(model_, plan, notes);
     note_race(model_, plan, stack_, notes);
     return notes;
 }

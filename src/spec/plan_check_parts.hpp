@@ -45,4 +45,16 @@ void check_size_units(const ModelSpec& model, const TrainPlan& plan, Problems& p
 void check_quantized_units(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);
 void check_quantized_rows(const TrainPlan& plan, const QuantizationPlan& quantization, Problems& problems);
 
+/// Arguments of Trainer that the method was not compared with.
+void check_trainer_arguments(const TrainingPlan& training, std::string_view method, Problems& problems);
+
+void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& problems);
+/// Models that tensor parallelism leaves whole.
+void note_uncut(const ModelSpec& model, const TrainPlan& plan, Notes& notes);
+
+/// Threads of the loader that race with the main one.
+void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes);
+
+void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePlan& pipeline, Problems& problems);
+
 }  // namespace vramfit

@@ -73,6 +73,7 @@ struct Prediction {
     std::int64_t managed = 0;
     std::int64_t trainable_parameters = 0;
     std::int64_t total_parameters = 0;
+    Collectives collectives;
     std::optional<OutOfMemory> out_of_memory;
     std::string out_of_memory_window;
     Levels out_of_memory_levels;         ///< on the card, when the request failed

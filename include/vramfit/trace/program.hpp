@@ -56,6 +56,13 @@ struct Signature {
     friend bool operator==(const Signature&, const Signature&) = default;
 };
 
+/// What the collectives of the last optimizer step work on, in bytes of one process: counted where a method sends
+/// activations (tensor parallelism).
+struct Collectives {
+    std::int64_t all_reduced = 0;
+    std::int64_t all_gathered = 0;  ///< the whole
+};
+
 struct Program {
     std::vector<Event> events;
     std::vector<Allocation> allocations;  ///< by id, in order of their alloc events
@@ -65,6 +72,7 @@ struct Program {
     Signature signature;
     std::int64_t trainable_parameters = 0;
     std::int64_t total_parameters = 0;
+    Collectives collectives;
 };
 
 /// Throws std::logic_error if a free has no live alloc, an id is allocated twice, a size is negative,

@@ -27,6 +27,11 @@ constexpr PlanFlag kLoadFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.sdpa_kernel = value_from(value, where, kSdpaKernelNames);
      }},
+    {"async-load", "", "BOOL", "true", kLoad,
+     "transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.without_threads = !boolean_from(value, where);
+     }},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Copies and factories (torch 2.11 ATen/native/TensorConversions.cpp, TensorFactories.cpp).
 #include "engine/ops/copy.hpp"
 
+#include <utility>
+
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -9,6 +11,17 @@ namespace {
 
 void to_copy_backward(Node& node, Grads& in, Grads& out) { out[0] = to(in[0], node.dtypes[0]); }
 const NodeType kToCopyBackward{"ToCopyBackward0", to_copy_backward};
+
+/// torch 2.11 distributed/tensor/_sharding_prop.py _propagate_tensor_meta_non_cached casts a fake tensor to the card's
+/// to learn its layout, once; the first such tensor of a process makes an element on the card
+/// (_subclasses/fake_tensor.py init_gpu_context).
+void to_copy_of_pieces_backward(Node& node, Grads& in, Grads& out) {
+    if (!std::exchange(node.session->pieces_were_cast, true)) {
+        const Tensor element = empty(*node.session, {1}, DType::float32, Op::empty);
+    }
+    to_copy_backward(node, in, out);
+}
+const NodeType kToCopyOfPiecesBackward{"ToCopyBackward0", to_copy_of_pieces_backward};
 
 void clone_backward(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
 const NodeType kCloneBackward{"CloneBackward0", clone_backward};
@@ -30,7 +43,7 @@ Tensor to(const Tensor& t, DType dtype) {
     if (t.dtype() == dtype) return t;
     Ref<Node> node;
     if (is_floating(dtype) && needs_grad(t)) {
-        node = make_node(t.session(), kToCopyBackward);
+        node = make_node(t.session(), t.session().casts_pieces ? kToCopyOfPiecesBackward : kToCopyBackward);
         add_edge(*node, t);
         node->dtypes[0] = t.dtype();
     }

@@ -58,7 +58,7 @@ Tensor gpt2_layer(const Run& run, const Family& family, const DecoderLayer& laye
 extern const Family gpt2_entry;
 const Family gpt2_entry = {
     .model_type = "gpt2",
-    .compared = {.context_parallelism = true, .pipeline = false},
+    .compared = {.context_parallelism = true, .tensor_parallelism = true, .pipeline = false},
     .norm = layer_norm,
     .layer = gpt2_layer,
     .project = split_projections,
@@ -72,6 +72,7 @@ const Family gpt2_entry = {
     .counts_all_labels = true,
     .mask_is_positional = true,
     .split_plan = SplitPlan::none,
+    .cuts = {Cut::none, Cut::none, Cut::none, Cut::none},
 };
 
 }  // namespace vramfit::families

@@ -43,13 +43,14 @@ Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& 
 extern const Family gpt_neox_entry;
 const Family gpt_neox_entry = {
     .model_type = "gpt_neox",
-    .compared = {.context_parallelism = true, .pipeline = false},
+    .compared = {.context_parallelism = true, .tensor_parallelism = true, .pipeline = false},
     .norm = layer_norm,
     .layer = gpt_neox_layer,
     .project = chunk_heads,
     .rotate = apply_rotary_then_join,
     .mlp = plain_mlp,
     .drops_in_modules = true,
+    .cuts = {.shared_table = false},
 };
 
 }  // namespace vramfit::families

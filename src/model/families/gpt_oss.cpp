@@ -179,12 +179,14 @@ Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& l
 extern const Family gpt_oss_entry;
 const Family gpt_oss_entry = {
     .model_type = "gpt_oss",
+    .compared = {.tensor_parallelism = true},
     .norm = olmo2_norm,
     .layer = gpt_oss_layer,
     .norms_in_float32 = true,
     .masks_without_positions = true,
     .half_tables = true,
     .split_plan = SplitPlan::head,
+    .cuts = {Cut::none, Cut::none, Cut::none, Cut::none, false},
 };
 
 }  // namespace vramfit::families

@@ -9,6 +9,7 @@ using namespace model;
 extern const Family mixtral_entry;
 const Family mixtral_entry = {
     .model_type = "mixtral",
+    .compared = {.tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,

@@ -37,12 +37,13 @@ Tensor norm_of_one_plus(const Norm& norm, const Tensor& given) {
 extern const Family nemotron_entry;
 const Family nemotron_entry = {
     .model_type = "nemotron",
-    .compared = {.context_parallelism = true},
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = norm_of_one_plus,
     .layer = pre_norm_layer,
     .rotate = apply_rotary_and_join,
     .mlp = plain_mlp,
     .split_plan = SplitPlan::none,
+    .cuts = {Cut::none, Cut::none, Cut::none, Cut::none},
 };
 
 }  // namespace vramfit::families

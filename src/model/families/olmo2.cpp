@@ -38,12 +38,13 @@ Tensor post_norm_layer(const Run& run, const Family& family, const DecoderLayer&
 extern const Family olmo2_entry;
 const Family olmo2_entry = {
     .model_type = "olmo2",
-    .compared = {.fsdp2 = false},
+    .compared = {.fsdp2 = false, .tensor_parallelism = true},
     .norm = olmo2_norm,
     .layer = post_norm_layer,
     .project = normed_projections,
     .rotate = apply_rotary_and_cast,
     .float32_rotary = true,
+    .cuts = {.projections = Cut::columns_gathered, .output = Cut::rows_split},
 };
 
 }  // namespace vramfit::families

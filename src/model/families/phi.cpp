@@ -27,7 +27,7 @@ Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer
 extern const Family phi_entry;
 const Family phi_entry = {
     .model_type = "phi",
-    .compared = {.context_parallelism = true, .pipeline = false},
+    .compared = {.context_parallelism = true, .tensor_parallelism = true, .pipeline = false},
     .norm = layer_norm,
     .layer = phi_layer,
     .rotate_parts = apply_rotary_of_halves,

@@ -58,7 +58,7 @@ std::optional<Size> phi3_window(const Run& run) {
 extern const Family phi3_entry;
 const Family phi3_entry = {
     .model_type = "phi3",
-    .compared = {.context_parallelism = true},
+    .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = phi3_layer,
     .project = cut_projections,
@@ -70,6 +70,7 @@ const Family phi3_entry = {
     .flash_reads_last_position = true,
     .adds_mask_in_place = true,
     .additive_window = phi3_window,
+    .cuts = {Cut::columns_gathered, Cut::rows_split, Cut::columns_gathered, Cut::rows_split},
 };
 
 }  // namespace vramfit::families

@@ -9,6 +9,7 @@ using namespace model;
 extern const Family qwen2_moe_entry;
 const Family qwen2_moe_entry = {
     .model_type = "qwen2_moe",
+    .compared = {.tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
 };

@@ -9,6 +9,7 @@ using namespace model;
 extern const Family qwen3_moe_entry;
 const Family qwen3_moe_entry = {
     .model_type = "qwen3_moe",
+    .compared = {.tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
     .one_mask = true,

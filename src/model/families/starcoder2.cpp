@@ -9,6 +9,7 @@ using namespace model;
 extern const Family starcoder2_entry;
 const Family starcoder2_entry = {
     .model_type = "starcoder2",
+    .compared = {.tensor_parallelism = true},
     .norm = layer_norm,
     .layer = pre_norm_layer,
     .mlp = dropped_mlp,

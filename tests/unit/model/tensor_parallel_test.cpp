@@ -2,6 +2,7 @@
 #include "model/tensor_parallel.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "engine/session.hpp"
 #include "model/modules.hpp"
@@ -123,20 +124,82 @@ TEST_CASE("pieces count as what they are pieces of") {
 }
 
 TEST_CASE("a network that does not divide is refused with the library's reason") {
-    Job job = cut_llama(3);
-    CHECK(stop_of(job).find("must be divisible by the tensor parallel size (3)") != std::string::npos);
-    job = cut_llama(2);
-    job.model.num_key_value_heads = 1;
-    CHECK(stop_of(job).find("cannot be cut into 2 pieces") != std::string::npos);
-    job = cut_llama(2);
-    job.model.intermediate_size += 1;
-    CHECK(stop_of(job).find("equal pieces") != std::string::npos);
+    const auto stop_with = [](std::int64_t processes, const std::function<void(Job&)>& change) {
+        Job job = cut_llama(processes);
+        change(job);
+        return stop_of(job);
+    };
+    const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+    CHECK(has(stop_with(2, [](Job& job) { job.model.num_key_value_heads = 1; }), "cannot be cut into 2 pieces"));
+    CHECK(has(stop_with(2, [](Job& job) { job.model.vocab_size += 1; }),
+              "must be divisible by the tensor parallel size (2)"));
+    CHECK(has(stop_with(2, [](Job& job) { job.model.intermediate_size += 1; }), "equal pieces"));
+    CHECK(has(stop_with(3,
+                        [](Job& job) {
+                            job.model.model_type = "phi3";
+                            job.model.vocab_size = 96;
+                        }),
+              "`model.layers.0.self_attn.qkv_proj`"));
 }
 
-TEST_CASE("families whose plan was not compared are refused") {
+TEST_CASE("a head that is cut shares no table that is whole") {
     Job job = cut_llama(2);
-    job.model.model_type = "phi3";
-    CHECK(stop_of(job).find("not supported with tensor parallelism") != std::string::npos);
+    job.model.model_type = "gpt_neox";
+    job.model.tie_word_embeddings = true;
+    CHECK(stop_of(job).find("the table that it shares is not") != std::string::npos);
+}
+
+TEST_CASE("where the network is loaded does not matter: it is loaded in pieces") {
+    Job job = cut_llama(2);
+    const Program usual = recorded(job);
+    job.plan.load.on_device = false;
+    CHECK(recorded(job).allocations.size() == usual.allocations.size());
+}
+
+TEST_CASE("models without a plan are whole on each process") {
+    Job job = cut_llama(2);
+    job.model.model_type = "nemotron";
+    Job alone = job;
+    alone.plan.distributed.reset();
+    const auto of_weights = [](const Program& program) {
+        Sizes out;
+        for (const Allocation& a : program.allocations)
+            if (a.category == Category::weights) out.push_back(a.bytes);
+        return out;
+    };
+    const Program program = recorded(job);
+    CHECK(of_weights(program) == of_weights(recorded(alone)));
+    CHECK(program.collectives.all_reduced == 0);
+    CHECK(program.collectives.all_gathered == 0);
+}
+
+TEST_CASE("what is summed and gathered is counted") {
+    // Of one step, of two layers and the head: what two cut projections give, and the gradients of the inputs of q, k,
+    // v, gate, up and the head.
+    const Job job = cut_llama(2);
+    const Program program = recorded(job);
+    constexpr std::int64_t positions = 128;
+    const std::int64_t hidden = positions * job.model.hidden_size * 2;
+    CHECK(program.collectives.all_reduced == hidden * (2 * 7 + 1));
+    CHECK(program.collectives.all_gathered == positions * job.model.vocab_size * 2);
+}
+
+TEST_CASE("weights in pieces beside whole ones: what torch's kernels over many do not take") {
+    Job job = cut_llama(2);
+    job.plan.training.optim = "sgd";
+    CHECK(stop_of(job).find("sgd finds weights in pieces beside whole ones") != std::string::npos);
+    job = cut_llama(2);
+    job.plan.training.fp16 = true;
+    CHECK(stop_of(job).find("the scaler finds gradients in pieces beside whole ones") != std::string::npos);
+}
+
+TEST_CASE("copies of what is cut, and adapters of a table that is cut, are refused") {
+    Job job = cut_llama(2);
+    job.plan.peft.emplace().modules_to_save = {"lm_head"};
+    CHECK(stop_of(job).find("a copy of 'lm_head'") != std::string::npos);
+    job = cut_llama(2);
+    job.plan.peft.emplace().use_dora = true;
+    CHECK(stop_of(job).find("DoRA adds whole adapters") != std::string::npos);
 }
 
 }  // namespace vramfit::test

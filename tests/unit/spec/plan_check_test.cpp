@@ -110,11 +110,6 @@ TEST_CASE("FSDP1 cuts packed weights only in the dtype of their neighbours") {
     CHECK(says(checked(qlora([](TrainPlan& plan) { plan.prepare_kbit.emplace(); })), "prepare_kbit",
                "Must flatten tensors with uniform dtype"));
     CHECK(says(checked(qlora([](TrainPlan& plan) {
-                   plan.load.dtype = DType::float32;
-                   plan.load.quantization->storage = DType::float32;
-               })),
-               kStorage, "destroys them"));
-    CHECK(says(checked(qlora([](TrainPlan& plan) {
                    plan.distributed->method = Fsdp1Plan{.sharding_strategy = FsdpStrategy::shard_grad_op};
                })),
                "distributed.fsdp_config.sharding_strategy", "changing the parameters"));

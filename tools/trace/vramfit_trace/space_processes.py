@@ -85,6 +85,20 @@ def processes(of: random.Random, kind: str) -> Job:
     return out
 
 
+def divisible(job: Job, of: random.Random) -> Job:
+    """What tensor parallelism cuts, over a number that divides it; mostly what it can train."""
+    pieces = of.choice((2, 2, 4))
+    model, training, load = dict(job["model"]), dict(job["training"]), dict(job["load"])
+    for key in ("vocab_size", "num_key_value_heads", "num_attention_heads", "intermediate_size", "moe_intermediate_size"):
+        if key in model:
+            model[key] += -model[key] % pieces
+    load.pop("quantization_config", None)
+    training.update(fp16=False, optim=of.choice(("adamw_torch", "adamw_torch_fused", training["optim"])))
+    peft = {key: value for key, value in job["peft"].items() if key not in ("use_dora", "modules_to_save")} if job.get("peft") else None
+    return {**job, "model": model, "training": training, "load": load, "peft": peft, "prepare_kbit": None,
+            "distributed": {"kind": "tp", "world_size": pieces, "rank": of.randrange(pieces)}}
+
+
 def among_processes(job: Job, of: random.Random, kind: str) -> Job:
     """The job as one rank of `kind`: Trainer's loop, more often in bf16, packed weights as FSDP needs them."""
     out = {**job, "distributed": processes(of, kind), "loop": {"kind": of.choice(("trainer",) * 5 + ("sft",)), "steps": 3}}
@@ -103,4 +117,4 @@ def among_processes(job: Job, of: random.Random, kind: str) -> Job:
         load["quantization_config"] = {**quantization, "bnb_4bit_quant_storage": load["dtype"]}
         out.pop("prepare_kbit", None)
     out.update(training=training, load=load)
-    return out
+    return divisible(out, of) if kind == "tp" and of.random() < 0.9 else out

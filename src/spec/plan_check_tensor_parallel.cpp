@@ -1,0 +1,53 @@
+// What transformers refuses of tensor parallelism, what was not compared, and models that it does not cut.
+#include <fmt/format.h>
+
+#include "spec/plan_check_parts.hpp"
+
+namespace vramfit {
+
+void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    const auto refuse = [&](const char* where, std::string what, const char* hint) {
+        problems.unsupported(where, std::move(what), hint);
+    };
+    if (!stack.tensor_parallelism_is_known())
+        refuse("distributed", "tensor parallelism is supported with torch 2.11, accelerate 1.15 and transformers 5.17",
+               "choose the stack hf-2026-11");
+    // modeling_utils.py from_pretrained, distributed/utils.py initialize_tensor_parallelism.
+    if (plan.distributed->load_on_device)
+        problems.invalid("distributed.load_on_device",
+                         "transformers stops: \"`tp_plan` and `device_map` are mutually exclusive\"", "leave it out");
+    // quantizers/quantizer_bnb_4bit.py, quantizer_bnb_8bit.py update_device_map give one.
+    if (plan.load.quantization)
+        problems.invalid(
+            "load.quantization_config",
+            "transformers stops: bitsandbytes' weights need a device_map (\"`tp_plan` and `device_map` are "
+            "mutually exclusive\")",
+            "train without, or with DistributedDataParallel");
+    if (plan.load.resize_token_embeddings)
+        problems.invalid("load.resize_token_embeddings",
+                         "torch stops: a new head takes rows of one that is cut (aten.copy_ got mixed torch.Tensor and "
+                         "DTensor)",
+                         "leave it out");
+    if (plan.training.use_liger_kernel)
+        problems.invalid("training.use_liger_kernel",
+                         "torch stops: Liger's loss takes a head that is cut (aten.mm.out got mixed torch.Tensor and "
+                         "DTensor)",
+                         "leave it out");
+    check_trainer_arguments(plan.training, "tensor parallelism", problems);
+}
+
+// transformers 5.17: configuration_*.py without base_model_tp_plan, modeling_*.py with or without _tp_plan.
+void note_uncut(const ModelSpec& model, const TrainPlan& plan, Notes& notes) {
+    if (!plan.distributed || !plan.distributed->as<TpPlan>()) return;
+    const bool head_alone = model.model_type == "gpt_oss";
+    if (!head_alone && model.model_type != "gpt2" && model.model_type != "nemotron") return;
+    notes.push_back({NoteKind::without_effect,
+                     head_alone
+                         ? "transformers' plan for gpt_oss cuts the head alone: each process has all layers"
+                         : fmt::format("transformers has no plan for {}: nothing is cut, and each process trains "
+                                       "all of it",
+                                       model.model_type),
+                     "FSDP or ZeRO"});
+}
+
+}  // namespace vramfit
