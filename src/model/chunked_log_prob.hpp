@@ -13,7 +13,8 @@ struct TokenScores {
     Tensor is_top1;
 };
 
-/// trl kernels/chunked_logprob.py ChunkedLogProbFunction: hidden -- [N, H], weight -- [V, H], targets -- [N].
-TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const Tensor& targets);
+/// trl kernels/chunked_logprob.py ChunkedLogProbFunction: hidden -- [N, H], weight -- [V, H], bias -- [V] or
+/// undefined, targets -- [N].
+TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const Tensor& bias, const Tensor& targets);
 
 }  // namespace vramfit::model

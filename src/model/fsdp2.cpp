@@ -181,7 +181,9 @@ void Fsdp2::after_head(const Tensor& logits) {
 Tensor Fsdp2::head_weight(const Tensor& weight) {
     if (!embedding_ || norm_in_tail_) return weight;
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
-    return empty(run_.session, {weight.size(0) * comm_.world, weight.size(1)}, weight.dtype(), Op::empty);
+    Dims sizes = weight.sizes();
+    sizes[0] = sizes[0] * comm_.world;
+    return empty(run_.session, sizes, weight.dtype(), Op::empty);
 }
 
 // _root_post_backward_final_callback: all groups in the order of modules.

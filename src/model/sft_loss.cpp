@@ -74,16 +74,19 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     const bool is_shifted = batch.shift_labels.defined();  // as Trainer does for context parallelism
     const Tensor hidden = is_shifted ? last : slice(last, 1, 0, last.size(1) - 1);
     const Tensor labels = is_shifted ? batch.shift_labels : slice(batch.labels, 1, 1, batch.labels.size(1));
-    Tensor weight = network.head.weight;
+    Tensor weight = network.head.weight, bias = network.head.bias;
     if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
+    if (run.session.module_hooks && bias.defined()) run.session.module_hooks->read(bias);
     out.label_mask = compare(Op::ne, labels);
     if (network.hooks) weight = network.hooks->head_weight(weight);
+    if (network.hooks && bias.defined()) bias = network.hooks->head_weight(bias);
     if (network.head.cut != Cut::none) weight = whole_weight(weight, network.head.pieces);
+    if (network.head.cut != Cut::none && bias.defined()) bias = whole_weight(bias, network.head.pieces);
     {
         const Size count = labelled(run);
         const Tensor picked = index_by_mask(hidden, out.label_mask, count);
         const Tensor targets = index_by_mask(labels, out.label_mask, count);
-        const TokenScores scores = chunked_log_prob(picked, weight, targets);
+        const TokenScores scores = chunked_log_prob(picked, weight, bias, targets);
         out.log_probs = scattered(out.label_mask, scores.log_probs);
         out.entropy = scattered(out.label_mask, scores.entropy);
         out.is_top1 = scattered(out.label_mask, scores.is_top1);

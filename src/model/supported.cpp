@@ -30,9 +30,6 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
     if (plan.batch.attention_mask == AttentionMask::right_padded && run.sizes.batch == 1)
         problems.push_back({"batch.attention_mask", "trl's collator cuts a padded row that stands alone",
                             "a shorter row without padding"});
-    if (run.spec.head_bias)
-        problems.push_back({"loop.kind", "a head with a bias under trl's fused head is not supported",
-                            "\"trainer\" is transformers' own"});
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")

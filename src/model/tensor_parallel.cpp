@@ -57,6 +57,13 @@ void split_backward(Node& node, Grads& in, Grads& out) {
 }
 constexpr NodeType kSplit{"RedistributeBackward", split_backward};
 
+/// _FromTorchTensor.backward of a piece: what is viewed below autograd keeps no base.
+void from_piece_backward(Node&, Grads& in, Grads& out) {
+    out[0] = alias(in[0], in[0].sizes(), in[0].strides());
+    out[0]->is_view = false;
+}
+constexpr NodeType kFromPiece{"_FromTorchTensorBackward", from_piece_backward};
+
 Ref<Node> node_of(const Tensor& input, const NodeType& type) {
     if (!needs_grad(input)) return {};
     Ref<Node> node = make_node(input.session(), type);
@@ -64,9 +71,9 @@ Ref<Node> node_of(const Tensor& input, const NodeType& type) {
     return node;
 }
 
-/// ColwiseParallel.transform_inputs_pre_forward: DTensor.from_local(x, mesh, [Replicate()]).
-Tensor replicated(const Tensor& x) {
-    const Ref<Node> node = node_of(x, kFromLocal);
+/// DTensor.from_local(x, mesh, [...]).
+Tensor from_local(const Tensor& x, const NodeType& type) {
+    const Ref<Node> node = node_of(x, type);
     if (!node) return x;
     Tensor out = alias(x, x.sizes(), x.strides());
     set_history(out, node);
@@ -136,8 +143,10 @@ Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& 
     const Tensor given = cut == Cut::rows_split ? split(x, pieces) : x;
     if (!grad_enabled(x.session())) return plain_product(cut, pieces, given, weight, bias);
     const Scoped<bool> of_pieces(x.session().casts_pieces, true);
-    if (cut == Cut::rows || cut == Cut::rows_split) return summed(partial_product(given, weight, bias));
-    const Tensor out = functional_linear(replicated(given), weight, bias);
+    // RowwiseParallel and ColwiseParallel.transform_inputs_pre_forward.
+    if (cut == Cut::rows) return summed(partial_product(from_local(given, kFromPiece), weight, bias));
+    if (cut == Cut::rows_split) return summed(partial_product(given, weight, bias));
+    const Tensor out = functional_linear(from_local(given, kFromLocal), weight, bias);
     return cut == Cut::columns_gathered ? gathered(out, pieces) : out;
 }
 

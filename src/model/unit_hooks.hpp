@@ -24,7 +24,7 @@ class UnitHooks {
     virtual engine::Tensor before_norm(const engine::Tensor& hidden) = 0;
     virtual engine::Tensor before_head(const engine::Tensor& hidden) = 0;
     virtual void after_head(const engine::Tensor& logits) = 0;
-    /// The head's weight, for a loss that computes with it while the head itself does not run.
+    /// The head's weight or bias, for a loss that computes with it while the head itself does not run.
     virtual engine::Tensor head_weight(const engine::Tensor& weight) { return weight; }
 };
 

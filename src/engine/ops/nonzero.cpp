@@ -24,6 +24,7 @@ void index_put_accumulate(const Tensor& zeros, const Tensor& mask, Size count) {
             if (i == 0) linear = scaled;  // the others are added to it in place
         }
     }
+    if (!session.decide("there are indices to sort", count > 0)) return;
     const Tensor sorted = empty(session, indices, DType::int64, Op::index_put);
     const Tensor original = empty(session, indices, DType::int64, Op::index_put);
     const Tensor range = arange(session, count);
@@ -76,7 +77,8 @@ Tensor index_by_mask(const Tensor& t, const Tensor& mask, Size count) {
     return out;
 }
 
-// masked_scatter: a clone of `zeros`, filled in place after a sum over the mask.
+// masked_scatter: a clone of `zeros`, filled in place after a sum over the mask; torch 2.11
+// ATen/native/cuda/IndexKernel.cpp masked_scatter__cuda has nothing to do where nothing is there.
 Tensor masked_scatter(const Tensor& zeros, const Tensor& mask, const Tensor& source) {
     Session& session = mask.session();
     Ref<Node> node;
@@ -87,7 +89,7 @@ Tensor masked_scatter(const Tensor& zeros, const Tensor& mask, const Tensor& sou
         node->ints[0] = source.numel();
     }
     Tensor out = clone(zeros);
-    {
+    if (session.decide("there are places to scatter to", mask.numel() > 0)) {
         const Tensor sums = empty(session, {mask.numel()}, DType::int64, Op::masked_scatter);
         use_scratch(session, scan_scratch(session, mask.numel()), Op::nonzero);
     }
