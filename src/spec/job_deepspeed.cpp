@@ -68,9 +68,23 @@ bool read_offload(ObjectReader offload) {
         offload.problems().unsupported(offload.path("ratio"), "a part of the optimizer on the card is not supported",
                                        "leave it out");
     no_effect(offload, {"pin_memory", "buffer_count", "buffer_size", "max_in_cpu", "fast_init", "pipeline",
-                        "pipeline_read", "pipeline_write", "nvme_path"});
+                        "pipeline_read", "pipeline_write", "nvme_path", "cpuadam_cores_perc"});
     offload.refuse_unknown();
     return device == "cpu";
+}
+
+/// Names as in the classes' fields, beside the aliases that begin with "stage3_" (populate_by_name): Trainer fills in
+/// "auto" under the aliases alone, and DeepSpeed drops it elsewhere.
+void read_own_names(ObjectReader& zero, ZeroPlan& plan) {
+    const auto read = [&](const char* key, const char* alias, auto& into) {
+        const auto given = whole_number(zero, key);
+        if (given && !zero.has(alias)) into = *given;
+    };
+    read("prefetch_bucket_size", "stage3_prefetch_bucket_size", plan.prefetch_bucket_size);
+    read("param_persistence_threshold", "stage3_param_persistence_threshold", plan.param_persistence_threshold);
+    read("max_live_parameters", "stage3_max_live_parameters", plan.max_live_parameters);
+    read("max_reuse_distance", "stage3_max_reuse_distance", plan.max_reuse_distance);
+    no_effect(zero, {"gather_16bit_weights_on_model_save"});
 }
 
 void read_zero(ObjectReader zero, ZeroPlan& plan) {
@@ -82,6 +96,7 @@ void read_zero(ObjectReader zero, ZeroPlan& plan) {
     read_size(zero, "stage3_param_persistence_threshold", plan.param_persistence_threshold);
     ObjectReader::set(plan.max_live_parameters, whole_number(zero, "stage3_max_live_parameters"));
     ObjectReader::set(plan.max_reuse_distance, whole_number(zero, "stage3_max_reuse_distance"));
+    read_own_names(zero, plan);
     ObjectReader::set(plan.sub_group_size, whole_number(zero, "sub_group_size"));
     plan.overlap_comm = zero.boolean("overlap_comm", Null::absent);
     ObjectReader::set(plan.contiguous_gradients, zero.boolean("contiguous_gradients"));
@@ -97,15 +112,20 @@ void read_zero(ObjectReader zero, ZeroPlan& plan) {
     only_default(zero, "use_multi_rank_bucket_allreduce", true);
     only_default(zero, "memory_efficient_linear", true);
     only_default(zero, "compute_grad_norm", true);
-    not_supported(
-        zero, {"zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_nontrainable_weights",
-               "zero_quantized_gradients", "mics_shard_size", "mics_hierarchical_params_gather", "zenflow",
-               "super_offload", "module_granularity_threshold", "stage3_module_granularity_threshold", "leaf_module",
-               "parameter_alignment", "cpu_offload", "cpu_offload_params", "stage3_model_persistence_threshold",
-               "model_persistence_threshold", "stage3_allgather_sequential", "allgather_sequential"});
-    no_effect(zero, {"allgather_partitions", "allgather_bucket_size", "load_from_fp32_weights", "elastic_checkpoint",
-                     "stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save",
-                     "ignore_unused_parameters", "legacy_stage1", "log_trace_cache_warnings", "enable_sanity_checks"});
+    only_default(zero, "override_module_apply", true);
+    for (const char* key : {"use_all_reduce_for_fetch_params", "stage3_use_all_reduce_for_fetch_params"})
+        only_default(zero, key, false);
+    not_supported(zero, {"zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_nontrainable_weights",
+                         "zero_quantized_gradients", "mics_shard_size", "mics_hierarchical_params_gather", "zenflow",
+                         "super_offload", "module_granularity_threshold", "stage3_module_granularity_threshold",
+                         "leaf_module", "parameter_alignment", "cpu_offload", "cpu_offload_param", "cpu_offload_params",
+                         "stage3_model_persistence_threshold", "model_persistence_threshold",
+                         "stage3_allgather_sequential", "allgather_sequential"});
+    no_effect(zero,
+              {"allgather_partitions", "allgather_bucket_size", "load_from_fp32_weights", "elastic_checkpoint",
+               "stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save",
+               "ignore_unused_parameters", "legacy_stage1", "cpu_offload_use_pin_memory", "pipeline_loading_checkpoint",
+               "save_muon_momentum_buffer_in_memory", "log_trace_cache_warnings", "enable_sanity_checks"});
     zero.refuse_unknown();
 }
 

@@ -35,8 +35,8 @@ void check_axolotl(const TrainPlan& plan, const Stack& stack, const Fsdp2Plan& f
     if (fsdp.wrap_policy != WrapPolicy::transformer_based)
         problems.unsupported("distributed.fsdp_config.auto_wrap_policy",
                              "axolotl is supported with its layers as units only", "TRANSFORMER_BASED_WRAP");
-    if (fsdp.replicas > 1 || fsdp.context.size > 1)
-        problems.unsupported(kWhere, "other dimensions of parallelism are not supported with axolotl's preparation",
+    if (fsdp.context.size > 1)
+        problems.unsupported(kWhere, "context parallelism is not supported with axolotl's preparation",
                              "prepared_by accelerate");
     refuse_packed(plan.load, fsdp, problems);
     if (plan.peft) refuse_adapters(*plan.peft, problems);

@@ -38,20 +38,11 @@ constexpr KeyRow kParallelismRows[] = {
 
 const std::span<const KeyRow> kParallelismOfAccelerate = kParallelismRows;
 
-void read_parallelism_of_accelerate(Reader& reader, Draft& draft) {
-    const bool given =
-        reader.has(kContextSize) || reader.has(kShardSize) || reader.has(kContextStrategy) || reader.has(kReplicas);
-    if (!given) return;
-    ContextPlan context;
-    context.size = reader.integer_or(kContextSize, 1, {.low = 1, .high = kMostRanks});
-    context.gathers = choice<bool>(reader, kContextStrategy, kContextStrategyNames).value_or(true);
-    const std::int64_t shards = reader.integer_or(kShardSize, 1, {.low = 1, .high = kMostRanks});
-    const std::int64_t replicas = reader.integer_or(kReplicas, 1, {.low = 1, .high = kMostRanks});
-    const std::string_view key = context.size > 1 ? kContextSize : replicas > 1 ? kReplicas : kShardSize;
-    if (context.size == 1 && replicas == 1)
-        return reader.refuse(reader.has(kContextSize) ? kContextSize : key,
-                             "a parallelism_config that cuts no sequences and copies no shards is not predicted",
-                             "leave parallelism_config out");
+namespace {
+
+/// What FSDP2 makes of the sizes; `key` is the one that asks.
+void take_mesh(Reader& reader, Draft& draft, std::string_view key, const ContextPlan& context, std::int64_t shards,
+               std::int64_t replicas) {
     Fsdp2Plan* const fsdp = draft.processes ? draft.processes->as<Fsdp2Plan>() : nullptr;
     if (!fsdp && context.size > 1)
         return reader.invalid(key, "accelerate stops: parallelism_config needs FSDP of version 2",
@@ -62,11 +53,46 @@ void read_parallelism_of_accelerate(Reader& reader, Draft& draft) {
     fsdp->context = context;
     fsdp->replicas = replicas;
     draft.processes->any_rank = context.size > 1;
-    const std::int64_t total = context.size * shards * replicas;
-    if (draft.gpus && *draft.gpus != total)
-        reader.invalid(
-            key, fmt::format("accelerate stops: total_size ({}) does not match num_processes ({})", total, *draft.gpus),
-            fmt::format("parallelism_config_dp_shard_size: {}", *draft.gpus / (context.size * replicas)));
+    draft.mesh_size = context.size * shards * replicas;
+    draft.mesh_key = key;
+    draft.mesh_place = reader.place(key);
+}
+
+}  // namespace
+
+void read_parallelism_of_accelerate(Reader& reader, Draft& draft) {
+    const bool given =
+        reader.has(kContextSize) || reader.has(kShardSize) || reader.has(kContextStrategy) || reader.has(kReplicas);
+    if (!given) return;
+    ContextPlan context;
+    context.size = reader.integer_or(kContextSize, 1, {.low = 1, .high = kMostRanks});
+    context.gathers = choice<bool>(reader, kContextStrategy, kContextStrategyNames).value_or(true);
+    const std::int64_t shards = reader.integer_or(kShardSize, 1, {.low = 1, .high = kMostRanks});
+    const std::int64_t replicas = reader.integer_or(kReplicas, 1, {.low = 1, .high = kMostRanks});
+    const std::string_view key = context.size > 1 ? kContextSize : replicas > 1 ? kReplicas : kShardSize;
+    if (context.size == 1 && replicas == 1 && shards == 1)
+        return reader.refuse(reader.has(kContextSize) ? kContextSize : key,
+                             "a parallelism_config of one process is not predicted", "leave parallelism_config out");
+    take_mesh(reader, draft, key, context, shards, replicas);
+}
+
+// axolotl 0.18 utils/trainer.py setup_parallelism_envs: sizes above 1 become accelerate's variables, of which those
+// that are absent are 1. utils/distributed.py _get_parallel_config_kwargs.
+void read_parallelism_of_axolotl(Reader& reader, Draft& draft) {
+    const std::int64_t shards = reader.integer("dp_shard_size", {.low = 1, .high = kMostRanks}).value_or(1);
+    const std::int64_t replicas = reader.integer("dp_replicate_size", {.low = 1, .high = kMostRanks}).value_or(1);
+    if (shards == 1 && replicas == 1) return;
+    const std::string_view key = shards > 1 ? "dp_shard_size" : "dp_replicate_size";
+    if (!draft.processes || draft.processes->as<DdpPlan>()) {
+        if (shards > 1)
+            return reader.invalid(key,
+                                  "axolotl stops: dp_shard_size was configured without a corresponding fsdp_config!",
+                                  "fsdp_version: 2 and fsdp_config");
+        return reader.refuse(key, "copies without shards are not predicted with parallelism_config", "leave it out");
+    }
+    if (shards == 1)
+        return reader.refuse(key, "copies without dp_shard_size are not predicted", "dp_shard_size: 2 or more");
+    take_mesh(reader, draft, key, {}, shards, replicas);
 }
 
 }  // namespace vramfit::trainers

@@ -41,6 +41,10 @@ struct Draft {
     FilePlace gpus_place;
     std::string gpus_key;
     std::int64_t machines = 1;
+    /// As many processes as a parallelism_config is made for, and the key that says so.
+    std::optional<std::int64_t> mesh_size;
+    std::string mesh_key;
+    FilePlace mesh_place;
     std::optional<DistributedPlan> processes;  ///< what the trainer makes of several cards; absent: not known
     /// Why FSDP under this trainer is not predicted; nullptr: the trainer is transformers' own.
     const char* no_fsdp = "what this trainer makes of FSDP is not known";

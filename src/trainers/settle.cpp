@@ -125,7 +125,26 @@ void judge_quantized_zero3(const Draft& draft, const std::string& key, Reading& 
         reading.refusals.push_back({key, draft.gpus_place, draft.no_int8_in_zero3, "4 bits, or ZeRO-2"});
 }
 
+/// accelerate 1.15.0 parallelism_config.py _validate_accelerator.
+void settle_mesh(const TrainerQuestion& question, Draft& draft, Problems& problems) {
+    if (!draft.mesh_size) return;
+    if (!draft.gpus) {
+        draft.gpus = draft.mesh_size;
+        draft.gpus_key = draft.mesh_key;
+        draft.gpus_place = draft.mesh_place;
+    }
+    const std::int64_t gpus = question.gpus.value_or(*draft.gpus);
+    if (gpus == *draft.mesh_size) return;
+    const std::string where =
+        question.gpus ? "--gpus" : fmt::format("{} {}", text_of(draft.mesh_place), draft.mesh_key);
+    problems.invalid(
+        where,
+        fmt::format("accelerate stops: total_size ({}) does not match num_processes ({})", *draft.mesh_size, gpus),
+        fmt::format("{} cards, or sizes whose product is {}", *draft.mesh_size, gpus));
+}
+
 void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
+    settle_mesh(question, draft, problems);
     const std::int64_t gpus = question.gpus.value_or(draft.gpus.value_or(1));
     const bool flag = question.gpus.has_value();
     const InputSource source = flag ? InputSource::flag : draft.gpus ? InputSource::file : InputSource::trainer_default;

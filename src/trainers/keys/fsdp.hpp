@@ -130,6 +130,8 @@ inline constexpr const char* kFsdpNotAxolotls = "axolotl's schema knows no such 
 inline constexpr KeyRow kAxolotlFsdpRows[] = {
     {"fsdp", KeyUse::used, "distributed", ""},
     {"fsdp_config", KeyUse::used, "distributed.fsdp_config", ""},
+    {"dp_shard_size", KeyUse::used, "distributed", ""},
+    {"dp_replicate_size", KeyUse::used, "distributed.dp_replicate_size", ""},
     {"fsdp_version", KeyUse::used, "distributed", "2|1"},
     {"fsdp_config.version", KeyUse::used, "distributed", "2|1"},
     {"fsdp_config.fsdp_version", KeyUse::used, "distributed", "2|1"},

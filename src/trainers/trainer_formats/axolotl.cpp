@@ -296,10 +296,19 @@ void read_axolotl_processes(Reader& reader, Draft& draft) {
     DdpPlan& ddp = std::get<DdpPlan>(draft.processes->method);
     if (reader.boolean("ddp").value_or(true)) ddp.find_unused_parameters = ddp.find_unused_parameters.value_or(false);
     if (asks_for_axolotl_fsdp(reader)) read_fsdp_of_axolotl(reader, draft);
+    read_parallelism_of_axolotl(reader, draft);
+}
+
+// loaders/utils.py load_model_config sets what the file says; schemas/deprecated.py: model_config is the older name.
+void read_model_overrides(Reader& reader, Draft& draft) {
+    for (const char* key : {"model_config.output_router_logits", "overrides_of_model_config.output_router_logits"})
+        if (const auto asked = reader.boolean(key); asked && draft.job.model.mixture)
+            draft.job.model.mixture->output_router_logits = *asked;
 }
 
 void read_axolotl(Reader& reader, Draft& draft) {
     draft.training_read = true;
+    read_model_overrides(reader, draft);
     read_axolotl_processes(reader, draft);
     read_axolotl_precision(reader, draft);
     read_axolotl_attention(reader, draft);

@@ -35,15 +35,25 @@ TEST_CASE("LLaMA-Factory under FSDP loads in host memory, in the checkpoint's dt
     CHECK(read_with("  fsdp_version: 2\n", "finetuning_type: lora\n").refusals.size() == 1);
 }
 
+namespace {
+
+const std::string kLora = "adapter: lora\nlora_r: 8\nlora_alpha: 16\nlora_target_modules: [q_proj]\n";
+
+TrainerQuestion of_axolotl(const std::string& model, const std::string& more) {
+    TrainerQuestion question;
+    question.files = {{"t.yaml", "base_model: " + model +
+                                     "\ndatasets: []\nsequence_len: 64\nsample_packing: true\nmicro_batch_size: 1\n"
+                                     "attn_implementation: sdpa\nbf16: true\ngradient_checkpointing: true\n" +
+                                     more}};
+    question.stack = stack_from("").stack;
+    return question;
+}
+
+}  // namespace
+
 TEST_CASE("axolotl's FSDP2 is prepared by axolotl, FSDP1 by accelerate") {
     const auto read_with = [](const std::string& more) {
-        TrainerQuestion question;
-        question.files = {
-            {"t.yaml",
-             "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 64\nsample_packing: true\n"
-             "micro_batch_size: 1\nattn_implementation: sdpa\nbf16: true\ngradient_checkpointing: true\n" +
-                 more}};
-        question.stack = stack_from("").stack;
+        TrainerQuestion question = of_axolotl("llama-3.2-1b", more);
         question.gpus = 2;
         return read_trainer_files(question);
     };
@@ -62,4 +72,37 @@ TEST_CASE("axolotl's FSDP2 is prepared by axolotl, FSDP1 by accelerate") {
     CHECK_THROWS_AS(read_with("fsdp: [full_shard]\n"), Error);
     CHECK_THROWS_AS(
         read_with("optimizer: adamw_bnb_8bit\nfsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n"), Error);
+}
+
+// axolotl 0.18 utils/trainer.py setup_parallelism_envs.
+TEST_CASE("axolotl's dp_shard_size and dp_replicate_size say how many cards there are") {
+    const std::string fsdp = "fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n";
+    const auto question = [](const std::string& more) { return of_axolotl("llama-3.2-1b", more); };
+    const Reading hybrid = read_trainer_files(question(fsdp + "dp_shard_size: 4\ndp_replicate_size: 2\n"));
+    REQUIRE(hybrid.refusals.empty());
+    CHECK(hybrid.job.plan.distributed->world_size == 8);
+    CHECK(hybrid.job.plan.distributed->as<Fsdp2Plan>()->replicas == 2);
+    TrainerQuestion shards = question(fsdp + "dp_shard_size: 4\n");
+    CHECK(read_trainer_files(shards).job.plan.distributed->world_size == 4);
+    shards.gpus = 8;
+    CHECK_THROWS_WITH(read_trainer_files(shards), Catch::Contains("total_size (4) does not match num_processes (8)"));
+    CHECK_THROWS_WITH(read_trainer_files(question("dp_shard_size: 4\n")),
+                      Catch::Contains("without a corresponding fsdp_config"));
+    CHECK(read_trainer_files(question(kLora + "dp_replicate_size: 2\n")).refusals.size() == 1);
+    CHECK(read_trainer_files(question(fsdp + "dp_replicate_size: 2\n")).refusals.size() >= 1);
+}
+
+TEST_CASE("axolotl's model_config asks for the loss that balances experts, and for nothing else") {
+    const auto with = [](const std::string& more) {
+        return read_trainer_files(of_axolotl("mixtral-8x7b-v0.1", kLora + more));
+    };
+    CHECK_FALSE(with("").job.model.mixture->output_router_logits);
+    for (const char* key : {"model_config", "overrides_of_model_config"}) {
+        const Reading asked = with(std::string(key) + ":\n  output_router_logits: true\n");
+        CHECK(asked.refusals.empty());
+        CHECK(asked.job.model.mixture->output_router_logits);
+        const Reading other = with(std::string(key) + ":\n  num_hidden_layers: 2\n");
+        REQUIRE(other.refusals.size() == 1);
+        CHECK(other.refusals.front().key == std::string(key) + ".num_hidden_layers");
+    }
 }

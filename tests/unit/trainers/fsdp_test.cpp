@@ -231,8 +231,14 @@ TEST_CASE("accelerate's parallelism_config cuts sequences under FSDP2") {
         REQUIRE(only_refusal(refused));
         CHECK(only_refusal(refused)->key == fmt::format("parallelism_config.{}", key));
     }
+    // Shards alone: the same as without.
     const Reading alone = read_trainer_files(with("  parallelism_config_dp_shard_size: 8\n"));
-    REQUIRE(only_refusal(alone));
+    REQUIRE(alone.refusals.empty());
+    CHECK(alone.job.plan.distributed ==
+          read_trainer_files(run_of("", start.substr(0, start.rfind("parall")))).job.plan.distributed);
+    TrainerQuestion fewer = with("  parallelism_config_dp_shard_size: 8\n");
+    fewer.gpus = 4;
+    CHECK_THROWS_WITH(read_trainer_files(fewer), Catch::Contains("total_size (8) does not match num_processes (4)"));
 }
 
 TEST_CASE("accelerate's parallelism_config copies shards under FSDP2") {

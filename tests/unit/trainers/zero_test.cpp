@@ -106,6 +106,14 @@ TEST_CASE("every key of DeepSpeed's file that matters changes the plan or is ref
         INFO(zero);
         CHECK(outcome(with(zero, "")) != plain);
     }
+    // The fields' own names (runtime/zero/config.py, populate_by_name); there "auto" is DeepSpeed's default.
+    for (const char* key :
+         {"prefetch_bucket_size", "param_persistence_threshold", "max_live_parameters", "max_reuse_distance"}) {
+        INFO(key);
+        CHECK(outcome(with(fmt::format("\"{}\": 10", key), "")) ==
+              outcome(with(fmt::format("\"stage3_{}\": 10", key), "")));
+        CHECK(outcome(with(fmt::format("\"{}\": \"auto\"", key), "")) == plain);
+    }
     for (const char* top : {", \"gradient_clipping\": 0.5", ", \"optimizer\": {\"type\": \"AdamW\"}",
                             ", \"gradient_accumulation_steps\": 2", ", \"train_micro_batch_size_per_gpu\": 3",
                             ", \"train_batch_size\": 3"}) {
