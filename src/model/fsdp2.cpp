@@ -29,6 +29,10 @@ void checkpoint_layers(Network& network, const Fsdp2Plan& plan) {
     for (DecoderLayer& layer : network.layers) layer.checkpoints_parts = plan.prepared_by == FsdpPreparation::axolotl;
 }
 
+std::int64_t loading_rank(const DistributedPlan& plan) {
+    return plan.loads_as_last() ? plan.shard_size() - 1 : plan.rank % plan.shard_size();
+}
+
 }  // namespace
 
 Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
@@ -41,6 +45,8 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
             std::get<Fsdp2Plan>(run.plan.distributed->method).cpu_offload,
             std::get<Fsdp2Plan>(run.plan.distributed->method).replicas > 1,
             true,
+            loading_rank(*run.plan.distributed),
+            run.plan.distributed->rank == 0 && !run.plan.distributed->loads_as_last(),
             {},
             {},
             {}},
@@ -177,13 +183,20 @@ void Fsdp2::after_head(const Tensor& logits) {
     expect(logits, *tail_);
 }
 
-// A group of the head alone is gathered by its forward only: DTensor.full_tensor.
+// A group of the head alone is gathered by its forward only: DTensor.full_tensor (torch 2.11 distributed/tensor
+// placement_types.py Shard._to_replicate_tensor), which pads a copy of a shard with fewer rows.
 Tensor Fsdp2::head_weight(const Tensor& weight) {
     if (!embedding_ || norm_in_tail_) return weight;
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
+    const std::int64_t most = ceil_div(run_.spec.vocab_size, comm_.world);
     Dims sizes = weight.sizes();
-    sizes[0] = sizes[0] * comm_.world;
-    return empty(run_.session, sizes, weight.dtype(), Op::empty);
+    sizes[0] = most;
+    Tensor padded;
+    if (!same(weight.size(0), most)) padded = empty(run_.session, sizes, weight.dtype(), Op::constant_pad_nd);
+    sizes[0] = most * comm_.world;
+    const Tensor gathered = empty(run_.session, sizes, weight.dtype(), Op::empty);
+    sizes[0] = run_.spec.vocab_size;
+    return alias(gathered, sizes, gathered.strides());
 }
 
 // _root_post_backward_final_callback: all groups in the order of modules.

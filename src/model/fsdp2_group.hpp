@@ -21,6 +21,9 @@ struct Fsdp2Comm {
     bool replicates = false;             ///< HSDP: other groups of processes have the same rows
     bool reduces = true;                 ///< reduce_grads: not in no_sync
 
+    std::int64_t loading_rank = 0;  ///< while cpu_ram_efficient_loading sends rows
+    bool sends_rows = true;         ///< the main process
+
     engine::Tensor gathered;      ///< all_gather_state: kept until the next group has copied its own
     engine::Tensor reduce_input;  ///< reduce_scatter_state: kept until the next group's gradients are reduced
     std::vector<Fsdp2Group*> post_forward_order;

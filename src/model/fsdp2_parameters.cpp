@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -163,13 +164,52 @@ void refuse_wrapped_ties(const Network& network) {
 
 namespace {
 
-void refuse_uneven_rows(const Fsdp2Comm& comm, const NamedParameter& p) {
-    const auto rows = static_cast<std::int64_t>(p.tensor->size(0));
-    if (rows % comm.world != 0)
-        throw Error(ErrorKind::unsupported, "distributed.fsdp_config.cpu_ram_efficient_loading",
-                    fmt::format("{} rows of {} on {} processes: shards of different sizes are not supported with it",
-                                rows, p.name(), comm.world),
-                    "leave it out");
+std::int64_t most_rows(const Fsdp2Comm& comm, const Tensor& whole) {
+    return ceil_div(static_cast<std::int64_t>(whole.size(0)), comm.world);
+}
+
+std::int64_t rows_of(const Fsdp2Comm& comm, const Tensor& whole) {
+    const std::int64_t most = most_rows(comm, whole);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(whole.size(0)) - comm.loading_rank * most, 0, most);
+}
+
+Tensor rows_like(const Fsdp2Comm& comm, const Tensor& whole, std::int64_t rows, Op op) {
+    Dims sizes = whole.sizes();
+    sizes[0] = rows;
+    return empty(comm.session, sizes, whole.dtype(), op);
+}
+
+/// torch 2.11 distributed/tensor placement_types.py Shard._shard_tensor: what is scattered is padded to one size, so
+/// shards with fewer rows are copied.
+Tensor scatter_rows(const Fsdp2Comm& comm, const Tensor& whole) {
+    const std::int64_t most = most_rows(comm, whole);
+    std::vector<Tensor> copies;
+    for (std::int64_t rank = static_cast<std::int64_t>(whole.size(0)) / most; rank < comm.world; ++rank)
+        copies.push_back(rows_like(comm, whole, most, Op::constant_pad_nd));
+    return rows_like(comm, whole, most, Op::empty_like);
+}
+
+Tensor kept(const Fsdp2Comm& comm, Tensor shard) {
+    return comm.offloads ? host_tensor(comm.session, shard.sizes(), shard.dtype()) : shard;
+}
+
+/// torch 2.11 _fsdp_param.py reset_sharded_param, after load_state_dict has put a module's shards in their places:
+/// those with fewer rows are padded once more. Returns the first ones, which the state dict may hold. A shared weight
+/// is the first module's.
+std::vector<Tensor> pad_shards(const Fsdp2Comm& comm, const std::vector<NamedParameter>& entries,
+                               std::map<const Tensor*, Tensor>& shards, bool state_dict_holds) {
+    std::vector<Tensor> state_dict;
+    if (comm.offloads) return state_dict;
+    std::set<const TensorImpl*> seen;
+    for (const NamedParameter& p : entries) {
+        const std::int64_t most = most_rows(comm, *p.tensor);
+        if (rows_of(comm, *p.tensor) == most || !seen.insert(p.tensor->get()).second) continue;
+        Tensor& shard = shards.at(p.tensor);
+        const Tensor first = shard;
+        if (state_dict_holds) state_dict.push_back(first);
+        shard = rows_like(comm, *p.tensor, most, Op::new_empty);
+    }
+    return state_dict;
 }
 
 }  // namespace
@@ -177,13 +217,14 @@ void refuse_uneven_rows(const Fsdp2Comm& comm, const NamedParameter& p) {
 std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network) {
     refuse_wrapped_ties(network);
     std::map<const Tensor*, Tensor> shards;
+    const std::vector<NamedParameter> entries = state_dict_entries(network);
     Tensor whole;
-    for (const NamedParameter& p : state_dict_entries(network)) {
-        refuse_uneven_rows(comm, p);
-        if (comm.rank == 0) whole.reset();  // full_param is the host's before it is moved
-        whole = empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.rank == 0 ? Op::to_copy : Op::empty);
-        shards[p.tensor] = make_shard(comm, *p.tensor, Op::empty_like);
+    for (const NamedParameter& p : entries) {
+        if (comm.sends_rows) whole.reset();  // full_param is the host's before it is moved
+        whole = empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.sends_rows ? Op::to_copy : Op::empty);
+        shards[p.tensor] = kept(comm, scatter_rows(comm, *p.tensor));
     }
+    for (Tensor& first : pad_shards(comm, entries, shards, true)) first.reset();
     return shards;
 }
 
@@ -191,12 +232,16 @@ std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& 
 std::map<const Tensor*, Tensor> load_full_state_as_axolotl(const Fsdp2Comm& comm, Network& network) {
     refuse_wrapped_ties(network);
     std::map<const Tensor*, Tensor> shards;
-    for (const NamedParameter& p : state_dict_entries(network)) {
-        refuse_uneven_rows(comm, p);
+    const std::vector<NamedParameter> entries = state_dict_entries(network);
+    for (const NamedParameter& p : entries) {
         const Tensor whole =
-            empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.rank == 0 ? Op::to_copy : Op::empty);
-        shards[p.tensor] = make_shard(comm, *p.tensor, Op::empty_like);
+            empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.sends_rows ? Op::to_copy : Op::empty);
+        Tensor shard = scatter_rows(comm, *p.tensor);
+        const std::int64_t rows = rows_of(comm, *p.tensor);
+        if (rows < most_rows(comm, *p.tensor)) shard = rows_like(comm, *p.tensor, rows, Op::clone);
+        shards[p.tensor] = kept(comm, std::move(shard));
     }
+    (void)pad_shards(comm, entries, shards, false);
     return shards;
 }
 

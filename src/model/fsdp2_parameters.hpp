@@ -35,7 +35,7 @@ bool shares_weight(const Network& network);
 Tensor move_to_device(Network& network, const ParameterPlaces& places);
 
 /// fsdp2_load_full_state_dict: process 0 sends whole parameters, one by one. This rank's rows of each, by its place; of
-/// a weight that two modules share for both. Throws Error (unsupported) where rows do not divide.
+/// a weight that two modules share for both. Throws Error where transformers cannot tie it.
 std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network);
 /// The same as axolotl 0.18 does it, which lets go of each whole parameter before the next.
 std::map<const Tensor*, Tensor> load_full_state_as_axolotl(const Fsdp2Comm& comm, Network& network);

@@ -161,15 +161,6 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const Fsdp2Plan* const fsdp2 = processes->as<Fsdp2Plan>();
     if (fsdp2 && fsdp2->prepared_by == FsdpPreparation::axolotl) refuse_with_axolotl(run, *fsdp2, problems);
     refuse_trained_head_in_sft(run, version, problems);
-    // trl gathers a head that no group has gathered: DTensor.full_tensor pads rows that do not divide.
-    const bool gathers_head = processes->as<Fsdp2Plan>() && run.plan.loop.kind == LoopKind::sft && run.plan.peft &&
-                              !run.spec.tie_word_embeddings;
-    if (gathers_head && run.spec.vocab_size % processes->shard_size() != 0)
-        problems.push_back(
-            {"distributed.world_size",
-             "rows of the head that do not divide by the processes are not supported with adapters under "
-             "trl's SFTTrainer",
-             "a number of processes that divides the vocabulary"});
     // torch 2.11 _flat_param.py _use_unsharded_views: the root's frozen parameters stay tensors after a backward pass.
     const Fsdp1Plan* const fsdp1 = processes->as<Fsdp1Plan>();
     const bool uncut = fsdp1 && (fsdp1->sharding_strategy == FsdpStrategy::no_shard || processes->shard_size() == 1);

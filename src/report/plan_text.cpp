@@ -100,6 +100,11 @@ std::string processes(const DistributedPlan& plan) {
                            plan.context_size(), plan.rank);
     if (!plan.as<Fsdp2Plan>())
         return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
+    if (plan.loads_as_last())
+        return fmt::format("{} with a card each, {}; of each moment the process that needs the most", plan.world_size,
+                           title);
+    if (plan.rank_is_asked)
+        return fmt::format("{} with a card each, {}; this is process {}", plan.world_size, title, plan.rank);
     if (plan.rank == 0)
         return fmt::format("{} with a card each, {}; this is the first, which needs the most", plan.world_size, title);
     return fmt::format("{} with a card each, {}; this is process {}, the first needs the most", plan.world_size, title,

@@ -278,6 +278,7 @@ DistributedPlan read_distributed(ObjectReader distributed, std::string_view mode
     PipelinePlan* const pipeline = plan.as<PipelinePlan>();
     if (pipeline && pipeline->micro_batches == 0) pipeline->micro_batches = plan.world_size;
     plan.any_rank = plan.different_ranks() > 1 && !rank;
+    plan.rank_is_asked = rank && plan.loads_as_last();
     ObjectReader::set(plan.load_first, distributed.boolean("load_first"));
     (void)distributed.value("events");  // of the tracer
     distributed.refuse_unknown();

@@ -242,7 +242,7 @@ JsonValue distributed(const DistributedPlan& plan) {
     out.put("kind", JsonValue::of(name_of(plan.method).kind));
     out.put("world_size", JsonValue::of(plan.world_size));
     if (plan.local_world_size > 0) out.put("local_world_size", JsonValue::of(plan.local_world_size));
-    if (!plan.any_rank) out.put("rank", JsonValue::of(plan.rank));
+    if (!plan.any_rank && !plan.loads_as_last()) out.put("rank", JsonValue::of(plan.rank));
     if (plan.load_on_device) out.put("load_on_device", JsonValue::of(true));
     if (plan.load_first) out.put("load_first", JsonValue::of(true));
     std::visit([&out](const auto& method) { put_method(method, out); }, plan.method);

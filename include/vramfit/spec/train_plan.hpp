@@ -270,6 +270,7 @@ struct DistributedPlan {
     std::int64_t rank = 0;
     std::int64_t local_world_size = 0;  ///< of a node; 0: all are in one
     bool any_rank = false;              ///< of those that differ: the answer is about the one that needs the most
+    bool rank_is_asked = false;         ///< the answer is about `rank` even where others need more while they load
     bool load_on_device = false;  ///< device_map {"": LOCAL_RANK}; false: in host memory, but for quantized weights
     bool load_first = false;      ///< the network is loaded before TrainingArguments, and so DeepSpeed, are known
     DistributedMethod method;
@@ -279,6 +280,13 @@ struct DistributedPlan {
 
     /// Processes that differ by more than the size of their shards: stages of a pipeline, places in a ring.
     std::int64_t different_ranks() const { return as<PipelinePlan>() ? world_size : context_size(); }
+
+    /// The first process has the most rows of what FSDP2 cuts, and the others need more while it sends them their rows
+    /// (cpu_ram_efficient_loading): where no process is asked about, the first loads as the last does.
+    bool loads_as_last() const {
+        const Fsdp2Plan* const fsdp = as<Fsdp2Plan>();
+        return fsdp && fsdp->cpu_ram_efficient_loading && !rank_is_asked;
+    }
 
     /// Over how many processes FSDP cuts weights, gradients and states.
     std::int64_t shard_size() const {

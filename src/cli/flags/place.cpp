@@ -133,6 +133,7 @@ void choose_process(Job& job, std::string_view value, const std::string& where) 
     DistributedPlan& processes = processes_of(job, where);
     processes.rank = integer_from(value, where, 0);
     processes.any_rank = false;
+    processes.rank_is_asked = processes.loads_as_last();
 }
 
 std::int64_t count_from(std::string_view value, const std::string& where, std::int64_t most) {
@@ -350,7 +351,7 @@ constexpr PlanFlag kPlaceFlags[] = {
     {"process", "", "K", nullptr, kPlace,
      "The process that the answer is about, from 0, with --gpus; shards of the first are the largest [0; with --pp the "
      "stage that needs the most]",
-     choose_process, 3},
+     choose_process, 4},
     {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
      "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
      choose<ddp_of, &DdpPlan::find_unused_parameters>},
