@@ -47,6 +47,8 @@ Tensor host_tensor(Session& session, const Dims& sizes, DType dtype) {
     return host_strided(session, sizes, contiguous_strides(sizes), dtype);
 }
 
+bool is_on_host(const Tensor& t) { return same(t->storage->bytes, 0); }
+
 // One recording for both: the old memory's bytes are those that the clone leaves behind, none where it is moved, and a
 // second allocation in their place, none where it is cloned, lives on.
 Tensor moved_or_cloned(const Tensor& t, const Dims& strides, Size clones) {

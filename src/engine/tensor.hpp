@@ -103,6 +103,7 @@ Tensor empty_strided(Session& session, const Dims& sizes, const Dims& strides, D
 Tensor moved_or_cloned(const Tensor& t, const Dims& strides, Size clones);
 /// A tensor in host memory: it has a shape but its storage is not recorded.
 Tensor host_tensor(Session& session, const Dims& sizes, DType dtype);
+bool is_on_host(const Tensor& t);
 
 /// Another tensor on the same storage, outside of the graph (torch.Tensor.detach).
 Tensor detach(const Tensor& t);

@@ -60,11 +60,9 @@ void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan, Par
     // Layers that cut their input or gather their output have whole adapters: peft warns that their plan is not
     // supported and leaves both as they are.
     const bool by_rows = layer.cut == Cut::rows, by_columns = layer.cut == Cut::columns;
-    const bool cuts_in = by_rows || layer.cut == Cut::rows_split;
-    const bool cuts_out = by_columns || layer.cut == Cut::columns_gathered;
     LoraAdapter adapter;
-    adapter.a = moved(session, {rank, cuts_in ? layer.in * layer.pieces : layer.in}, dtype);
-    adapter.b = moved(session, {cuts_out ? layer.out * layer.pieces : layer.out, rank}, dtype);
+    adapter.a = moved(session, {rank, cuts_inputs(layer.cut) ? layer.in * layer.pieces : layer.in}, dtype);
+    adapter.b = moved(session, {cuts_outputs(layer.cut) ? layer.out * layer.pieces : layer.out, rank}, dtype);
     if (by_rows) cut_matrix(session, adapter.a, {rank, layer.in});
     if (by_columns) cut_matrix(session, adapter.b, {layer.out, rank});
     if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);

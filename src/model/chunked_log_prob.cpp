@@ -133,7 +133,7 @@ TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const T
     Session& session = hidden.session();
     const DType compute = session.autocast.enabled ? session.autocast.dtype : hidden.dtype();
     Ref<Node> node;
-    if (needs_grad(hidden, weight) || needs_grad(bias)) {
+    if (needs_grad(hidden, weight, bias)) {
         node = make_node(session, kChunkedBackward);
         add_edge(*node, hidden);
         add_edge(*node, weight);

@@ -23,11 +23,6 @@ constexpr std::uint8_t kAllGatherCopyIn = 1;
 constexpr std::uint8_t kReduceScatter = 2;
 constexpr std::uint8_t kAllReduce = 3;
 
-/// `chunk` of FSDPParam._init_sharded_param: rows of the first ranks, which are the most.
-std::int64_t rows_of_shard(const Tensor& parameter, std::int64_t world) {
-    return vramfit::ceil_div(static_cast<std::int64_t>(parameter.size(0)), world);
-}
-
 /// FSDPParamGroup._init_mp_dtypes: of what is trained.
 void refuse_mixed_dtypes(const std::vector<ShardedParameter>& parameters) {
     const Tensor* first = nullptr;
@@ -51,10 +46,26 @@ Dims with_rows(Dims sizes, std::int64_t rows) {
 
 }  // namespace
 
+// `chunk` of FSDPParam._init_sharded_param.
+std::int64_t most_rows_of(const Tensor& whole, std::int64_t world) {
+    return ceil_div(static_cast<std::int64_t>(whole.size(0)), world);
+}
+
+std::int64_t rows_on(std::int64_t rank, const Tensor& whole, std::int64_t world) {
+    const std::int64_t most = most_rows_of(whole, world);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(whole.size(0)) - rank * most, 0, most);
+}
+
+Tensor empty_rows(const Fsdp2Comm& comm, const Tensor& whole, std::int64_t rows, Op op) {
+    return empty(comm.session, with_rows(whole.sizes(), rows), whole.dtype(), op);
+}
+
+Tensor kept_shard(const Fsdp2Comm& comm, Tensor shard) {
+    return comm.offloads ? host_tensor(comm.session, shard.sizes(), shard.dtype()) : shard;
+}
+
 Tensor make_shard(const Fsdp2Comm& comm, const Tensor& whole, Op op) {
-    Tensor shard = empty(comm.session, with_rows(whole.sizes(), rows_of_shard(whole, comm.world)), whole.dtype(), op);
-    if (comm.offloads) shard = host_tensor(comm.session, shard.sizes(), shard.dtype());
-    return shard;
+    return kept_shard(comm, empty_rows(comm, whole, most_rows_of(whole, comm.world), op));
 }
 
 Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& parameters, bool reshards_after_forward)
@@ -65,12 +76,9 @@ Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& par
         Parameter p;
         p.places = given.places;
         p.sizes = whole.sizes();
-        const std::int64_t rows = rows_of_shard(whole, comm.world);
-        const std::int64_t own =
-            std::clamp<std::int64_t>(static_cast<std::int64_t>(whole.size(0)) - comm.rank * rows, 0, rows);
         p.padded = given.shard;
         p.shard_elements = p.padded.numel();
-        const Dims local = with_rows(p.sizes, own);
+        const Dims local = with_rows(p.sizes, rows_on(comm.rank, whole, comm.world));
         p.sharded = alias(p.padded, local, contiguous_strides(local));
         p.sharded->is_view = false;
         p.sharded.set_requires_grad(whole.requires_grad());

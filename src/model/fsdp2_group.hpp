@@ -39,6 +39,13 @@ struct ShardedParameter {
     engine::Tensor shard;  ///< as many rows as the first rank has
 };
 
+/// Rows of the first ranks' shards, which have the most, and of one rank's.
+std::int64_t most_rows_of(const engine::Tensor& whole, std::int64_t world);
+std::int64_t rows_on(std::int64_t rank, const engine::Tensor& whole, std::int64_t world);
+/// So many rows of a parameter, uninitialised. `op` names what makes them.
+engine::Tensor empty_rows(const Fsdp2Comm& comm, const engine::Tensor& whole, std::int64_t rows, engine::Op op);
+/// The shard where shards live: itself, or one in host memory.
+engine::Tensor kept_shard(const Fsdp2Comm& comm, engine::Tensor shard);
 /// What holds the rows of this rank of a parameter, uninitialised; in host memory where they live there. `op` names
 /// what makes it.
 engine::Tensor make_shard(const Fsdp2Comm& comm, const engine::Tensor& whole, engine::Op op);

@@ -133,7 +133,7 @@ std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm) {
 
 Tensor move_to_device(Network& network, const ParameterPlaces& places) {
     const Tensor host = *places[0];
-    if (!same(host->storage->bytes, 0)) return host;  // another group has moved what it shares
+    if (!is_on_host(host)) return host;  // another group has moved what it shares
     Tensor on_device = to_device(host);
     on_device.set_requires_grad(host.requires_grad());
     for (Tensor* place : places) *place = on_device;
@@ -164,33 +164,14 @@ void refuse_wrapped_ties(const Network& network) {
 
 namespace {
 
-std::int64_t most_rows(const Fsdp2Comm& comm, const Tensor& whole) {
-    return ceil_div(static_cast<std::int64_t>(whole.size(0)), comm.world);
-}
-
-std::int64_t rows_of(const Fsdp2Comm& comm, const Tensor& whole) {
-    const std::int64_t most = most_rows(comm, whole);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(whole.size(0)) - comm.loading_rank * most, 0, most);
-}
-
-Tensor rows_like(const Fsdp2Comm& comm, const Tensor& whole, std::int64_t rows, Op op) {
-    Dims sizes = whole.sizes();
-    sizes[0] = rows;
-    return empty(comm.session, sizes, whole.dtype(), op);
-}
-
 /// torch 2.11 distributed/tensor placement_types.py Shard._shard_tensor: what is scattered is padded to one size, so
 /// shards with fewer rows are copied.
 Tensor scatter_rows(const Fsdp2Comm& comm, const Tensor& whole) {
-    const std::int64_t most = most_rows(comm, whole);
+    const std::int64_t most = most_rows_of(whole, comm.world);
     std::vector<Tensor> copies;
     for (std::int64_t rank = static_cast<std::int64_t>(whole.size(0)) / most; rank < comm.world; ++rank)
-        copies.push_back(rows_like(comm, whole, most, Op::constant_pad_nd));
-    return rows_like(comm, whole, most, Op::empty_like);
-}
-
-Tensor kept(const Fsdp2Comm& comm, Tensor shard) {
-    return comm.offloads ? host_tensor(comm.session, shard.sizes(), shard.dtype()) : shard;
+        copies.push_back(empty_rows(comm, whole, most, Op::constant_pad_nd));
+    return empty_rows(comm, whole, most, Op::empty_like);
 }
 
 /// torch 2.11 _fsdp_param.py reset_sharded_param, after load_state_dict has put a module's shards in their places:
@@ -202,12 +183,12 @@ std::vector<Tensor> pad_shards(const Fsdp2Comm& comm, const std::vector<NamedPar
     if (comm.offloads) return state_dict;
     std::set<const TensorImpl*> seen;
     for (const NamedParameter& p : entries) {
-        const std::int64_t most = most_rows(comm, *p.tensor);
-        if (rows_of(comm, *p.tensor) == most || !seen.insert(p.tensor->get()).second) continue;
+        const std::int64_t most = most_rows_of(*p.tensor, comm.world);
+        if (rows_on(comm.loading_rank, *p.tensor, comm.world) == most || !seen.insert(p.tensor->get()).second) continue;
         Tensor& shard = shards.at(p.tensor);
         const Tensor first = shard;
         if (state_dict_holds) state_dict.push_back(first);
-        shard = rows_like(comm, *p.tensor, most, Op::new_empty);
+        shard = empty_rows(comm, *p.tensor, most, Op::new_empty);
     }
     return state_dict;
 }
@@ -222,7 +203,7 @@ std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& 
     for (const NamedParameter& p : entries) {
         if (comm.sends_rows) whole.reset();  // full_param is the host's before it is moved
         whole = empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.sends_rows ? Op::to_copy : Op::empty);
-        shards[p.tensor] = kept(comm, scatter_rows(comm, *p.tensor));
+        shards[p.tensor] = kept_shard(comm, scatter_rows(comm, *p.tensor));
     }
     for (Tensor& first : pad_shards(comm, entries, shards, true)) first.reset();
     return shards;
@@ -237,9 +218,9 @@ std::map<const Tensor*, Tensor> load_full_state_as_axolotl(const Fsdp2Comm& comm
         const Tensor whole =
             empty(comm.session, p.tensor->sizes(), p.tensor->dtype(), comm.sends_rows ? Op::to_copy : Op::empty);
         Tensor shard = scatter_rows(comm, *p.tensor);
-        const std::int64_t rows = rows_of(comm, *p.tensor);
-        if (rows < most_rows(comm, *p.tensor)) shard = rows_like(comm, *p.tensor, rows, Op::clone);
-        shards[p.tensor] = kept(comm, std::move(shard));
+        const std::int64_t rows = rows_on(comm.loading_rank, *p.tensor, comm.world);
+        if (rows < most_rows_of(*p.tensor, comm.world)) shard = empty_rows(comm, *p.tensor, rows, Op::clone);
+        shards[p.tensor] = kept_shard(comm, std::move(shard));
     }
     (void)pad_shards(comm, entries, shards, false);
     return shards;

@@ -17,8 +17,6 @@ using namespace engine;
 
 namespace {
 
-bool is_on_host(const Tensor& t) { return same(t->storage->bytes, 0); }
-
 Tensor number(Session& session, DType dtype) { return empty(session, {}, dtype, Op::scaler); }
 
 /// One list of gradients for each dtype.

@@ -75,9 +75,9 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
                        dtype,
                        {},
                        splits && l.cut == Cut::none});
-        const bool whole_bias = l.cut == Cut::none || l.cut == Cut::rows || l.cut == Cut::rows_split;
         if (l.has_bias)
-            out.push_back({l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}, splits && whole_bias});
+            out.push_back(
+                {l.published + ".bias", {l.out}, &l.bias, nullptr, packs, dtype, {}, splits && !cuts_outputs(l.cut)});
     };
     const auto add_norm = [&](Norm& norm) {
         const bool of_heads = norm.width == run.spec.head_dim && norm.name.ends_with("_norm");

@@ -66,7 +66,6 @@ class Collector {
     }
     void add(Linear& l) {
         const Place place{l.name, originals(l.name, l.original, false)};
-        const bool by_rows = l.cut == Cut::rows || l.cut == Cut::rows_split;
         const std::size_t first = out_.size();
         add(place, "weight", l.weight);
         if (with_packed_ && l.quantized) add(place, "weight", l.quantized->packed);
@@ -74,7 +73,7 @@ class Collector {
         add(place, "bias", l.bias);
         for (std::size_t i = first; i < out_.size(); ++i) {
             out_[i].is_dtensor = l.cut != Cut::none;
-            out_[i].pieces = by_rows && out_[i].tensor == &l.bias ? 1 : l.pieces;
+            out_[i].pieces = cuts_inputs(l.cut) && out_[i].tensor == &l.bias ? 1 : l.pieces;
         }
         if (!l.lora) return;
         add(place, "lora_A.default.weight", l.lora->a);

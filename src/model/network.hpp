@@ -83,6 +83,8 @@ enum class Cut : std::uint8_t {
     rows,              ///< rowwise: its input comes in pieces
     rows_split,        ///< rowwise_split_input: it cuts its input itself
 };
+constexpr bool cuts_inputs(Cut cut) { return cut == Cut::rows || cut == Cut::rows_split; }
+constexpr bool cuts_outputs(Cut cut) { return cut == Cut::columns || cut == Cut::columns_gathered; }
 
 /// nn.Linear or what stands in its place: quantized storage, an adapter around it.
 struct Linear {

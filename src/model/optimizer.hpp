@@ -26,7 +26,7 @@ struct Optimizer {
     std::vector<ParameterGroup> groups;
     std::vector<std::vector<OptimizerState>> states;  ///< by group and parameter
     std::vector<Tensor> shared;                       ///< what belongs to no parameter (code books)
-    bool one_by_one = false;                          ///< torch: foreach=False
+    bool one_by_one = false;                          ///< torch: foreach=False, over pieces and whole tensors
     bool embeddings_in_32bit = false;                 ///< bitsandbytes' GlobalOptimManager was told so
 };
 

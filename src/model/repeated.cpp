@@ -9,9 +9,7 @@ using namespace engine;
 
 namespace {
 
-std::uint32_t id_of(const Tensor& t) {
-    return t.defined() && !same(t->storage->bytes, 0) ? t->storage->id : Recorder::kNoId;
-}
+std::uint32_t id_of(const Tensor& t) { return t.defined() && !is_on_host(t) ? t->storage->id : Recorder::kNoId; }
 
 std::array<const Tensor*, 4> labelled(const Batch& batch, const Tensor& items) {
     return {&batch.input_ids, &batch.attention_mask, &batch.labels, &items};

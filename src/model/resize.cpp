@@ -15,7 +15,7 @@ void resize_token_embeddings(const Run& run, Network& network) {
         throw Error(ErrorKind::unsupported, "load.resize_token_embeddings",
                     "resizing a network with a quantized head is not supported", "keep lm_head out of quantization");
     const auto resized = [&](const Tensor& old) {
-        const Scoped<bool> on_host(run.session.on_host, same(old->storage->bytes, 0));  // where the old one is
+        const Scoped<bool> on_host(run.session.on_host, is_on_host(old));  // where the old one is
         return empty(run.session, {rows, old.size(1)}, old.dtype(), Op::loader);
     };
     // accelerate 0.29 hooks.py add_hook_to_module: a hook's method holds its module, so what a new module takes the

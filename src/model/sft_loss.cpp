@@ -78,10 +78,11 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
     if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
     if (run.session.module_hooks && bias.defined()) run.session.module_hooks->read(bias);
     out.label_mask = compare(Op::ne, labels);
-    if (network.hooks) weight = network.hooks->head_weight(weight);
-    if (network.hooks && bias.defined()) bias = network.hooks->head_weight(bias);
-    if (network.head.cut != Cut::none) weight = whole_weight(weight, network.head.pieces);
-    if (network.head.cut != Cut::none && bias.defined()) bias = whole_weight(bias, network.head.pieces);
+    for (Tensor* parameter : {&weight, &bias}) {
+        if (!parameter->defined()) continue;
+        if (network.hooks) *parameter = network.hooks->head_weight(*parameter);
+        if (network.head.cut != Cut::none) *parameter = whole_weight(*parameter, network.head.pieces);
+    }
     {
         const Size count = labelled(run);
         const Tensor picked = index_by_mask(hidden, out.label_mask, count);

@@ -20,6 +20,10 @@ std::int64_t bytes_of(const Tensor& t) { return (t.numel() * element_size(t.dtyp
 
 void count_all_reduce(const Tensor& t) { t.session().recorder.program().collectives.all_reduced += bytes_of(t); }
 
+void count_all_gather(const Tensor& whole) {
+    whole.session().recorder.program().collectives.all_gathered += bytes_of(whole);
+}
+
 void pass_on(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
 
 /// _redistribute.py Redistribute.backward: a gradient that all processes have stays as it is.
@@ -47,7 +51,7 @@ Tensor put_together(const Tensor& columns, std::int64_t pieces) {
     const Tensor all = empty(session, stacked, columns.dtype(), Op::all_gather);
     Dims whole = columns.sizes();
     whole[-1] = whole[-1] * pieces;
-    session.recorder.program().collectives.all_gathered += bytes_of(all);
+    count_all_gather(all);
     return empty(session, whole, columns.dtype(), Op::cat);
 }
 
@@ -71,8 +75,8 @@ Ref<Node> node_of(const Tensor& input, const NodeType& type) {
     return node;
 }
 
-/// DTensor.from_local(x, mesh, [...]).
-Tensor from_local(const Tensor& x, const NodeType& type) {
+/// The same values behind a node, where a gradient is needed: DTensor.from_local and the like.
+Tensor through(const Tensor& x, const NodeType& type) {
     const Ref<Node> node = node_of(x, type);
     if (!node) return x;
     Tensor out = alias(x, x.sizes(), x.strides());
@@ -129,7 +133,7 @@ Tensor partial_product(const Tensor& x, const Tensor& weight, const Tensor& bias
 
 /// Without a graph linear layers work on plain tensors, and what they give is summed in place.
 Tensor plain_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-    const bool by_rows = cut == Cut::rows || cut == Cut::rows_split;
+    const bool by_rows = cuts_inputs(cut);
     const Tensor out = functional_linear(x, plain_tensor(weight), by_rows ? Tensor() : plain_tensor(bias));
     if (cut == Cut::columns_gathered) return gathered(out, pieces);
     if (by_rows) count_all_reduce(out);
@@ -144,9 +148,9 @@ Tensor cut_product(Cut cut, std::int64_t pieces, const Tensor& x, const Tensor& 
     if (!grad_enabled(x.session())) return plain_product(cut, pieces, given, weight, bias);
     const Scoped<bool> of_pieces(x.session().casts_pieces, true);
     // RowwiseParallel and ColwiseParallel.transform_inputs_pre_forward.
-    if (cut == Cut::rows) return summed(partial_product(from_local(given, kFromPiece), weight, bias));
+    if (cut == Cut::rows) return summed(partial_product(through(given, kFromPiece), weight, bias));
     if (cut == Cut::rows_split) return summed(partial_product(given, weight, bias));
-    const Tensor out = functional_linear(from_local(given, kFromLocal), weight, bias);
+    const Tensor out = functional_linear(through(given, kFromLocal), weight, bias);
     return cut == Cut::columns_gathered ? gathered(out, pieces) : out;
 }
 
@@ -208,7 +212,7 @@ Tensor whole_weight(const Tensor& weight, std::int64_t pieces) {
     sizes[0] = sizes[0] * pieces;
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     Tensor out = empty(session, sizes, weight.dtype(), Op::all_gather);
-    session.recorder.program().collectives.all_gathered += bytes_of(out);
+    count_all_gather(out);
     if (node) set_history(out, node);
     return out;
 }
@@ -224,13 +228,7 @@ constexpr NodeType kSummedInput{"_AllReduceBackwardBackward", summed_input_backw
 }  // namespace
 
 // _AllReduceBackward: the sum is in place.
-Tensor summed_in_backward(const Tensor& x) {
-    const Ref<Node> node = node_of(x, kSummedInput);
-    if (!node) return x;
-    Tensor out = alias(x, x.sizes(), x.strides());
-    set_history(out, node);
-    return out;
-}
+Tensor summed_in_backward(const Tensor& x) { return through(x, kSummedInput); }
 
 // _AllReduceForward: in place, and the gradient passes.
 void sum_in_place(const Tensor& partial) { count_all_reduce(partial); }

@@ -34,7 +34,7 @@ void cut(const ModelSpec& spec, Linear& layer, std::int64_t pieces, Cut how) {
     if (layer.name.empty() || how == Cut::none) return;
     layer.cut = how;
     layer.pieces = pieces;
-    Size& size = how == Cut::rows || how == Cut::rows_split ? layer.in : layer.out;
+    Size& size = cuts_inputs(how) ? layer.in : layer.out;
     if (how == Cut::columns_gathered && size.value() % pieces != 0)  // ColwiseParallel.validate_param
         refuse_pieces(spec, pieces,
                       fmt::format("transformers stops: \"The output size of `{}` ({}) must be divisible by the tensor "

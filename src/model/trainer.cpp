@@ -114,7 +114,6 @@ void run_epoch(Trainer& trainer) {
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
-    const bool clips_mixed = trains_mixed(trainer.run, trainer.network);
     // Of several processes not all are alike.
     const bool may_repeat = session.repeats && !trainer.run.plan.distributed;
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
@@ -154,7 +153,7 @@ void run_epoch(Trainer& trainer) {
             continue;
         }
         session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
-        if (!clips_mixed) session.recorder.begin({PhaseKind::clip, step});
+        if (!trainer.optimizer.one_by_one) session.recorder.begin({PhaseKind::clip, step});
         grad_norm = clip_gradients(trainer);
         optimizer_step(trainer, step);
     }

@@ -92,7 +92,7 @@ bool steps_on_host(const Trainer& trainer) {
 
 Tensor clip_gradients(Trainer& trainer) {
     if (trainer.unscales) trainer.scaler.unscale(trainer.session(), trainer.optimizer);
-    if (trains_mixed(trainer.run, trainer.network)) return clip_cut_gradients(trainer.run, trainer.network);
+    if (trainer.optimizer.one_by_one) return clip_cut_gradients(trainer.run, trainer.network);
     if (trainer.fsdp1) return trainer.fsdp1->clip_gradients();
     const Scoped<bool> on_host(trainer.session().on_host, steps_on_host(trainer));
     return clip_grad_norm(trainer.session(), trainable_parameters(trainer.network), trainer.fsdp2 != nullptr);

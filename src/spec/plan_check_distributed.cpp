@@ -14,7 +14,6 @@ void check_trainer_arguments(const TrainingPlan& t, std::string_view method, Pro
     };
     if (t.cut_cross_entropy || t.optimizer_in_backward)
         refuse(t.cut_cross_entropy ? "training.cut_cross_entropy" : "training.optimizer_in_backward");
-    if (t.use_liger_kernel && method == "a pipeline") refuse("training.use_liger_kernel");
 }
 
 namespace {

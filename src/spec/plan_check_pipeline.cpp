@@ -90,6 +90,8 @@ void check_pipeline(const TrainPlan& plan, const Stack& stack, const PipelinePla
         refuse(plan.load.resize_token_embeddings ? "load.resize_token_embeddings" : "load.cast_after_adapter",
                "not supported in a pipeline", "leave it out");
     check_trainer_arguments(plan.training, "a pipeline", problems);
+    if (plan.training.use_liger_kernel)
+        refuse("training.use_liger_kernel", "not supported with a pipeline", "leave it out");
     check_adamw_in_bf16(plan.training, problems);
 }
 

@@ -72,7 +72,6 @@ const Family gpt2_entry = {
     .counts_all_labels = true,
     .mask_is_positional = true,
     .split_plan = SplitPlan::none,
-    .cuts = {Cut::none, Cut::none, Cut::none, Cut::none},
 };
 
 }  // namespace vramfit::families

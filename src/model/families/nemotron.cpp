@@ -43,7 +43,6 @@ const Family nemotron_entry = {
     .rotate = apply_rotary_and_join,
     .mlp = plain_mlp,
     .split_plan = SplitPlan::none,
-    .cuts = {Cut::none, Cut::none, Cut::none, Cut::none},
 };
 
 }  // namespace vramfit::families

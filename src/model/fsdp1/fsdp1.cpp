@@ -107,7 +107,7 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     Session& session = run_.session;
     const bool moves = waits_on_host(run_);
     for (const ParameterPlaces& places : to_move) {
-        if (!moves || !same((*places[0])->storage->bytes, 0)) continue;  // it is there
+        if (!moves || !is_on_host(*places[0])) continue;  // it is there
         set_data(*places[0], to_device(*places[0]));
         session.streams.host_waits(0);  // for a copy out of pageable memory
     }

@@ -39,7 +39,7 @@ void step_adagrad(engine::Session& session, Optimizer& optimizer) {
         for (const GroupedTensors& one : grouped(session, optimizer, g)) {
             refuse_other_dtypes(one);
             // _get_value of the steps, which accelerate has moved.
-            if (!same(one.states.front()->front()->storage->bytes, 0)) session.streams.host_waits(0);
+            if (!is_on_host(one.states.front()->front())) session.streams.host_waits(0);
             TensorList sums;
             for (const OptimizerState* state : one.states) sums.push_back(state->back());
             std = foreach_result(sums, engine::Op::foreach_sqrt);

@@ -17,7 +17,7 @@ Job sent_llama(std::int64_t processes) {
     return job;
 }
 
-Levels peak_of(const Job& job) { return predict(job.model, job.plan, job.stack, job.device).peak; }
+Levels peak_of(const Job& job) { return predict(job).peak; }
 
 Levels peak_of(Job job, std::int64_t rank) {
     job.plan.distributed->rank = rank;
