@@ -1,11 +1,12 @@
-// Looking for the cheapest changes of a trainer's file with which the run fits.
+// Changes of a trainer's file: the common search, with each answer predicted from the file as it would then be read.
 #include "check/changes.hpp"
 
 #include <algorithm>
 
+#include "check/search.hpp"
+#include "check/tried.hpp"
+#include "check/turned_jobs.hpp"
 #include "vramfit/base/error.hpp"
-#include "vramfit/predict/predict.hpp"
-#include "vramfit/spec/devices.hpp"
 
 namespace vramfit {
 
@@ -25,88 +26,81 @@ std::string value_before(const Reading& reading, const std::string& key) {
     return {};
 }
 
-/// The run of the changed file on the card; nothing if it does not fit or cannot be predicted.
-std::optional<PricedChange> priced(const CheckQuestion& question, const Reading& reading, const Device& device,
-                                   const std::vector<const Proposal*>& parts) {
-    PricedChange change;
-    TrainerQuestion changed = question.trainer;
-    for (const Proposal* part : parts) {
-        change.titles.push_back(part->title);
-        add_edits(change.edits, part->edits);
+class EditSearch {
+  public:
+    EditSearch(const CheckQuestion& question, const Reading& reading, const Device& device)
+        : question_(question), reading_(reading), device_(device) {
+        for (const Proposal& proposal : reading.proposals) {
+            if (knobs_.empty() || knobs_.back().id != proposal.id) {
+                knobs_.push_back({proposal.id, 0});
+                proposals_.emplace_back();
+            }
+            ++knobs_.back().steps;
+            proposals_.back().push_back(&proposal);
+        }
     }
-    changed.edits.insert(changed.edits.end(), change.edits.begin(), change.edits.end());
-    try {
-        const Reading again = read_trainer_files(changed);
-        if (!again.refusals.empty()) return std::nullopt;
-        Job job = again.job;
-        job.device = device;
-        const Timeline run = timeline(job);  // one replay: without names of peaks, and none beyond what fits
-        if (run.out_of_memory) return std::nullopt;
-        change.reserved = run.peak.reserved;
-        change.spare = of_process(device, job.plan.distributed).usable.count - run.peak.reserved;
-    } catch (const Error&) {
-        return std::nullopt;  // the library refuses what was proposed: no change at all
-    }
-    std::erase_if(change.edits, [&](const TrainerEdit& edit) { return value_before(reading, edit.key) == edit.value; });
-    for (const TrainerEdit& edit : change.edits) change.before.push_back(value_before(reading, edit.key));
-    return change;
-}
 
-bool is_told(const std::vector<PricedChange>& changes, const PricedChange& change) {
-    return std::any_of(changes.begin(), changes.end(), [&](const PricedChange& c) { return c.edits == change.edits; });
-}
-
-/// The strongest proposal of each kind, in order, but those of one kind.
-std::vector<const Proposal*> strongest_but(const std::vector<Proposal>& all, const std::string& without) {
-    std::vector<const Proposal*> parts;
-    for (const Proposal& each : all) {
-        std::erase_if(parts, [&](const Proposal* old) { return old->id == each.id; });
-        if (each.id != without) parts.push_back(&each);
+    void add_to(CheckAnswer& answer) const {
+        for (const Knob& knob : knobs_) answer.tried.push_back(tried_text(knob.id));
+        TurnedJobs jobs([this](const Turns& turns) { return job(turns); });
+        const FoundTurns found = find_turns(knobs_, jobs.run(), {.changes = question_.most_changes});
+        for (const Turns& turns : found.fitting)
+            if (const auto& needs = jobs.fit(turns)) answer.changes.push_back(change(turns, *needs));
+        if (!found.smallest) return;
+        if (const auto smallest = job(*found.smallest)) {
+            const Fit needs = need_of(*smallest);
+            answer.smallest = change(*found.smallest, needs);
+            answer.holds_smallest = smallest_card(needs.reserved, *smallest);
+        }
     }
-    return parts;
-}
 
-/// Of parts that fit together, those that are needed: the dearest are left out first.
-std::vector<const Proposal*> needed(const CheckQuestion& question, const Reading& reading, const Device& device,
-                                    std::vector<const Proposal*> parts) {
-    for (std::size_t i = parts.size(); i-- > 0 && parts.size() > 1;) {
-        std::vector<const Proposal*> fewer = parts;
-        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-        if (priced(question, reading, device, fewer)) parts = std::move(fewer);
+  private:
+    std::vector<TrainerEdit> edits(const Turns& turns) const {
+        std::vector<TrainerEdit> edits;
+        for (std::size_t k = 0; k < turns.size(); ++k)
+            if (turns[k] > 0) add_edits(edits, proposals_[k][turns[k] - 1]->edits);
+        return edits;
     }
-    return parts;
-}
+
+    /// The run of the changed file on the card; nothing if it is refused.
+    std::optional<Job> job(const Turns& turns) const {
+        TrainerQuestion changed = question_.trainer;
+        const std::vector<TrainerEdit> more = edits(turns);
+        changed.edits.insert(changed.edits.end(), more.begin(), more.end());
+        try {
+            Reading again = read_trainer_files(changed);
+            if (!again.refusals.empty()) return std::nullopt;
+            again.job.device = device_;
+            return std::move(again.job);
+        } catch (const Error&) {
+            return std::nullopt;
+        }
+    }
+
+    PricedChange change(const Turns& turns, const Fit& needs) const {
+        PricedChange out;
+        for (std::size_t k = 0; k < turns.size(); ++k)
+            if (turns[k] > 0) out.titles.push_back(proposals_[k][turns[k] - 1]->title);
+        out.edits = edits(turns);
+        std::erase_if(out.edits,
+                      [&](const TrainerEdit& edit) { return value_before(reading_, edit.key) == edit.value; });
+        for (const TrainerEdit& edit : out.edits) out.before.push_back(value_before(reading_, edit.key));
+        out.reserved = needs.reserved;
+        out.spare = needs.spare;
+        return out;
+    }
+
+    const CheckQuestion& question_;
+    const Reading& reading_;
+    const Device& device_;
+    std::vector<Knob> knobs_;
+    std::vector<std::vector<const Proposal*>> proposals_;  ///< the steps of each knob
+};
 
 }  // namespace
 
-std::vector<PricedChange> price_changes(const CheckQuestion& question, const Reading& reading, const Device& device) {
-    std::vector<PricedChange> changes;
-    const auto keep = [&](std::optional<PricedChange> change) {
-        if (change && !is_told(changes, *change)) changes.push_back(std::move(*change));
-    };
-    std::vector<std::string> done;  // the mildest of each kind is enough
-    for (const Proposal& each : reading.proposals) {
-        if (changes.size() >= question.most_changes) return changes;
-        if (std::find(done.begin(), done.end(), each.id) != done.end()) continue;
-        auto change = priced(question, reading, device, {&each});
-        if (change) done.push_back(each.id);
-        keep(std::move(change));
-    }
-    if (!changes.empty()) return changes;
-    // Nothing is enough alone: kinds together, then the same without one of those that were needed.
-    const auto together = [&](const std::string& without) {
-        const auto parts = strongest_but(reading.proposals, without);
-        if (parts.size() < 2 || !priced(question, reading, device, parts)) return std::vector<const Proposal*>();
-        const auto few = needed(question, reading, device, parts);
-        keep(priced(question, reading, device, few));
-        return few;
-    };
-    const auto first = together("");
-    for (const Proposal* part : first) {
-        if (changes.size() >= question.most_changes) break;
-        together(part->id);
-    }
-    return changes;
+void add_changes(const CheckQuestion& question, const Reading& reading, const Device& device, CheckAnswer& answer) {
+    EditSearch(question, reading, device).add_to(answer);
 }
 
 }  // namespace vramfit

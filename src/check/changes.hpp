@@ -5,7 +5,8 @@
 
 namespace vramfit {
 
-/// Changes with which the run fits, cheapest first; each is read from the changed file and predicted.
-std::vector<PricedChange> price_changes(const CheckQuestion& question, const Reading& reading, const Device& device);
+/// Adds what was tried and what fits, the cheapest first, else the smallest run; each is read from the changed file and
+/// predicted.
+void add_changes(const CheckQuestion& question, const Reading& reading, const Device& device, CheckAnswer& answer);
 
 }  // namespace vramfit

@@ -70,6 +70,20 @@ void find_wall(const Reading& reading, const CheckQuestion& question, CheckAnswe
         std::count_if(given.begin(), given.end(), [&](std::int64_t length) { return length > *answer.wall; });
 }
 
+/// Where another program runs than the one predicted, which needs no more, nothing is too large: what fits for certain
+/// fits, of the rest only the bound is known.
+void bound(const Reading& reading, Prediction& p) {
+    if (reading.upper_bound() && p.verdict == Verdict::too_large) p.verdict = Verdict::unknown;
+}
+
+/// Of the verdicts on two cards the one that the exit status tells.
+Verdict worse(Verdict a, Verdict b) {
+    constexpr Verdict kRising[] = {Verdict::not_asked, Verdict::fits, Verdict::tight, Verdict::too_large,
+                                   Verdict::unknown};
+    const auto rank = [&](Verdict of) { return std::find(std::begin(kRising), std::end(kRising), of); };
+    return rank(a) < rank(b) ? b : a;
+}
+
 /// The answer for one card. Throws Error.
 CheckAnswer answer_on(const Reading& reading, const Device& device) {
     Job job = reading.job;
@@ -85,6 +99,7 @@ CheckAnswer answer_on(const Reading& reading, const Device& device) {
 
 CheckResult check(const CheckQuestion& question) {
     CheckResult result;
+    result.looked_for_changes = question.price_changes;
     for (const Device& device : question.devices) {
         CheckQuestion here = question;
         here.trainer.bf16_card = computes_bf16(device);
@@ -92,12 +107,11 @@ CheckResult check(const CheckQuestion& question) {
         if (reading.refusals.empty()) {
             try {
                 CheckAnswer answer = answer_on(reading, device);
-                if (answer.prediction.verdict == Verdict::too_large) {
-                    result.verdict = Verdict::too_large;
+                bound(reading, answer.prediction);
+                result.verdict = worse(result.verdict, answer.prediction.verdict);
+                if (!answer.fits()) {
                     find_wall(reading, here, answer);
-                    if (question.price_changes) answer.changes = price_changes(here, reading, device);
-                } else if (result.verdict == Verdict::not_asked) {
-                    result.verdict = answer.prediction.verdict;
+                    if (question.price_changes) add_changes(here, reading, device, answer);
                 }
                 result.answers.push_back(std::move(answer));
             } catch (const Error& error) {

@@ -17,7 +17,8 @@ using Run = std::function<ExitStatus()>;
 
 struct Command {
     const char* name;           ///< "predict"
-    const char* summary;        ///< one line of --help
+    const char* summary;        ///< what it does, as one sentence
+    const char* example;        ///< a command line, shown below the sentence
     Run (*add)(CLI::App& app);  ///< declares the flags on the command's own app; the result owns where they are stored
 };
 

@@ -95,13 +95,27 @@ ReportTable gpu_table() {
                        {"total_is_cuda", ""},
                        {"total_source", ""},
                        {"context_source", ""},
-                       {"multiprocessors_source", ""}},
+                       {"multiprocessors_source", ""},
+                       {"total_low", ""},
+                       {"total_high", ""},
+                       {"total_ends_source", ""},
+                       {"context_low", ""},
+                       {"context_high", ""}},
                       {}};
     for (const KnownDevice& card : known_devices()) {
+        const Device device = device_from(card.name);
+        const auto ends_of = [&device](AssumptionKind kind, Bytes otherwise) {
+            for (const Assumption& one : device.assumptions)
+                if (one.kind == kind) return std::pair(one.least, one.most);
+            return std::pair(otherwise, otherwise);
+        };
+        const auto [kept_least, kept_most] = ends_of(AssumptionKind::total, Bytes{});
+        const auto [context_low, context_high] = ends_of(AssumptionKind::context, card.context);
         table.rows.push_back({card.name, card.total, card.context, !card.context_source.empty(),
                               fmt::format("{}.{}", card.capability.major, card.capability.minor),
                               std::int64_t{card.multiprocessors}, card.aliases, card.total_is_cuda, card.total_source,
-                              card.context_source, card.multiprocessors_source});
+                              card.context_source, card.multiprocessors_source, card.total - kept_most,
+                              card.total - kept_least, card.cuda_ends_source, context_low, context_high});
     }
     return table;
 }

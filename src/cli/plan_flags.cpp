@@ -38,6 +38,8 @@ std::vector<std::string> spellings(const PlanFlag& flag) {
     return names;
 }
 
+constexpr const char* kModel = "Model";
+
 bool takes_list(const PlanFlag& flag) { return std::string_view(flag.value).ends_with(",..."); }
 
 }  // namespace
@@ -55,7 +57,7 @@ std::string shell_word(std::string_view text) {
 
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
-    for (const auto table : {method_flags(), load_flags(), training_flags(), place_flags()}) {
+    for (const auto table : {method_flags(), load_flags(), training_flags(), card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;
@@ -97,7 +99,8 @@ void refuse_twice(const Spelling& spelling) {
 constexpr std::string_view kAlone = "{}";  // CLI11: the value of a flag that was given without one
 
 struct PlanFlags::State {
-    std::string model;
+    std::string model;     // --model
+    std::string argument;  // the same without a flag
     std::string job;
     std::map<std::string, std::string> places;  // of chosen values that no flag gives
     std::deque<Spelling> spellings;             // addresses stay: CLI11 writes into them
@@ -115,15 +118,31 @@ struct PlanFlags::State {
         return found;
     }
 
+    /// What was given for the network; empty: nothing.
+    const std::string& network() const {
+        if (!model.empty() && !argument.empty())
+            throw Error(ErrorKind::invalid, "--model", fmt::format("'{}' is given as the model as well", argument),
+                        "name one model, with or without --model");
+        return model.empty() ? argument : model;
+    }
+
+    /// Flags with a variable number of values take a model's name that follows them.
+    std::string hint_of_missing_model() const {
+        for (const Spelling& spelling : spellings) {
+            const bool open = spelling.flag->alone || (takes_list(*spelling.flag) && spelling.values.size() > 1);
+            if (spelling.option->count() > 0 && open && spelling.values.back() != kAlone)
+                return fmt::format("{} takes what follows it: put the model's name first", spelling.name);
+        }
+        return "vramfit models lists the built-in ones; a folder or a config.json will do";
+    }
+
     Job base(const std::string& network) const {
         if (!job.empty()) {
             Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
             if (!network.empty()) read.model = load_model(network, process_environment());
             return read;
         }
-        if (network.empty())
-            throw Error(ErrorKind::invalid, "--model", "no model given",
-                        "vramfit models lists the built-in ones; a folder or a config.json will do");
+        if (network.empty()) throw Error(ErrorKind::invalid, "--model", "no model given", hint_of_missing_model());
         return default_job(load_model(network, process_environment()));
     }
 };
@@ -131,14 +150,14 @@ struct PlanFlags::State {
 PlanFlags::PlanFlags() : state_(std::make_shared<State>()) {}
 
 void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job) {
-    add_value(app, "--model", state_->model, "MODEL",
-              fmt::format("Built-in name, Hugging Face id, folder or config.json{}",
-                          with_job ? " (required without --job)" : " (required)"))
-        ->group("Question");
+    add_value(app, "MODEL", state_->argument, "",
+              fmt::format("Built-in name (vramfit models), Hugging Face id, folder or config.json{}",
+                          with_job ? " (required without --job)" : " (required)"));
+    add_value(app, "--model", state_->model, "MODEL", "The same as a flag")->group(kModel);
     if (with_job) {
         add_value(app, "--job", state_->job, "FILE",
-                  "A job file (vramfit.job/1), - for standard input; flags beside it go before what it says")
-            ->group("Question");
+                  "A job file (vramfit.job/1), - for standard input; flags override what it says")
+            ->group(kModel);
     }
     for (const PlanFlag* flag : plan_flags()) {
         const auto axis = std::find_if(axes.begin(), axes.end(),
@@ -219,7 +238,8 @@ bool is_choice(const Spelling& spelling) {
 
 std::vector<PlanChoice> PlanFlags::choices() const {
     std::vector<PlanChoice> out;
-    if (state_->model.find(',') != std::string::npos) out.push_back({"model", values_of(state_->model, "--model")});
+    const std::string& network = state_->network();
+    if (network.find(',') != std::string::npos) out.push_back({"model", values_of(network, "--model")});
     for (const PlanFlag* flag : plan_flags()) {
         const Spelling* spelling = state_->find(*flag);
         if (!spelling || !is_choice(*spelling)) continue;
@@ -231,8 +251,8 @@ std::vector<PlanChoice> PlanFlags::choices() const {
 
 std::vector<std::string> PlanFlags::words() const {
     std::vector<std::string> words;
-    if (!state_->model.empty() && state_->model.find(',') == std::string::npos)
-        words.push_back("--model " + shell_word(state_->model));
+    if (const std::string& network = state_->network(); !network.empty() && network.find(',') == std::string::npos)
+        words.push_back("--model " + shell_word(network));
     if (!state_->job.empty()) words.push_back("--job " + shell_word(state_->job));
     for (const Spelling& spelling : state_->spellings) {
         if (spelling.option->count() == 0 || spelling.axis || is_choice(spelling)) continue;
@@ -279,14 +299,14 @@ Error PlanFlags::named_by_flags(const Error& error) const {
 }
 
 bool PlanFlags::given(std::string_view name) const {
-    if (name == "model") return !state_->model.empty();
+    if (name == "model") return !state_->network().empty();
     const PlanFlag* flag = find_plan_flag(name);
     return flag && state_->find(*flag);
 }
 
 Job PlanFlags::job(const Chosen& chosen) const {
     const auto model = chosen.find("model");
-    return applied(state_->base(model == chosen.end() ? state_->model : model->second), chosen);
+    return applied(state_->base(model == chosen.end() ? state_->network() : model->second), chosen);
 }
 
 void PlanFlags::name_places(std::map<std::string, std::string> places) { state_->places = std::move(places); }
@@ -305,7 +325,8 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     std::stable_sort(flags.begin(), flags.end(),
                      [](const PlanFlag* a, const PlanFlag* b) { return a->turn < b->turn; });
     std::vector<std::string> given;
-    if (!state_->job.empty() && !state_->model.empty()) given.push_back("--model");
+    std::map<std::string, GivenValue> values;
+    if (!state_->job.empty() && !state_->network().empty()) given.push_back("--model");
     for (const PlanFlag* flag : flags) {
         const Spelling* spelling = state_->find(*flag);
         if (!spelling) apply_chosen(*flag, chosen, job);
@@ -316,8 +337,10 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
         std::string value = fmt::format("{}", fmt::join(spelling->values, ","));
         if (flag->alone && (value.empty() || value == kAlone)) value = flag->alone;
         if (own != chosen.end()) value = own->second;
+        values[flag->name] = {value, spelling->name};
         flag->apply(job, value, spelling->name);
     }
+    refuse_contradictions(values);
     // The preparation that comes with --method qlora is then not the user's own call but the trainer's.
     if (state_->job.empty() && job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model() &&
         !this->given("prepare-kbit"))

@@ -29,13 +29,6 @@ const CLI::App& innermost(const CLI::App& app) {
     return given.empty() ? app : *given.front();
 }
 
-/// The help of the innermost command, with one empty line between its parts.
-std::string help_of(const CLI::App& app) {
-    std::string help = app.help();
-    for (std::size_t at = 0; (at = help.find("\n\n\n", at)) != std::string::npos;) help.erase(at, 1);
-    return help;
-}
-
 std::vector<std::string> known_flags(const CLI::App& app) {
     std::vector<std::string> names;
     for (const CLI::Option* option : app.get_options()) {
@@ -83,23 +76,37 @@ Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 ExitStatus parse_and_run(int argc, const char* const* argv) {
-    CLI::App app{"Predicts the GPU memory of LLM fine-tuning before launch", "vramfit"};
-    app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION);
+    CLI::App app{
+        "Predict the GPU memory of an LLM fine-tuning run before you launch it.\n\nExample:\n"
+        "  vramfit predict qwen3-8b --method qlora --gpu \"RTX 4090\"\n",
+        "vramfit"};
+    app.set_help_flag("--help", "Print all flags of a command");
+    app.set_help_all_flag("-h", "Print the flags that most people need");
+    app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION, "Print the version");
     app.get_formatter()->column_width(kHelpColumn);
+    app.get_formatter()->label("Positionals", "Arguments");
+    app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+    app.get_formatter()->label("Subcommands", "Commands");
     app.fallthrough();  // -v may also follow the command
     int verbosity = 0;
-    app.add_flag("-v,--verbose", verbosity, "Say on standard error what is done; -vv says more");
+    app.add_flag("-v,--verbose", verbosity, "Log to standard error what is done; -vv logs more");
     std::map<const CLI::App*, Run> runs;
     const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
     for (const Command* command : commands()) {
         CLI::App* sub = app.add_subcommand(command->name, help_text(command->summary));
         // Declaring the flags of every command takes longer than most answers: those of the one that is named will do.
-        if (std::find(words.begin(), words.end(), command->name) != words.end()) runs[sub] = command->add(*sub);
+        if (std::find(words.begin(), words.end(), command->name) == words.end()) continue;
+        sub->description(description_of(*command));
+        runs[sub] = command->add(*sub);
     }
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-        write_result(help_of(app));
+        write_result(full_help(app));
+        return kFits;
+    } catch (const CLI::CallForAllHelp&) {  // CLI11's name for its second help flag
+        const auto given = app.get_subcommands();
+        write_result(short_help(given.empty() ? app : *given.front()));
         return kFits;
     } catch (const CLI::CallForVersion&) {
         write_result("vramfit " VRAMFIT_VERSION "\n");

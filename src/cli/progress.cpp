@@ -8,8 +8,8 @@
 
 namespace vramfit::cli {
 
-Progress::Progress(std::string what)
-    : what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+Progress::Progress(std::string what, bool wanted)
+    : what_(std::move(what)), terminal_(wanted && ::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() {
     if (shown_) fmt::print(stderr, "\r\033[K");

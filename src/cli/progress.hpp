@@ -8,7 +8,8 @@ namespace vramfit::cli {
 
 class Progress {
   public:
-    explicit Progress(std::string what);
+    /// `wanted`: false shows nothing.
+    Progress(std::string what, bool wanted);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;

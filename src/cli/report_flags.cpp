@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/output.hpp"
 #include "vramfit/base/error.hpp"
@@ -22,8 +24,12 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr int kWidest = 120;
+constexpr int kWidest = 120;  // of prose: longer lines are hard to read
 constexpr int kNarrowest = 20;
+constexpr int kUnlimited = 1'000'000;
+
+enum class Color : std::uint8_t { automatic, always, never };
+constexpr Named<Color> kColors[] = {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}};
 
 std::vector<const Format*> formats_in_order(bool (*writes)(const Format&)) {
     const auto all = all_formats();
@@ -33,14 +39,21 @@ std::vector<const Format*> formats_in_order(bool (*writes)(const Format&)) {
     return sorted;
 }
 
-/// COLUMNS where it is set, else the terminal's width, else 80.
-int width_of_output() {
+/// COLUMNS where it is set, else the terminal's width, else nothing: a file or a pipe has no width.
+std::optional<int> width_of_output(bool to_file) {
     const char* columns = std::getenv("COLUMNS");
     int width = 0;
     if (columns) std::from_chars(columns, columns + std::strlen(columns), width);
     winsize size{};
-    if (width <= 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-    return std::clamp(width > 0 ? width : 80, kNarrowest, kWidest);
+    if (width <= 0 && !to_file && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+    return width > 0 ? std::optional(std::max(width, kNarrowest)) : std::nullopt;
+}
+
+/// A terminal that shows colours, unless NO_COLOR is set (https://no-color.org).
+bool terminal_has_colors() {
+    const char* kind = std::getenv("TERM");
+    const char* no_color = std::getenv("NO_COLOR");
+    return ::isatty(STDOUT_FILENO) == 1 && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
 }
 
 }  // namespace
@@ -51,6 +64,9 @@ void ReportFlags::add(CLI::App& app) {
     help.back() = ' ';
     add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help))->group("Output");
     add_value(app, "--output", output, "FILE", "Write the result to FILE; - is standard output [-]")->group("Output");
+    app.add_flag("-q,--quiet", quiet, "Print errors only; the exit status is the answer")->group("Output");
+    add_value(app, "--color", color, "WHEN", "auto (on a terminal, unless NO_COLOR is set), always or never [auto]")
+        ->group("Output");
 }
 
 const Format& ReportFlags::chosen() const {
@@ -63,15 +79,17 @@ const Format& ReportFlags::chosen() const {
 
 Layout ReportFlags::layout() const {
     Layout layout;
-    layout.width = width_of_output();
-    if (output != "-") return layout;
-    const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-    const char* kind = std::getenv("TERM");
-    const char* no_color = std::getenv("NO_COLOR");
-    layout.colour = terminal && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
+    const bool to_file = output != "-";
+    const std::optional<int> width = width_of_output(to_file);
+    if (width) layout.width = std::min(*width, kWidest);
+    layout.table_width = width.value_or(kUnlimited);
+    const Color when = value_from(color, "--color", kColors);
+    layout.colour = when == Color::always || (when == Color::automatic && !to_file && terminal_has_colors());
     return layout;
 }
 
-void ReportFlags::deliver(const std::string& text) const { write_result(text, output); }
+void ReportFlags::deliver(const std::string& text) const {
+    if (!quiet || output != "-") write_result(text, output);
+}
 
 }  // namespace vramfit::cli

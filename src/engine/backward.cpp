@@ -28,6 +28,11 @@ void take_piece(const Node& node, Tensor& place, const Tensor& grad) {
     place = place.defined() ? add(place, piece) : piece;
 }
 
+/// What enters a node through which nothing but a parameter's gradient goes is that.
+void label_gradient(const Node& node, const Tensor& grad) {
+    if (node.takes_parameter_gradient && grad.defined()) label(grad, Category::gradients);
+}
+
 /// One call of the engine, with its ready queue.
 class Task {
   public:
@@ -91,6 +96,7 @@ class Task {
     void give(Node* node, std::uint32_t input, Tensor& grad) {
         Grads& buffer = state(node).buffer;
         if (buffer.size() <= input) buffer.resize(input + 1);
+        label_gradient(*node, grad);
         const OnStream consumer(session_.recorder, hand_over(*node, grad));
         if (is_piece(*node))
             take_piece(*node, buffer[input], grad);
@@ -161,6 +167,9 @@ void validate_outputs(Node& node, Grads& out) {
 
 void Task::evaluate(Node& node) {
     const OnStream own(session_.recorder, node.stream);
+    const Scoped<Module> module(session_.recorder.module, node.module);
+    const Scoped<Category> fresh(session_.recorder.fresh,
+                                 node.in_loss ? Category::logits_and_loss : Category::activation_gradients);
     if (node.hook) (*node.hook)();
     const Phase* phase = node.on_complete ? node.on_complete.get() : nullptr;
     if (node.variable.defined() && node.variable->on_complete) phase = node.variable->on_complete.get();
@@ -173,6 +182,7 @@ void Task::evaluate(Node& node) {
         // Generated nodes do nothing without any gradient; they run all the same, so that those behind them can.
         const bool any = std::any_of(in.begin(), in.end(), [](const Tensor& grad) { return grad.defined(); });
         if (any) {
+            for (const Tensor& grad : in) label_gradient(node, grad);
             node.type->backward(node, in, out);
             validate_outputs(node, out);
         }
@@ -220,7 +230,7 @@ void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
     } else {
         Tensor taken = taken_gradient(grad, variable);
         taken->is_view = false;  // detach outside of the graph keeps no base
-        label(taken, Category::gradients);
+        if (!variable->is_activation) label(taken, Category::gradients);
         variable->grad = taken.ref();
     }
     if (!variable.session().hook_gets_gradient) grad.reset();
@@ -238,6 +248,8 @@ Ref<Node> accumulator_of(const Tensor& leaf) {
     --leaf.session().next_sequence[static_cast<std::size_t>(leaf.session().thread)];
     node->sequence = kFirst;
     node->variable = leaf;
+    node->takes_parameter_gradient = !leaf->is_activation;
+    node->in_loss = false;
     node->outputs.push_back({leaf.sizes(), leaf.dtype()});
     leaf->accumulator = node.get();
     return node;

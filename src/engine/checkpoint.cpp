@@ -24,6 +24,7 @@ Tensor detached_leaf(const Tensor& t) {
     Tensor out = detach(t);
     out->is_view = false;
     out.set_requires_grad(t.requires_grad());
+    out->is_activation = true;
     return out;
 }
 
@@ -37,7 +38,7 @@ void checkpoint_backward(Node& node, Grads& in, Grads& out) {
     Tensor result;
     {
         const GradMode grad(session, true);
-        const Scoped<bool> recomputing(session.recomputing, true);
+        const Recomputing recomputing(session);
         const AutocastScope autocast(session, state.autocast_enabled, state.autocast_dtype);
         result = state.unit(inputs);
     }
@@ -116,7 +117,7 @@ Tensor checkpoint_non_reentrant(Session& session, Unit unit, const Arguments& ar
         save_inputs(*frame, arguments);
     frame->autocast_enabled = session.autocast.enabled;
     frame->autocast_dtype = session.autocast.dtype;
-    if (!arguments.empty() && arguments[0].requires_grad()) label(arguments[0], Category::stored_activations);
+    for (const Tensor& t : arguments) label_saved(t);
     const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::pack, frame});
     return unit(arguments);
 }
@@ -143,7 +144,8 @@ Tensor unpack_holder(Holder& holder) {
     if (!frame.is_recomputed) {
         const Arguments arguments = arguments_of(frame);
         const GradMode grad(session, true);
-        const Scoped<bool> recomputing(session.recomputing, true);
+        const Recomputing recomputing(session);
+        const Scoped<Module> module(session.recorder.module, session.recorder.module);
         const Scoped<SavedHook> hook(session.saved_hook, {SavedHook::Kind::recompute, holder.frame});
         try {
             const AutocastScope autocast(session, frame.autocast_enabled, frame.autocast_dtype);

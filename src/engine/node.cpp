@@ -15,6 +15,8 @@ Ref<Node> make_node(Session& session, const NodeType& type) {
     node->session = &session;
     node->sequence = session.next_sequence[static_cast<std::size_t>(session.thread)]++;
     node->stream = session.recorder.stream;
+    node->module = session.recorder.module;
+    node->in_loss = session.recorder.fresh == Category::logits_and_loss && node->module == session.loss;
     return Ref<Node>(node);
 }
 
@@ -29,6 +31,8 @@ void add_edge(Node& node, const Tensor& input) {
         node.next.push_back({input->grad_fn, input->output_nr});
     else
         node.next.push_back({accumulator_of(input), 0});
+    const Edge& last = node.next[node.next.size() - 1];
+    if (last.valid() && node.type->only_converts) node.takes_parameter_gradient = last.node->takes_parameter_gradient;
 }
 
 void set_history(const Tensor& result, const Ref<Node>& node) {
@@ -37,17 +41,12 @@ void set_history(const Tensor& result, const Ref<Node>& node) {
     node->outputs.push_back({result.sizes(), result.dtype()});
 }
 
-namespace {
-
-/// Activations that wait for the backward pass; weights, logits and the like keep their own label.
 void label_saved(const Tensor& t) {
-    Session& session = t.session();
-    const auto id = t->storage->id;
-    if (id == Recorder::kNoId || session.recorder.label_of(id) != Category::temporaries) return;
-    session.recorder.label(id, session.recomputing ? Category::recomputed_activations : Category::stored_activations);
+    if (!t.defined()) return;
+    const Category known = label_of(t);
+    if (known == Category::temporaries)
+        label(t, t.session().is_recomputed(t) ? Category::recomputed_activations : Category::stored_activations);
 }
-
-}  // namespace
 
 void Node::save(const Tensor& t, bool is_output) {
     if (!t.defined()) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/inline_vector.hpp"
+#include "engine/module.hpp"
 #include "engine/tensor.hpp"
 #include "vramfit/trace/phase.hpp"
 
@@ -49,6 +50,7 @@ using BackwardFunction = void (*)(Node& node, Grads& in, Grads& out);
 struct NodeType {
     const char* name;
     BackwardFunction backward;
+    bool only_converts = false;  ///< a cast or a transposition: a parameter's gradient goes through it
 };
 
 /// Shape and dtype of an output, that is of a gradient that enters the node.
@@ -76,8 +78,11 @@ struct Node {
     const NodeType* type = nullptr;
     Session* session = nullptr;
     std::uint64_t sequence = 0;
-    std::uint8_t stream = 0;    ///< on which its forward was recorded, and its backward runs
-    TaskState* task = nullptr;  ///< of the running backward
+    std::uint8_t stream = 0;                ///< on which its forward was recorded, and its backward runs
+    bool takes_parameter_gradient = false;  ///< ... and nothing else, converted or not
+    bool in_loss = false;                   ///< of what comes behind the head
+    Module module;                          ///< that was being run
+    TaskState* task = nullptr;              ///< of the running backward
     InlineVector<Edge, 3> next;
     InlineVector<SavedTensor, 4> saved;
     InlineVector<OutputMeta, 1> outputs;
@@ -102,6 +107,9 @@ bool needs_grad(const Ts&... inputs);
 /// A node with one edge for each input.
 Ref<Node> make_node(Session& session, const NodeType& type);
 void add_edge(Node& node, const Tensor& input);
+/// Labels what waits for the backward pass: stored, or recomputed if a recomputation made it. Weights, logits and the
+/// like keep their own label.
+void label_saved(const Tensor& t);
 /// Nodes that are made and let go of at once: those after them have later numbers.
 void count_nodes(Session& session, std::size_t count);
 

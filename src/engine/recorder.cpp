@@ -1,6 +1,8 @@
 // Appends events to the program.
 #include "engine/recorder.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -8,6 +10,7 @@ namespace vramfit::engine {
 
 Recorder::Recorder(Keep keep) : keep_(keep) {
     program_.windows.push_back({Phase{}, 0});
+    program_.modules.emplace_back();
     if (!keeps_program()) return;
     program_.events.reserve(1 << 14);
     program_.allocations.reserve(1 << 13);
@@ -21,7 +24,8 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
     if (!keeps_program()) return kNoId;
     if (keeps_sizes()) sizes_.push_back(bytes);
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
-    program_.allocations.push_back({bytes.value(), fresh, static_cast<std::uint16_t>(op), layer, stream});
+    program_.allocations.push_back(
+        {bytes.value(), fresh, static_cast<std::uint16_t>(op), module.layer, stream, module.name});
     program_.events.push_back({kind, id, 0});
     return id;
 }
@@ -116,6 +120,15 @@ std::int64_t Recorder::decide(Question question, Size size) {
     const auto answer = static_cast<std::int64_t>(size);
     mix(program_.signature, question, answer);
     return answer;
+}
+
+std::uint8_t Recorder::intern(std::string_view name) {
+    std::vector<std::string>& names = program_.modules;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end() && names.size() > std::numeric_limits<std::uint8_t>::max()) return 0;
+    const auto number = static_cast<std::uint8_t>(found - names.begin());
+    if (found == names.end()) names.emplace_back(name);
+    return number;
 }
 
 void Recorder::label(std::uint32_t id, Category category) {

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/level_front.hpp"
+#include "engine/module.hpp"
 #include "engine/op.hpp"
 #include "symbolic/size.hpp"
+#include "trace/parameter_counts.hpp"
 #include "vramfit/trace/program.hpp"
 #include "vramfit/trace/summary.hpp"
 
@@ -108,11 +111,17 @@ class Recorder {
         return id == kNoId ? Category::unattributed : program_.allocations[id].category;
     }
 
+    /// Of the network that is trained.
+    ParameterCounts parameters;
     /// What new allocations are until something better is known.
     Category fresh = Category::temporaries;
-    /// The decoder layer that is being run, or -1.
-    std::int16_t layer = -1;
+    /// The module that is being run, or whose node of the backward pass.
+    Module module;
+    /// The number of a module's name; 0 if there are too many.
+    std::uint8_t intern(std::string_view name);
 
+    /// The number of the next allocation.
+    std::uint32_t next_id() const { return static_cast<std::uint32_t>(program_.allocations.size()); }
     bool keeps_program() const { return keep_ != Keep::summary; }
     Program& program() { return program_; }
     Program take();

@@ -75,8 +75,10 @@ class Session {
     bool grad_enabled = true;
     Thread thread = Thread::main;
     bool recomputing = false;
-    bool on_host = false;  ///< new tensors are in host memory
-    bool repeats = true;   ///< what repeats is written again instead of being run
+    std::uint32_t recomputed_from = 0;  ///< the first allocation that the recomputation can have made
+    Module loss;                        ///< what is not the head's behind the layers
+    bool on_host = false;               ///< new tensors are in host memory
+    bool repeats = true;                ///< what repeats is written again instead of being run
     /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
     std::function<void(const Tensor& leaf)> after_accumulate;
     /// register_post_accumulate_grad_hook runs once the gradient that came has been let go of; a hook of the node's
@@ -97,6 +99,18 @@ class Session {
     std::vector<Node*> doomed;  ///< nodes waiting for deletion
     bool deleting = false;
 
+    /// What is made from here on is the head's or the loss's; until the backward pass begins.
+    void begin_loss() {
+        loss = {-1, recorder.intern("loss")};
+        recorder.fresh = Category::logits_and_loss;
+        recorder.module = loss;
+    }
+    void end_loss() {
+        recorder.fresh = Category::temporaries;
+        recorder.module = {};
+    }
+    /// Whether the recomputation that runs has made the memory of `t`.
+    bool is_recomputed(const Tensor& t) const { return recomputing && t->storage->id >= recomputed_from; }
     std::int64_t decide(Question question, Size answer) { return recorder.decide(question, answer); }
 };
 
@@ -112,6 +126,20 @@ class Scoped {
   private:
     T& place_;
     T old_;
+};
+
+/// A checkpointed unit runs once more: what it makes is no gradient.
+class Recomputing {
+  public:
+    explicit Recomputing(Session& session)
+        : from_(session.recomputed_from, session.recomputing ? session.recomputed_from : session.recorder.next_id()),
+          running_(session.recomputing, true),
+          fresh_(session.recorder.fresh, Category::temporaries) {}
+
+  private:
+    Scoped<std::uint32_t> from_;
+    Scoped<bool> running_;
+    Scoped<Category> fresh_;
 };
 
 /// torch.no_grad() or torch.enable_grad() for a scope.

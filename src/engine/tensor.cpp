@@ -101,6 +101,12 @@ void label(const Tensor& t, Category category) {
     if (!same(storage.kept_bytes, 0)) t.session().recorder.label(storage.kept_id, category);
 }
 
+Category label_of(const Tensor& t) {
+    const Storage& storage = *t->storage;
+    const bool has_first = storage.id != Recorder::kNoId || same(storage.kept_bytes, 0);
+    return t.session().recorder.label_of(has_first ? storage.id : storage.kept_id);
+}
+
 Layout layout_of(const Tensor& t) { return {t.sizes(), t.strides()}; }
 
 }  // namespace vramfit::engine

@@ -47,6 +47,7 @@ struct TensorImpl {
     bool requires_grad = false;  ///< of a leaf; a result's follows from grad_fn
     bool is_view = false;
     bool is_piece = false;  ///< a leaf: its gradients are of a larger tensor, or of this piece of it (torch's DTensor)
+    bool is_activation = false;  ///< a leaf that is no parameter: an input of what is differentiated by itself
     std::uint16_t output_nr = 0;
     Session* session = nullptr;
     Ref<Storage> storage;
@@ -120,6 +121,7 @@ void allocate_storage(const Tensor& t, Op op);
 
 /// Labels the storage of `t` for the report.
 void label(const Tensor& t, Category category);
+Category label_of(const Tensor& t);
 
 Layout layout_of(const Tensor& t);
 

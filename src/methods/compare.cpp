@@ -7,8 +7,8 @@
 
 #include "base/parallel.hpp"
 #include "methods/candidates.hpp"
-#include "methods/most_rows.hpp"
 #include "methods/traffic.hpp"
+#include "predict/most_rows.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 
@@ -68,7 +68,7 @@ void predict_worst(const Job& job, MethodRow& row) {
         const Job own = of_rank(job, rank);
         Prediction p = predict(own);
         const auto need = [](const Prediction& of) {
-            return std::tuple(of.verdict == Verdict::too_large, of.peak.reserved);
+            return std::tuple(of.verdict == Verdict::too_large, of.verdict == Verdict::tight, of.peak.reserved);
         };
         if (row.prediction && need(p) <= need(*row.prediction)) continue;
         row.job = own;
@@ -173,7 +173,8 @@ MethodRow row_of(const MethodsQuestion& question, const Candidate& candidate) {
 
 auto rank_of(const MethodRow& row) {
     const std::int64_t reserved = row.prediction ? row.prediction->peak.reserved : 0;
-    return std::tuple(!row.prediction, !row.fits(), row.quantized, row.traffic.with_host > 0, row.cost, reserved);
+    return std::tuple(!row.prediction, !row.fits(), !row.is_tight(), row.quantized, row.traffic.with_host > 0, row.cost,
+                      reserved);
 }
 
 }  // namespace

@@ -289,7 +289,10 @@ Tensor lora_linear(const Linear& layer, const Tensor& x) {
 Tensor lora_embedding(const Embedding& layer, const Tensor& ids) {
     Tensor result = called(&layer, Part::base_layer, ids, [&layer](const Tensor& given) {
         Tensor out = base_forward(layer, given);
-        if (layer.base_output_requires_grad && grad_enabled(out.session())) out.set_requires_grad(true);
+        if (layer.base_output_requires_grad && grad_enabled(out.session())) {
+            out->is_activation = out.is_leaf();
+            out.set_requires_grad(true);
+        }
         return out;
     });
     const DType dtype = result.dtype();

@@ -91,7 +91,7 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
     if (family.rotary_by_type) (slides ? kept.rotary : kept.sliding_rotary) = {};
     const Arguments arguments = split_arguments(run, hidden, kept);
     const Unit unit = [&run, &network, &layer, kept, place](std::span<const Tensor> given) {
-        const Scoped<std::int16_t> index(run.session.recorder.layer, layer.index);
+        const Scoped<Module> in_layer(run.session.recorder.module, {layer.index, 0});
         return call_layer(run, network, layer, given[0], joined(kept, given), place);
     };
     return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, arguments)
@@ -177,7 +177,7 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
                   const Place& place) {
     Session& session = run.session;
     for (const DecoderLayer& layer : network.layers) {
-        const Scoped<std::int16_t> index(session.recorder.layer, layer.index);
+        const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
         if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
         if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
@@ -188,9 +188,10 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     if (network.ends_with_layers) return hidden;
     session.recorder.begin(phase(PhaseKind::head, place));
     on_gradient_complete(hidden, phase(PhaseKind::backward_layer, place, network.layers.back().index));
-    session.recorder.fresh = Category::logits_and_loss;
-    return uses_liger(run) ? liger_rms_norm(network.norm, hidden)
-                           : family_of(run.spec.model_type).norm(network.norm, hidden);
+    const Tensor last = uses_liger(run) ? liger_rms_norm(network.norm, hidden)
+                                        : family_of(run.spec.model_type).norm(network.norm, hidden);
+    session.begin_loss();
+    return last;
 }
 
 // The model inside: its arguments have names, its output is a tuple.
@@ -227,7 +228,11 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     Tensor kept = hidden;
     if (run.stack.head_takes_a_slice()) kept = whole(whole(whole(hidden, 0), 1), 2);
     if (network.hooks) kept = network.hooks->before_head(kept);
-    Tensor logits = forward(network.head, kept);
+    Tensor logits;
+    {
+        const Scoped<Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("lm_head")});
+        logits = forward(network.head, kept);
+    }
     if (network.hooks) network.hooks->after_head(logits);
     kept.reset();
     if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));

@@ -61,12 +61,16 @@ std::vector<Tensor> module_states(Network& network, bool with_buffers) {
 
 }  // namespace
 
+bool rebuilds_buckets(const TrainPlan& plan) {
+    return plan.distributed && plan.distributed->as<DdpPlan>() && (ddp_plan(plan).static_graph || !finds_unused(plan));
+}
+
 Ddp::Ddp(const Run& run, Network& network)
     : run_(run),
       network_(network),
       finds_unused_(finds_unused(run.plan)),
       static_(ddp_plan(run.plan).static_graph),
-      rebuilds_(static_ || !finds_unused_) {
+      rebuilds_(rebuilds_buckets(run.plan)) {
     // Reducer::mark_variable_ready: a recomputed layer's backward shows its parameters to the search once more.
     if (finds_unused_ && !static_ && network.checkpointing == Checkpointing::reentrant)
         throw Error(

@@ -9,6 +9,9 @@
 
 namespace vramfit::model {
 
+/// Whether gradients are put into other buckets once the first backward has shown their order.
+bool rebuilds_buckets(const TrainPlan& plan);
+
 /// Holds a bucket of gradients for each group of parameters. Lives as long as training does.
 class Ddp {
   public:

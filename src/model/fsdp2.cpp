@@ -9,6 +9,7 @@
 #include "model/fsdp2_parameters.hpp"
 #include "model/fsdp2_sharding.hpp"
 #include "model/mixed_precision.hpp"
+#include "vramfit/base/checked.hpp"
 
 namespace vramfit::model {
 

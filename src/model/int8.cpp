@@ -84,6 +84,7 @@ void matmul_8bit_backward(Node& node, Grads& in, Grads& out) {
     if (!node.wants(0)) return;
     const State8bit& weight = state.weight;
     const Tensor unpacked = empty(*node.session, weight.packed.sizes(), state.dtype, Op::to_copy);
+    label(unpacked, Category::dequantized_weights);
     { const Tensor scales = mul(unsqueeze(weight.scales, 1), 1.0); }
     out[0] = view(matmul(to(grad, state.dtype), unpacked), state.shape);
 }

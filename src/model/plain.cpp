@@ -56,10 +56,11 @@ void micro_step(const Run& run, const Network& network, Locals& locals, const Pl
     if (last) session.recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
     if (loop.grad) {
         session.recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
+        session.end_loss();
         refuse_without_gradient(locals.loss);
         backward(locals.loss);
     }
-    session.recorder.fresh = Category::temporaries;
+    session.end_loss();
 }
 
 void update(const Run& run, Locals& locals, std::int32_t step) {

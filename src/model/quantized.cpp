@@ -92,7 +92,8 @@ Tensor gemm_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape
         const Size blocks = state.offset.defined() ? unpacks * state.absmax.numel() : Size(0);
         const Tensor absmax = empty(session, {blocks}, DType::float32, Op::gemm_4bit);
         const Tensor centred = empty(session, {blocks}, DType::float32, Op::add);
-        const Tensor weight = empty(session, {unpacks * shape[0] * shape[1]}, a.dtype(), Op::gemm_4bit);
+        const Tensor weight = kept(empty(session, {unpacks * shape[0] * shape[1]}, a.dtype(), Op::gemm_4bit),
+                                   Category::dequantized_weights);
         return empty(session, sizes, a.dtype(), Op::mm);
     }
     if (session.decide("gemm_4bit is fused", unpacks == 0)) {
@@ -104,7 +105,7 @@ Tensor gemm_4bit(const Tensor& a, const QuantState4bit& state, const Dims& shape
         unpacked = empty(session, absmax.sizes(), DType::float32, Op::gemm_4bit);
         absmax = add(unpacked, state.offset);
     }
-    const Tensor weight = empty(session, shape, a.dtype(), Op::gemm_4bit);
+    const Tensor weight = kept(empty(session, shape, a.dtype(), Op::gemm_4bit), Category::dequantized_weights);
     return functional_linear(a, weight, bias);
 }
 
@@ -171,7 +172,7 @@ Tensor dequantize_4bit(Session& session, const QuantState4bit& state, const Dims
     Tensor absmax = state.absmax;
     if (state.offset.defined())  // the offset is added in place
         absmax = empty(session, absmax.sizes(), DType::float32, Op::dequantize_blockwise);
-    return empty(session, shape, state.dtype, Op::dequantize_4bit);
+    return kept(empty(session, shape, state.dtype, Op::dequantize_4bit), Category::dequantized_weights);
 }
 
 QuantState4bit quantize_4bit(const Tensor& weight, const QuantizationPlan& plan, Tensor& dynamic_code) {

@@ -18,14 +18,17 @@ using namespace engine;
 
 namespace {
 
-void count_parameters(Network& network, Program& program) {
+void count_parameters(Network& network, Recorder& recorder) {
+    ParameterCounts& counts = recorder.parameters;
     for (const NamedParameter& p : named_parameters(network)) {
-        const std::int64_t elements = p.pieces * p.tensor->numel().value();
-        program.total_parameters += elements;
-        if (p.tensor->requires_grad()) program.trainable_parameters += elements;
+        const Size elements = p.tensor->numel() * p.pieces;
+        counts.total = counts.total + elements;
+        if (p.tensor->requires_grad()) counts.trainable = counts.trainable + elements;
     }
     for (const Linear* l : linears(network))
-        if (is_packed(*l)) program.total_parameters += (l->in * l->out).value();
+        if (is_packed(*l)) counts.total = counts.total + l->in * l->out;
+    recorder.program().total_parameters = counts.total.value();
+    recorder.program().trainable_parameters = counts.trainable.value();
 }
 
 /// torch 2.3 to 2.11 cuda/__init__.py _check_bf16_tensor_supported.
@@ -81,7 +84,7 @@ void run_all(const Run& stored) {
     if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))
         enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));
     if (plan.loop.input_require_grads) require_input_grads(network);
-    count_parameters(network, session.recorder.program());
+    count_parameters(network, session.recorder);
     if (is_pipeline(plan))
         run_pipeline(run, network);
     else if (plan.loop.kind == LoopKind::plain)
@@ -152,13 +155,14 @@ Formula formulate(const ModelSpec& spec, const TrainPlan& plan, const Stack& sta
 
 FormulaAndProgram formulate_with_program(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
                                          const Device& device, const FormulaAxes& axes) {
-    return run_symbolically(
-        spec, plan, stack, device, axes, Keep::formula_and_program,
-        [](const symbolic::Symbols& symbols, Recorder& kept) {
-            Formula formula(symbols, kept.take_front());
-            Program program = kept.take();
-            return FormulaAndProgram{std::move(formula), ProgramTemplate(symbols, std::move(program), kept.sizes())};
-        });
+    return run_symbolically(spec, plan, stack, device, axes, Keep::formula_and_program,
+                            [](const symbolic::Symbols& symbols, Recorder& kept) {
+                                Formula formula(symbols, kept.take_front());
+                                Program program = kept.take();
+                                return FormulaAndProgram{
+                                    std::move(formula),
+                                    ProgramTemplate(symbols, std::move(program), kept.sizes(), kept.parameters)};
+                            });
 }
 
 ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
@@ -166,7 +170,7 @@ ProgramTemplate record_template(const ModelSpec& spec, const TrainPlan& plan, co
     return run_symbolically(spec, plan, stack, device, axes, Keep::symbolic_program,
                             [](const symbolic::Symbols& symbols, Recorder& kept) {
                                 Program program = kept.take();
-                                return ProgramTemplate(symbols, std::move(program), kept.sizes());
+                                return ProgramTemplate(symbols, std::move(program), kept.sizes(), kept.parameters);
                             });
 }
 

@@ -75,7 +75,7 @@ void RepeatedMicroBatch::end(const Tensor& loss, const Batch& batch, const Tenso
     stretch_.end = recorder.written_to();
     loss_ = id_of(loss);
     fresh_ = recorder.fresh;
-    layer_ = recorder.layer;
+    module_ = recorder.module;
     for (const Tensor* t : {&session_->workspaces.cublas[0], &session_->workspaces.cublas[1],
                             &session_->workspaces.cublaslt[0], &session_->workspaces.cublaslt[1]})
         if (t->defined() && (*t)->storage->id >= stretch_.begin.allocations) stretch_.stay.push_back((*t)->storage->id);
@@ -109,7 +109,7 @@ void RepeatedMicroBatch::write(const Place& place, const Tensor& loss, const Bat
     loss->storage->id = numbers[loss_ - stretch_.begin.allocations];
     make_gradients(numbers);
     recorder.fresh = fresh_;
-    recorder.layer = layer_;
+    recorder.module = module_;
     for (std::size_t i = 0; i < labels_.size(); ++i) recorder.label(id_of(*labelled(batch, items)[i]), labels_[i]);
 }
 

@@ -58,7 +58,7 @@ class RepeatedMicroBatch {
     engine::Stretch stretch_;
     std::uint32_t loss_ = 0;
     Category fresh_ = Category::temporaries;
-    std::int16_t layer_ = -1;
+    engine::Module module_;
     std::array<Category, 4> labels_ = {};  ///< of the batch's tensors and the number of its items
     std::vector<Parameter> parameters_;
     std::vector<Gradient> gradients_;

@@ -261,8 +261,10 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"training.optim", "this version of transformers does not know AdEMAMix",
                             "choose a stack with transformers 4.46 or later"});
     const bool sft = plan.loop.kind == LoopKind::sft;
-    if (plan.loop.kind == LoopKind::dpo ||
-        (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks()))
+    if (plan.loop.kind == LoopKind::dpo)
+        problems.push_back({"loop.kind", "trl's DPOTrainer is not predicted with any version",
+                            "\"trainer\" is transformers' own, \"sft\" trl's SFTTrainer"});
+    if (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks())
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8 and 1.16 is supported"});
     refuse_in_sft(run, problems);

@@ -40,9 +40,9 @@ void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& pl
     Recorder& recorder = trainer.session().recorder;
     if (trainer.is_last(place)) recorder.mark(fmt::format("step{}.after_forward", place.step + 1));
     recorder.begin({PhaseKind::backward_loss, place.step, place.micro});
+    trainer.session().end_loss();
     if (trainer.zero) {
         trainer.zero->backward(whole, trainer.is_last(place));
-        recorder.fresh = Category::temporaries;
         if (trainer.is_last(place)) zero_step(trainer, place);
         return;
     }
@@ -52,7 +52,6 @@ void accelerator_backward(Trainer& trainer, const Tensor& whole, const Place& pl
         backward(trainer.scaler.scale(loss));
     else
         backward(loss);
-    recorder.fresh = Category::temporaries;
 }
 
 void zero_step(Trainer& trainer, const Place& place) {

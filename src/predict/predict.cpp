@@ -2,6 +2,7 @@
 #include "vramfit/predict/predict.hpp"
 
 #include "model/record.hpp"
+#include "predict/ends.hpp"
 #include "predict/peaks.hpp"
 #include "predict/predict_recorded.hpp"
 #include "predict/quantities.hpp"
@@ -25,21 +26,16 @@ Levels at_mark(const Timeline& timeline, std::string_view name) {
 
 void append(Notes& notes, const Notes& more) { notes.insert(notes.end(), more.begin(), more.end()); }
 
-/// The replay on the card decides; after an out of memory the levels come from a replay on a larger one.
-Timeline decide(const Program& program, ReplayOptions options, Prediction& out) {
-    Timeline timeline = replay(program, options);
-    out.retries = timeline.retries;
-    out.verdict = out.device.capacity_known ? Verdict::fits : Verdict::not_asked;
-    if (!timeline.out_of_memory) return timeline;
-    out.verdict = Verdict::too_large;
+void take_verdict(const Judged& judged, Prediction& out) {
+    out.retries = judged.on_card.retries;
+    out.assumptions = judged.assumptions;
+    out.ends = judged.ends;
+    out.verdict = judged.ends.verdict();
+    const Timeline& timeline = judged.on_card;
+    if (!timeline.out_of_memory) return;
     out.out_of_memory = timeline.out_of_memory;
     out.out_of_memory_window = name_of(timeline.windows[timeline.out_of_memory->window].phase);
     out.out_of_memory_levels = timeline.end;
-    options.capacity.reset();
-    options.device_total.reset();
-    options.memory_fraction.reset();
-    options.settings.memory_fraction = 1.0;
-    return replay(program, options);
 }
 
 }  // namespace
@@ -53,9 +49,10 @@ Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const
     out.stack = stack;
     out.device = device;
     out.notes = notes_of(Job{model, plan, stack, device, {}});
-    const ReplayOptions allocator = allocator_of(stack, device);
     const Program program = record(model, plan, stack, device);
-    const Timeline timeline = decide(program, allocator, out);
+    const Judged judged = judge_program(program, model, plan, stack, device);
+    take_verdict(judged, out);
+    const Timeline& timeline = judged.whole();
     out.peaks = find_peaks(program, timeline, run_shape(model, plan), device.context);
     if (const PeakResult* highest = highest_of(out.peaks)) out.highest = highest->name;
     out.peak = timeline.peak;
@@ -79,6 +76,20 @@ Prediction predict(const Job& job) {
     Prediction out = predict(job.model, job.plan, job.stack, job.device);
     out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
     return out;
+}
+
+Judgement judge(const Job& job) {
+    if (job.plan.distributed && job.plan.distributed->any_rank) {
+        const Prediction p = predict(job);
+        return {p.ends, p.peak, p.device, p.assumptions};
+    }
+    return judge(program_of(job), job);
+}
+
+Judgement judge(const Program& program, const Job& job) {
+    Device device = of_process(job.device, job.plan.distributed);
+    const Judged judged = judge_program(program, job.model, job.plan, job.stack, device);
+    return {judged.ends, judged.whole().peak, std::move(device), judged.assumptions};
 }
 
 Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {

@@ -16,7 +16,9 @@ Prediction predict_stages(const ModelSpec& model, const TrainPlan& plan, const S
     own.distributed->any_rank = false;
     std::optional<Prediction> worst;
     std::vector<StageResult> stages;
-    const auto need = [](const Prediction& p) { return std::tuple(p.verdict == Verdict::too_large, p.peak.reserved); };
+    const auto need = [](const Prediction& p) {
+        return std::tuple(p.verdict == Verdict::too_large, p.verdict == Verdict::tight, p.peak.reserved);
+    };
     for (std::int64_t& rank = own.distributed->rank = 0; rank < plan.distributed->different_ranks(); ++rank) {
         Prediction p = predict(model, own, stack, device);
         stages.push_back({rank, p.verdict, p.peak});

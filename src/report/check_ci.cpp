@@ -1,7 +1,10 @@
 // The answer about a trainer's files for CI systems: GitHub's workflow commands, JUnit's XML.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "report/documents.hpp"
+#include "report/verdict_text.hpp"
 
 namespace vramfit::report {
 
@@ -56,8 +59,16 @@ std::string sentence(const CheckAnswer& answer) {
                            size_text(p.peak.reserved), text_of(p.device.usable), p.highest);
     if (p.verdict == Verdict::not_asked)
         return fmt::format("at most {} reserved, highest in {}", size_text(p.peak.reserved), p.highest);
-    std::string out = fmt::format("too large for {}: out of memory in {}, {} reserved of {} usable", p.device.name,
-                                  p.out_of_memory_window, size_text(p.peak.reserved), text_of(p.device.usable));
+    std::string out;
+    if (p.verdict == Verdict::tight)
+        out = fmt::format("tight on {}: at most {} reserved, {}. {}", p.device.name, size_text(p.peak.reserved),
+                          usable_text(p), what_decides(p));
+    else if (p.verdict == Verdict::unknown)
+        out = fmt::format("unknown on {}: at most {} reserved of {} usable, by another program that may need less",
+                          p.device.name, size_text(p.peak.reserved), text_of(p.device.usable));
+    else
+        out = fmt::format("too large for {}: out of memory in {}, {} reserved of {} usable", p.device.name,
+                          p.out_of_memory_window, size_text(p.peak.reserved), text_of(p.device.usable));
     for (const PricedChange& change : answer.changes) {
         std::string edits;
         for (const TrainerEdit& edit : change.edits)
@@ -66,6 +77,13 @@ std::string sentence(const CheckAnswer& answer) {
         out += fmt::format("\nfits with {} ({} left)", edits, size_text(change.spare));
     }
     return out;
+}
+
+/// "too large", as titles have it.
+std::string words_of(Verdict verdict) {
+    std::string words = vramfit::name_of(verdict);
+    std::replace(words.begin(), words.end(), '_', ' ');
+    return words;
 }
 
 /// The key that an annotation about the whole run stands at: the rows of a batch, else the first key of the file.
@@ -86,9 +104,11 @@ std::string check_github(const CheckReport& report, const Layout&) {
         out += annotation("error", refusal.place, fmt::format("vramfit: {}", refusal.key),
                           refusal.hint.empty() ? refusal.what : refusal.what + "\n" + refusal.hint);
     for (const CheckAnswer& answer : result.answers) {
-        const bool bad = answer.prediction.verdict == Verdict::too_large;
-        out += annotation(bad ? "error" : "notice", run_place(result.reading),
-                          bad ? "vramfit: too large" : "vramfit: fits", sentence(answer));
+        const bool bad = !answer.fits();
+        const Verdict verdict = bad ? answer.prediction.verdict : Verdict::fits;
+        const bool accepted = report.accept_tight && verdict == Verdict::tight;
+        out += annotation(accepted ? "warning" : (bad ? "error" : "notice"), run_place(result.reading),
+                          fmt::format("vramfit: {}", words_of(verdict)), sentence(answer));
     }
     for (const ReadingNote& note : result.reading.notes)
         out += annotation("notice", {result.reading.trainer_file, {}},
@@ -110,14 +130,15 @@ std::string check_junit(const CheckReport& report, const Layout&) {
             xml(refusal.what), xml(fmt::format("{} {}: {}", text_of(refusal.place), refusal.key, refusal.what)));
     }
     for (const CheckAnswer& answer : result.answers) {
-        const bool bad = answer.prediction.verdict == Verdict::too_large;
+        const Verdict verdict = answer.prediction.verdict;
+        const bool bad = !answer.fits() && !(report.accept_tight && verdict == Verdict::tight);
         failures += bad ? 1 : 0;
         const FilePlace place = run_place(result.reading);
         cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\">\n    ",
                              xml(result.reading.trainer_file), xml(answer.prediction.device.name), xml(place.file),
                              place.at.line);
         const std::string said = xml(sentence(answer));
-        cases += bad ? fmt::format("<failure type=\"too_large\" message=\"{}\"/>", said)
+        cases += bad ? fmt::format("<failure type=\"{}\" message=\"{}\"/>", vramfit::name_of(verdict), said)
                      : fmt::format("<system-out>{}</system-out>", said);
         cases += "\n  </testcase>\n";
     }

@@ -82,11 +82,22 @@ JsonValue change_value(const PricedChange& change) {
     return out.put("spare", JsonValue::of(change.spare));
 }
 
-JsonValue answer_value(const CheckAnswer& answer) {
+/// What is known where another program runs than the one that is predicted.
+JsonValue bound_value(const CheckAnswer& answer, const Reading& reading) {
+    if (!reading.upper_bound()) return {};
+    JsonValue out = JsonValue::object();
+    out.put("reserved", JsonValue::of(answer.prediction.peak.reserved));
+    return out.put("why", text_value(reading.upper_bound()->text));
+}
+
+JsonValue answer_value(const CheckAnswer& answer, const Reading& reading) {
     const Prediction& p = answer.prediction;
     JsonValue out = JsonValue::object();
     out.put("device", device_to_json(p.device));
     out.put("verdict", JsonValue::of(vramfit::name_of(p.verdict)));
+    out.put("ends", ends_to_json(p));
+    out.put("assumptions", assumptions_to_json(p.assumptions));
+    out.put("bound", bound_value(answer, reading));
     out.put("highest", text_value(p.highest));
     out.put("runner_up", text_value(answer.runner_up));
     out.put("requested", JsonValue::of(p.peak.requested));
@@ -97,6 +108,11 @@ JsonValue answer_value(const CheckAnswer& answer) {
     std::vector<JsonValue> changes;
     for (const PricedChange& change : answer.changes) changes.push_back(change_value(change));
     out.put("changes", JsonValue::list(std::move(changes)));
+    std::vector<JsonValue> tried;
+    for (const std::string& what : answer.tried) tried.push_back(text_value(what));
+    out.put("tried", JsonValue::list(std::move(tried)));
+    out.put("smallest", answer.smallest ? change_value(*answer.smallest) : JsonValue{});
+    out.put("holds_smallest", answer.holds_smallest.empty() ? JsonValue{} : text_value(answer.holds_smallest));
     out.put("wall", answer.wall ? JsonValue::of(*answer.wall) : JsonValue{});
     out.put("rows_beyond_wall", JsonValue::of(answer.rows_beyond_wall));
     return out.put("notes", notes_to_json(p.notes));
@@ -117,7 +133,7 @@ std::string check_json(const CheckReport& report, const Layout&) {
     out.put("inputs", inputs_value(result.reading));
     out.put("refusals", refusals_value(result.reading));
     std::vector<JsonValue> answers;
-    for (const CheckAnswer& answer : result.answers) answers.push_back(answer_value(answer));
+    for (const CheckAnswer& answer : result.answers) answers.push_back(answer_value(answer, result.reading));
     out.put("answers", JsonValue::list(std::move(answers)));
     out.put("notes", reading_notes(result.reading));
     return to_text(out);

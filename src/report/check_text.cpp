@@ -6,6 +6,7 @@
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
 #include "report/plan_text.hpp"
+#include "report/verdict_text.hpp"
 
 namespace vramfit::report {
 
@@ -50,6 +51,18 @@ std::string verdict_line(const CheckAnswer& answer, const Layout& layout) {
         colour = "1;32";
         rest = fmt::format(" {}: at most {} reserved of {} usable, {} left.", p.device.name, size_text(p.peak.reserved),
                            text_of(p.device.usable), size_text(answer.spare));
+    } else if (p.verdict == Verdict::tight) {
+        word = "tight";
+        colour = "1;33";
+        rest = fmt::format(" on {}: at most {} reserved, {}. {}", p.device.name, size_text(p.peak.reserved),
+                           usable_text(p), what_decides(p));
+    } else if (p.verdict == Verdict::unknown) {
+        word = "unknown";
+        colour = "1;33";
+        rest = fmt::format(
+            " on {}: the run reserves at most {} of {} usable, but it is another program than the one that is "
+            "predicted, and may need less.",
+            p.device.name, size_text(p.peak.reserved), text_of(p.device.usable));
     } else if (p.verdict == Verdict::too_large) {
         word = "too large";
         colour = "1;31";
@@ -72,26 +85,44 @@ std::string wall_line(const CheckAnswer& answer, const Layout& layout) {
                    layout.width);
 }
 
-std::string changes_text(const CheckResult& result, const CheckAnswer& answer, const Layout& layout) {
-    if (answer.prediction.verdict != Verdict::too_large) return {};
-    if (answer.changes.empty())
-        return wrapped("No change of batch, checkpointing, optimizer, quantization, length or rank makes it fit.",
-                       layout.width);
-    std::string out =
-        wrapped(fmt::format("It fits with one of these changes of {}:", result.reading.trainer_file), layout.width);
-    int number = 0;
-    for (const PricedChange& change : answer.changes) {
-        std::string titles;
-        for (const std::string& title : change.titles) titles += (titles.empty() ? "" : "; ") + title;
-        out += "\n" + wrapped(fmt::format("{}. {}: {} reserved, {} left", ++number, titles, size_text(change.reserved),
-                                          size_text(change.spare)),
-                              layout.width);
-        for (std::size_t i = 0; i < change.edits.size(); ++i) {
-            const TrainerEdit& edit = change.edits[i];
-            if (!change.before[i].empty()) out += fmt::format("     -{}: {}\n", edit.key, change.before[i]);
-            if (!edit.value.empty()) out += fmt::format("     +{}: {}\n", edit.key, edit.value);
-        }
+std::string edits_text(const PricedChange& change) {
+    std::string out;
+    for (std::size_t i = 0; i < change.edits.size(); ++i) {
+        const TrainerEdit& edit = change.edits[i];
+        if (!change.before[i].empty()) out += fmt::format("     -{}: {}\n", edit.key, change.before[i]);
+        if (!edit.value.empty()) out += fmt::format("     +{}: {}\n", edit.key, edit.value);
     }
+    return out;
+}
+
+/// Nothing fits: what was tried, and how much the smallest run misses.
+std::string missing_text(const CheckAnswer& answer, const Layout& layout) {
+    if (answer.tried.empty())
+        return wrapped("There is nothing left to change that would make it smaller.", layout.width);
+    std::string text =
+        fmt::format("No change makes it fit. Tried, alone and together: {}.", fmt::join(answer.tried, ", "));
+    if (!answer.smallest) return wrapped(text, layout.width);
+    const PricedChange& run = *answer.smallest;
+    text += fmt::format(" The smallest run reserves {}, {} too much", size_text(run.reserved), size_text(-run.spare));
+    text += answer.holds_smallest.empty() ? "; no known card holds it"
+                                          : fmt::format("; the smallest card that holds it: {}", answer.holds_smallest);
+    return wrapped(text + (run.edits.empty() ? "." : ":"), layout.width) + edits_text(run);
+}
+
+std::string changes_text(const CheckResult& result, const CheckAnswer& answer, const Layout& layout) {
+    if (answer.fits() || !result.looked_for_changes) return {};
+    if (answer.changes.empty()) return missing_text(answer, layout);
+    std::string out = wrapped(
+        fmt::format("It fits{} with one of these changes of {}:",
+                    answer.prediction.verdict == Verdict::too_large ? "" : " for certain", result.reading.trainer_file),
+        layout.width);
+    int number = 0;
+    for (const PricedChange& change : answer.changes)
+        out += "\n" +
+               wrapped(fmt::format("{}. {}: {} reserved, {} left", ++number, fmt::join(change.titles, "; "),
+                                   size_text(change.reserved), size_text(change.spare)),
+                       layout.width) +
+               edits_text(change);
     return out;
 }
 
@@ -110,7 +141,7 @@ std::string inputs_text(const Reading& reading, const Layout& layout) {
         }
         table.rows.push_back({input.field, input.value.empty() ? "-" : input.value, from});
     }
-    return text_of(table, layout.width);
+    return text_of(table, layout.table_width);
 }
 
 }  // namespace

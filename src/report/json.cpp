@@ -34,11 +34,40 @@ JsonValue device_to_json(const Device& device) {
     out.put("context", JsonValue::of(device.context.count));
     out.put("reserve", JsonValue::of(device.reserve.count));
     out.put("usable", if_known(device.usable));
+    out.put("usable_low", if_known(device.usable_low()));
+    out.put("usable_high", if_known(device.usable_high()));
     out.put("capability",
             JsonValue::of(std::string_view(fmt::format("{}.{}", device.capability.major, device.capability.minor))));
     out.put("multiprocessors", JsonValue::of(std::int64_t{device.multiprocessors}));
     out.put("alloc_conf", JsonValue::of(std::string_view(device.alloc_conf)));
     return out;
+}
+
+JsonValue assumptions_to_json(const Assumptions& assumptions) {
+    std::vector<JsonValue> items;
+    for (const Assumption& one : assumptions) {
+        JsonValue item = JsonValue::object();
+        item.put("kind", JsonValue::of(name_of(one.kind)));
+        item.put("least", JsonValue::of(one.least.count));
+        item.put("assumed", JsonValue::of(one.assumed.count));
+        item.put("most", JsonValue::of(one.most.count));
+        item.put("what", JsonValue::of(std::string_view(one.what)));
+        item.put("source", JsonValue::of(std::string_view(one.source)));
+        items.push_back(item.put("measure", JsonValue::of(std::string_view(one.measure))));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue ends_to_json(const Prediction& p) {
+    if (!p.device.capacity_known) return {};
+    const auto end = [](Bytes usable, Verdict verdict) {
+        JsonValue out = JsonValue::object();
+        out.put("usable", JsonValue::of(usable.count));
+        return out.put("verdict", JsonValue::of(name_of(verdict)));
+    };
+    JsonValue out = JsonValue::object();
+    out.put("worst", end(p.usable_low(), p.ends.worst));
+    return out.put("best", end(p.usable_high(), p.ends.best));
 }
 
 JsonValue levels_to_json(const Levels& levels) {

@@ -4,6 +4,7 @@
 #include "spec/json_value.hpp"
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/base/note.hpp"
+#include "vramfit/predict/prediction.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/stack.hpp"
 #include "vramfit/spec/train_plan.hpp"
@@ -18,6 +19,12 @@ JsonValue stack_to_json(const Stack& stack);
 
 /// {"name", "capacity", "context", "usable", ...}; capacity and usable are null without a card.
 JsonValue device_to_json(const Device& device);
+
+/// [{"kind", "least", "assumed", "most", "what", "source", "measure"}].
+JsonValue assumptions_to_json(const Assumptions& assumptions);
+
+/// {"worst": {"usable", "verdict"}, "best": ...}; null without a card.
+JsonValue ends_to_json(const Prediction& prediction);
 
 /// {"requested", "allocated", "reserved"}.
 JsonValue levels_to_json(const Levels& levels);

@@ -17,6 +17,8 @@ JsonValue method_row(const MethodRow& row) {
         return out;
     }
     const Prediction& p = *row.prediction;
+    out.put("ends", ends_to_json(p));
+    out.put("assumptions", assumptions_to_json(p.assumptions));
     out.put("cards", JsonValue::of(row.cards));
     out.put("quantized", JsonValue::of(row.quantized));
     out.put("process", JsonValue::of(p.plan.distributed ? p.plan.distributed->rank : 0));

@@ -1,4 +1,6 @@
 // The methods for a run on several cards, compared, as text.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text_table.hpp"
@@ -11,15 +13,30 @@ namespace {
 
 std::string amount(std::int64_t bytes) { return bytes == 0 ? "-" : size_text(bytes); }
 
+/// The card with what the rows leave to tensors: NCCL's buffers differ from method to method.
+std::string card_of(const MethodsReport& report) {
+    const Device& card = report.question.job.device;
+    std::int64_t least = card.usable.count, most = 0;
+    for (const MethodRow& row : report.answer.rows) {
+        if (!row.prediction) continue;
+        least = std::min(least, row.prediction->device.usable.count);
+        most = std::max(most, row.prediction->device.usable.count);
+    }
+    const std::string text = describe(card);
+    if (most == 0 || (least == most && most == card.usable.count)) return text;
+    const std::string range =
+        least == most ? size_text(most) : fmt::format("{} to {}", size_text(least), size_text(most));
+    return fmt::format("{}; {} beside NCCL's buffers", text, range);
+}
+
 std::string method_question(const MethodsReport& report, const Layout& layout) {
     const Job& job = report.question.job;
     const TrainingPlan& training = job.plan.training;
     const std::int64_t rows =
         report.question.cards * training.per_device_train_batch_size * training.gradient_accumulation_steps;
-    std::string out =
-        wrapped(fmt::format("{} on {} x {}: {} rows of {} tokens in each optimizer step", job.model.name,
-                            report.question.cards, describe(job.device), rows, job.plan.batch.sequence_length),
-                layout.width);
+    std::string out = wrapped(fmt::format("{} on {} x {}: {} rows of {} tokens in each optimizer step", job.model.name,
+                                          report.question.cards, card_of(report), rows, job.plan.batch.sequence_length),
+                              layout.width);
     return out + "\n";
 }
 
@@ -38,7 +55,7 @@ std::vector<std::string> cells_of(const MethodRow& row, std::size_t place, bool 
                                       std::to_string(row.cards),
                                       row.job.plan.checkpoints() ? "yes" : "no",
                                       size_text(p.peak.reserved),
-                                      size_text(p.device.usable.count - p.peak.reserved)};
+                                      size_text(p.usable_low().count - p.peak.reserved)};
     if (with_largest) cells.push_back(row.largest.value_or(0) == 0 ? "none" : std::to_string(*row.largest));
     cells.push_back(fmt::format("{:.2f}", row.cost / least));
     cells.push_back(amount(row.traffic.between_cards()));
@@ -47,7 +64,7 @@ std::vector<std::string> cells_of(const MethodRow& row, std::size_t place, bool 
     return cells;
 }
 
-std::string method_table(const MethodsReport& report, bool fitting, int width) {
+std::string method_table(const MethodsReport& report, Verdict verdict, int width) {
     const bool with_largest = report.question.largest_batch;
     TextTable table;
     table.columns = {{"#", Align::right},           {"method", Align::left, 0, ' '}, {"cards", Align::right, 2},
@@ -56,11 +73,12 @@ std::string method_table(const MethodsReport& report, bool fitting, int width) {
     table.columns.push_back({"cost", Align::right});
     table.columns.push_back({"sent", Align::right});
     table.columns.push_back({"to host", Align::right, 5});
-    table.columns.push_back({"on host", Align::right, 4});
+    table.columns.push_back({"on host", Align::right});
     const double least = least_cost(report);
     std::size_t place = 0;
     for (const MethodRow& row : report.answer.rows)
-        if (row.prediction && row.fits() == fitting) table.rows.push_back(cells_of(row, ++place, with_largest, least));
+        if (row.prediction && row.prediction->verdict == verdict)
+            table.rows.push_back(cells_of(row, ++place, with_largest, least));
     return table.rows.empty() ? "" : text_of(table, width);
 }
 
@@ -73,7 +91,8 @@ std::string refused_methods(const MethodsReport& report, int width) {
 
 std::string legend(const MethodsQuestion& question, int width) {
     return "\n" + wrapped(fmt::format("Ranked: what fits, as asked before quantized, nothing on the host before "
-                                      "something, less cost. reserved: of the process that needs most; {}cost: of one "
+                                      "something, less cost. reserved: of the process that needs most; left: at the "
+                                      "worst end of what is not known about card, context and NCCL; {}cost: of one "
                                       "card for one optimizer step, in the least of the column: its operations, and "
                                       "{:g} for each byte it sends (--operations-per-byte), and for a pipeline the "
                                       "turns in which it fills and empties; sent, to host: bytes of "
@@ -87,9 +106,12 @@ std::string legend(const MethodsQuestion& question, int width) {
 
 std::string methods_text(const MethodsReport& report, const Layout& layout) {
     std::string out = method_question(report, layout);
-    const std::string fits = method_table(report, true, layout.width);
-    out += fits.empty() ? "Nothing fits.\n" : fits;
-    const std::string too_large = method_table(report, false, layout.width);
+    const std::string fits = method_table(report, Verdict::fits, layout.table_width);
+
+    const std::string tight = method_table(report, Verdict::tight, layout.table_width);
+    out += fits.empty() ? (tight.empty() ? "Nothing fits.\n" : "Nothing fits for certain.\n") : fits;
+    if (!tight.empty()) out += "\nTight, which fits unless what is not known turns out badly:\n" + tight;
+    const std::string too_large = method_table(report, Verdict::too_large, layout.table_width);
     if (!too_large.empty()) out += "\nToo large:\n" + too_large;
     return out + refused_methods(report, layout.width) + legend(report.question, layout.width);
 }

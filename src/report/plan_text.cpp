@@ -33,7 +33,13 @@ std::string lora(const LoraPlan& plan, Axes axes) {
 
 std::string method(const TrainPlan& plan, Axes axes) {
     if (!plan.peft) return plan.load.quantization ? "quantized, no adapters" : "full";
-    return fmt::format("{}: {}", plan.load.quantization ? "qlora" : "lora", lora(*plan.peft, axes));
+    const auto& quantization = plan.load.quantization;
+    const bool eight = quantization && quantization->method == QuantMethod::int8;
+    return fmt::format("{}: {}",
+                       eight          ? "lora over an 8-bit base"
+                       : quantization ? "qlora"
+                                      : "lora",
+                       lora(*plan.peft, axes));
 }
 
 std::string weights(const TrainPlan& plan) {

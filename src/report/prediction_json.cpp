@@ -55,6 +55,41 @@ JsonValue next_larger(const Prediction& p) {
     return JsonValue::list(std::move(items));
 }
 
+JsonValue texts(const std::vector<std::string>& items) {
+    std::vector<JsonValue> out;
+    for (const std::string& item : items) out.push_back(JsonValue::of(std::string_view(item)));
+    return JsonValue::list(std::move(out));
+}
+
+JsonValue plan_change(const PlanChange& change) {
+    JsonValue out = JsonValue::object();
+    out.put("titles", texts(change.titles));
+    JsonValue flags = JsonValue::object();
+    for (const FlagValue& each : change.flags) flags.put(each.flag, JsonValue::of(std::string_view(each.value)));
+    out.put("flags", std::move(flags));
+    out.put("reserved", JsonValue::of(change.reserved));
+    return out.put("spare", JsonValue::of(change.spare));
+}
+
+JsonValue plan_changes(const PlanChanges& changes) {
+    JsonValue out = JsonValue::object();
+    std::vector<JsonValue> items;
+    for (const PlanChange& change : changes.changes) items.push_back(plan_change(change));
+    out.put("fitting", JsonValue::list(std::move(items)));
+    out.put("tried", texts(changes.tried));
+    out.put("smallest", changes.smallest ? plan_change(*changes.smallest) : JsonValue{});
+    return out.put("holds_smallest", changes.holds_smallest.empty()
+                                         ? JsonValue{}
+                                         : JsonValue::of(std::string_view(changes.holds_smallest)));
+}
+
+JsonValue largest(const LargestFit& fit) {
+    JsonValue out = JsonValue::object();
+    out.put("batch", JsonValue::of(fit.batch));
+    out.put("seq", JsonValue::of(fit.seq));
+    return out.put("seq_is_all", JsonValue::of(fit.seq_is_all));
+}
+
 JsonValue stages(const Prediction& p) {
     std::vector<JsonValue> items;
     for (const StageResult& stage : p.stages) {
@@ -79,6 +114,8 @@ std::string prediction_json(const Prediction& p, const Layout&) {
     JsonValue out = JsonValue::object();
     out.put("schema", JsonValue::of("vramfit.prediction/1"));
     out.put("verdict", JsonValue::of(name_of(p.verdict)));
+    out.put("ends", ends_to_json(p));
+    out.put("assumptions", assumptions_to_json(p.assumptions));
     out.put("model", model(p.model));
     out.put("plan", plan_to_json(p.plan));
     out.put("stack", stack_to_json(p.stack));
@@ -100,6 +137,8 @@ std::string prediction_json(const Prediction& p, const Layout&) {
     out.put("out_of_memory", out_of_memory(p));
     out.put("retries", JsonValue::of(p.retries));
     out.put("next_larger", next_larger(p));
+    if (p.changes) out.put("changes", plan_changes(*p.changes));
+    if (p.largest) out.put("largest", largest(*p.largest));
     if (!p.stages.empty()) out.put("stages", stages(p));
     out.put("notes", notes_to_json(p.notes));
     return to_text(out);

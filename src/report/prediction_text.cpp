@@ -6,7 +6,9 @@
 
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
+#include "report/plan_changes_text.hpp"
 #include "report/plan_text.hpp"
+#include "report/verdict_text.hpp"
 #include "vramfit/spec/sizes.hpp"
 
 namespace vramfit::report {
@@ -75,6 +77,11 @@ std::string verdict(const Prediction& p, const Layout& layout) {
         word = "too large";
         rest = verdict_too_large(p);
         colour = "1;31";
+    } else if (p.verdict == Verdict::tight) {
+        word = "tight";
+        rest =
+            fmt::format(": at most {} reserved, {}. {}", size_text(p.peak.reserved), usable_text(p), what_decides(p));
+        colour = "1;33";
     }
     const std::string text = wrapped(word + rest + paged(p), layout.width);
     return painted(word, colour, layout) + text.substr(word.size());
@@ -86,8 +93,11 @@ std::string next_larger(const Prediction& p, const Layout& layout) {
     for (const Neighbour& next : p.next_larger) {
         const std::string size = size_text(std::abs(next.left));
         const std::string word = next.left < 0 ? "missing" : "left";
-        out += fmt::format("{}{} {} {} ({} {})", out.empty() ? "next larger: " : ", ", next.flag, next.value,
-                           next.verdict == Verdict::fits ? "fits" : "is too large", size, word);
+        const char* verdict = next.verdict == Verdict::fits    ? "fits"
+                              : next.verdict == Verdict::tight ? "is tight"
+                                                               : "is too large";
+        out += fmt::format("{}{} {} {} ({} {})", out.empty() ? "next larger: " : ", ", next.flag, next.value, verdict,
+                           size, word);
     }
     return out.empty() ? out : wrapped(out + ".", layout.width);
 }
@@ -109,7 +119,7 @@ std::string stages(const Prediction& p, const Layout& layout) {
     const auto count = static_cast<std::int64_t>(p.stages.size());
     TextTable table;
     table.columns = {{"", Align::left},           {"process", Align::right},      {"layers", Align::right},
-                     {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right, 1}};
+                     {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right}};
     for (const StageResult& stage : p.stages) {
         const bool worst = stage.process == p.plan.distributed->rank;
         if (!worst && stage.process != 0 && stage.process != count - 1) continue;
@@ -117,18 +127,22 @@ std::string stages(const Prediction& p, const Layout& layout) {
                               size_text(stage.peak.requested), size_text(stage.peak.allocated),
                               size_text(stage.peak.reserved)});
     }
-    return text_of(table, layout.width) + "\n";
+    return text_of(table, layout.table_width) + "\n";
 }
 
 std::string peaks(const Prediction& p, const Layout& layout) {
     TextTable table;
-    table.columns = {{"", Align::left},           {"peak", Align::left},          {"highest in", Align::left, 3},
-                     {"requested", Align::right}, {"allocated", Align::right, 4}, {"reserved", Align::right, 2}};
+    table.columns = {{"", Align::left},
+                     {"peak", Align::left},
+                     {"highest in", Align::left, 3},
+                     {"requested", Align::right, 1},
+                     {"allocated", Align::right, 4},
+                     {"reserved", Align::right}};
     for (const PeakResult& peak : p.peaks) {
         table.rows.push_back({fmt::format("{} {}", peak.name == p.highest ? ">" : " ", peak.id), peak.name, peak.window,
                               size_text(peak.requested), size_text(peak.allocated), size_text(peak.reserved)});
     }
-    return text_of(table, layout.width);
+    return text_of(table, layout.table_width);
 }
 
 std::string shares(const Prediction& p, const Layout& layout) {
@@ -150,13 +164,13 @@ std::string shares(const Prediction& p, const Layout& layout) {
     return wrapped(fmt::format("{} is the highest: {} requested in {}, of which", highest->name,
                                size_text(highest->requested), highest->window),
                    layout.width) +
-           text_of(table, layout.width);
+           text_of(table, layout.table_width);
 }
 
 std::string instants(const Prediction& p, const Layout& layout) {
     TextTable table;
     table.columns = {
-        {"instant"}, {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right, 1}};
+        {"instant"}, {"requested", Align::right, 1}, {"allocated", Align::right, 2}, {"reserved", Align::right}};
     const auto add = [&](const char* name, const Levels& levels) {
         table.rows.push_back(
             {name, size_text(levels.requested), size_text(levels.allocated), size_text(levels.reserved)});
@@ -164,7 +178,7 @@ std::string instants(const Prediction& p, const Layout& layout) {
     add("after loading", p.after_load);
     add("before the first step", p.resident);
     add("after the last step", p.end);
-    return text_of(table, layout.width);
+    return text_of(table, layout.table_width);
 }
 
 std::string parameters(const Prediction& p, const Layout& layout) {
@@ -178,8 +192,8 @@ std::string parameters(const Prediction& p, const Layout& layout) {
 }  // namespace
 
 std::string prediction_text(const Prediction& p, const Layout& layout) {
-    std::string out = fmt::format("{}\n{}{}\n{}{}\n", question(p, layout), verdict(p, layout), next_larger(p, layout),
-                                  stages(p, layout), peaks(p, layout));
+    std::string out = fmt::format("{}\n{}{}{}\n{}{}\n", question(p, layout), verdict(p, layout), next_larger(p, layout),
+                                  plan_changes_text(p, layout), stages(p, layout), peaks(p, layout));
     const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout),
                                  describe(p.notes, layout.width)};
     const char* separator = "";

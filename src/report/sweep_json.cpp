@@ -42,7 +42,9 @@ JsonValue counts_of(const SweepCounts& counts) {
     out.put("outside", number(counts.outside));
     out.put("open", number(counts.open));
     out.put("recorded", number(counts.recorded));
-    return out.put("replayed", number(counts.replayed));
+    out.put("replayed", number(counts.replayed));
+    out.put("tight", number(counts.tight));
+    return out.put("undecided", number(counts.undecided));
 }
 
 const char* word(RowStatus status) {
@@ -58,7 +60,7 @@ const char* word(RowStatus status) {
 
 JsonValue verdict_of(const SweepRow& row) {
     if (!row.verdict) return JsonValue{};
-    return JsonValue::of(std::string_view(*row.verdict == Verdict::fits ? "fits" : "too_large"));
+    return JsonValue::of(name_of(*row.verdict));
 }
 
 /// The values that a question has for the flags that differ.

@@ -107,7 +107,7 @@ TextTable columns_of(const SweepReport& report, const std::vector<std::size_t>& 
     table.columns.insert(table.columns.end(), {{"batch", Align::right}, {"seq", Align::right}});
     for (const SweepMeasure* measure : more_columns(report)) table.columns.push_back({measure->name, Align::right});
     table.columns.insert(table.columns.end(), {{"requested", Align::right},
-                                               {"reserved", Align::right, 3},
+                                               {"reserved", Align::right},
                                                {"used", Align::right, 2},
                                                {"highest peak", Align::left, 5}});
     if (!report.largest.empty()) table.columns.push_back({"found by", Align::left, 4});
@@ -156,7 +156,8 @@ bool is_wider(std::string_view text, int width) {
 }
 
 /// Choices that are the same in all rows stand above a table that is too wide with them.
-std::string ranking(const SweepReport& report, int width) {
+std::string ranking(const SweepReport& report, const Layout& layout) {
+    const int width = layout.table_width;
     std::vector<std::size_t> all, differing;
     std::vector<std::string> same;
     const std::vector<const SweepRow*> shown = shown_rows(report);
@@ -170,7 +171,8 @@ std::string ranking(const SweepReport& report, int width) {
     }
     std::string whole = table_of(report, all, width);
     if (same.empty() || !is_wider(whole, width)) return whole;
-    return wrapped(fmt::format("all of them: {}", fmt::join(same, ", ")), width) + table_of(report, differing, width);
+    return wrapped(fmt::format("all of them: {}", fmt::join(same, ", ")), layout.width) +
+           table_of(report, differing, width);
 }
 
 }  // namespace
@@ -208,7 +210,7 @@ std::string sweep_text(const SweepReport& report, const Layout& layout) {
         out += "No configuration fits.\n";
     } else {
         if (const std::string order = order_of(report); !order.empty()) out += wrapped(order, width) + "\n";
-        out += ranking(report, width);
+        out += ranking(report, layout);
         out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", width, "\n");
         out += "\nThe first row alone:\n";
         out += wrapped(command_of(report, report.result.rows[report.result.ranking[0]]), width, "  ", "    ", " \\");

@@ -41,7 +41,7 @@ std::string table_text(const ReportTable& table, const Layout& layout) {
         for (const std::size_t i : shown) row.push_back(std::visit(ToText{}, cells[i]));
         out.rows.push_back(std::move(row));
     }
-    return text_of(out, layout.width);
+    return text_of(out, layout.table_width);
 }
 
 }  // namespace vramfit::report

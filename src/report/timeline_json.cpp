@@ -85,6 +85,8 @@ void write_events(Out out, const Program& program) {
             fmt::format_to(out, ", {{\"op\": \"{}\", \"category\": \"{}\", \"layer\": {}",
                            named ? program.ops[allocation.op] : "", vramfit::name_of(allocation.category),
                            allocation.layer);
+            if (const std::string module = module_of(program, allocation); !module.empty())
+                fmt::format_to(out, ", \"module\": \"{}\"", module);
             if (allocation.stream != 0) fmt::format_to(out, ", \"stream\": {}", allocation.stream);
             fmt::format_to(out, "}}");
         }

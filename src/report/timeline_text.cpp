@@ -16,7 +16,7 @@ TextTable windows_of(const Timeline& timeline) {
                      {"requested peak", Align::right},
                      {"requested end", Align::right, 2},
                      {"allocated peak", Align::right, 3},
-                     {"reserved peak", Align::right, 1}};
+                     {"reserved peak", Align::right}};
     for (const WindowLevels& window : timeline.windows) {
         table.rows.push_back({name_of(window.phase), size_text(window.peak.requested), size_text(window.end.requested),
                               size_text(window.peak.allocated), size_text(window.peak.reserved)});
@@ -61,7 +61,7 @@ TextTable events_of(const Program& program) {
 }  // namespace
 
 std::string timeline_text(const TimelineReport& report, const Layout& layout) {
-    std::string out = text_of(windows_of(report.timeline), layout.width);
+    std::string out = text_of(windows_of(report.timeline), layout.table_width);
     if (report.timeline.out_of_memory) {
         const OutOfMemory& oom = *report.timeline.out_of_memory;
         out += '\n';
@@ -75,7 +75,7 @@ std::string timeline_text(const TimelineReport& report, const Layout& layout) {
     if (!report.notes.empty()) out += "\n" + describe(report.notes, layout.width);
     if (report.events) {
         out += '\n';
-        out += text_of(events_of(*report.events), layout.width);
+        out += text_of(events_of(*report.events), layout.table_width);
     }
     return out;
 }

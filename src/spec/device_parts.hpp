@@ -17,6 +17,12 @@ Device device_of(const KnownDevice& known);
 /// A card of which only the total is known, with notes.
 Device unknown_device(Bytes total);
 
+/// Adds the ends of what is not known of a card of the table: its total, its context.
+void assume_ends(Device& device, const KnownDevice& known);
+
+/// The same for a card of which only a size is known.
+void assume_ends_of_size(Device& device);
+
 /// Error about a card that nobody knows, with the nearest names.
 [[noreturn]] void refuse_device(std::string_view name, std::string_view where);
 

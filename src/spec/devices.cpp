@@ -46,6 +46,13 @@ KnownDevice read_known(ObjectReader row) {
     known.total = Bytes{row.integer("total_bytes", {.low = 1}).value_or(0)};
     known.total_is_cuda = row.text("total_kind") == "cuda";
     known.total_source = row.text("total_source").value_or("");
+    const auto bytes = [&row](const char* key) -> std::optional<Bytes> {
+        const auto count = row.integer(key, {.low = 1});
+        return count ? std::optional(Bytes{*count}) : std::nullopt;
+    };
+    known.cuda_low = bytes("cuda_low_bytes");
+    known.cuda_high = bytes("cuda_high_bytes");
+    known.cuda_ends_source = row.text("cuda_ends_source").value_or("");
     known.context = Bytes{row.integer("context_bytes", {.low = 1}).value_or(0)};
     row.skip("context_measured");
     known.context_source = row.text("context_source").value_or("");
@@ -67,11 +74,10 @@ std::vector<KnownDevice> read_table() {
 }
 
 void note_context(Device& device) {
-    device.notes.push_back(
-        {NoteKind::assumed_context,
-         fmt::format("the CUDA context of {} is not measured: {} MiB assumed", device.name,
-                     device.context.count / kMiB),
-         "measure it with nvidia-smi while an empty CUDA process runs, and keep the difference free with --reserve"});
+    device.notes.push_back({NoteKind::assumed_context,
+                            fmt::format("the CUDA context of {} is not measured: {} MiB assumed", device.name,
+                                        device.context.count / kMiB),
+                            "measure it with nvidia-smi while an empty CUDA process runs, and give it with --context"});
 }
 
 }  // namespace
@@ -118,10 +124,11 @@ Device device_of(const KnownDevice& known) {
     if (!known.total_is_cuda) {
         device.notes.push_back(
             {NoteKind::marketed_size,
-             fmt::format("the total of {} is the driver's ({}); CUDA reports 0.3 to 0.7 GiB less on Linux", known.name,
+             fmt::format("the total of {} is the driver's ({}); CUDA reports 0.2 to 0.7 GiB less on Linux", known.name,
                          text_of(known.total)),
-             "give the size that torch.cuda.mem_get_info() shows, or keep the difference free with --reserve"});
+             "give the total that torch.cuda.mem_get_info() shows with --gpu-total"});
     }
+    assume_ends(device, known);
     return device;
 }
 
@@ -140,10 +147,36 @@ Device unknown_device(Bytes total) {
          "give the card's name (vramfit gpus lists them)"});
     device.notes.push_back(
         {NoteKind::marketed_size,
-         fmt::format("{} are taken as what CUDA reports; a card sold with that size may report less", text_of(total)),
-         "give the card's name, or the total that torch.cuda.mem_get_info() shows"});
+         fmt::format("{}{} are taken as what CUDA reports; a card sold with that size may report less", text_of(total),
+                     total.count % kMiB == 0 ? "" : fmt::format(" ({} bytes)", total.count)),
+         "give the card's name, or the total that torch.cuda.mem_get_info() shows with --gpu-total"});
     note_context(device);
+    assume_ends_of_size(device);
     return device;
+}
+
+/// "NVIDIA GeForce RTX 4090" and the like with the letters of the name and other numbers.
+std::string others_of_the_series(std::string_view name) {
+    const auto letters = [](std::string_view text) {
+        std::string out = plain(text);
+        std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
+        return out;
+    };
+    const auto series = [](std::string_view text) {  // "rtx4050" -> "rtx40"
+        const std::string whole = plain(text);
+        const std::size_t digits = whole.find_first_of("0123456789");
+        return whole.substr(0, digits == whole.npos ? digits : digits + 2);
+    };
+    std::vector<std::string> found;
+    for (const KnownDevice& known : known_devices()) {
+        const bool same = std::any_of(known.aliases.begin(), known.aliases.end(), [&](const std::string& alias) {
+            return letters(alias) == letters(name) && series(alias) == series(name);
+        });
+        if (same && !letters(name).empty()) found.push_back(known.name);
+    }
+    constexpr std::size_t kMost = 12;
+    if (found.empty() || found.size() > kMost) return {};
+    return fmt::format("known: {}; or give its size: 24GiB", fmt::join(found, ", "));
 }
 
 void refuse_device(std::string_view name, std::string_view where) {
@@ -159,8 +192,10 @@ void refuse_device(std::string_view name, std::string_view where) {
         names.push_back(known.name);
         names.insert(names.end(), known.aliases.begin(), known.aliases.end());
     }
+    constexpr const char* kOtherwise = "vramfit gpus lists the known ones; or give a size: 24GiB";
+    const std::string series = others_of_the_series(name);
     throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown card '{}'", name),
-                did_you_mean(name, names, "vramfit gpus lists the known ones; or give a size: 24GiB"));
+                did_you_mean(name, names, series.empty() ? kOtherwise : series));
 }
 
 Device device_from(std::string_view text, std::string_view where) {
@@ -194,6 +229,9 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
                                         "they are smaller",
                                         buffers.count / kMiB),
                             "measure it with nvidia-smi, and keep the difference free with --reserve"});
+    device.assumptions.push_back({AssumptionKind::communicator, Bytes{}, buffers, buffers, "NCCL's buffers",
+                                  "NVIDIA/nccl issue 964: four A100 with NVLink; next to nothing over PCIe",
+                                  "nvidia-smi beside torch.cuda.memory_reserved() in a first run"});
     if (!device.capacity_known) return device;
     if (device.usable <= buffers)
         throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the card beside NCCL's buffers",

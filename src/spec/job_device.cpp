@@ -46,11 +46,12 @@ Device device_with(const DeviceKeys& keys, const std::string& where) {
     if (keys.total) device.total = Bytes{*keys.total};
     if (keys.free) device.context = device.total - Bytes{*keys.free};
     device.usable = device.total - device.context;
-    const auto drop = [&](NoteKind kind) {
-        std::erase_if(device.notes, [&](const Note& note) { return note.kind == kind; });
+    const auto drop = [&](NoteKind note, AssumptionKind kind) {
+        std::erase_if(device.notes, [&](const Note& one) { return one.kind == note; });
+        std::erase_if(device.assumptions, [&](const Assumption& one) { return one.kind == kind; });
     };
-    if (keys.total) drop(NoteKind::marketed_size);
-    if (keys.free) drop(NoteKind::assumed_context);
+    if (keys.total || keys.free) drop(NoteKind::marketed_size, AssumptionKind::total);
+    if (keys.free) drop(NoteKind::assumed_context, AssumptionKind::context);
     if (device.usable.count <= 0 || device.context.count < 0) {
         throw Error(ErrorKind::invalid, where,
                     fmt::format("of {} bytes {} are free: more than the total, or nothing", device.total.count,

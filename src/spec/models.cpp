@@ -72,16 +72,53 @@ void refuse_other_model(std::string_view id, std::string_view where) {
     }
 }
 
+std::string letters_and_digits(std::string_view text) {
+    std::string out = lower_case(text);
+    std::erase_if(out, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
+    return out;
+}
+
+/// The built-in names that the text may mean: those it is the beginning of, without its organisation and without the
+/// endings of packed copies. Such a copy has the same layers, but it is loaded in other dtypes: a hint, no alias.
+std::vector<std::string_view> possible_models(std::string_view text) {
+    text.remove_prefix(text.rfind('/') + 1);
+    std::string stem = lower_case(text);
+    for (const std::string_view ending :
+         {"-4bit", "-bnb", "-unsloth", "-gguf", "-awq", "-gptq", "-instruct", "-it", "-hf"}) {
+        std::vector<std::string_view> found;
+        for (const BuiltInModel& model : built_in_models()) {
+            if (letters_and_digits(model.name) == letters_and_digits(stem)) return {model.name};
+            if (letters_and_digits(model.name).starts_with(letters_and_digits(stem))) found.push_back(model.name);
+        }
+        if (!found.empty()) return found;
+        if (stem.ends_with(ending)) stem.resize(stem.size() - ending.size());
+    }
+    return {};
+}
+
+std::string hint_of_models(std::string_view text) {
+    constexpr std::size_t kMost = 8;
+    const std::vector<std::string_view> found = possible_models(text);
+    if (letters_and_digits(text).size() < 4 || found.empty()) return {};
+    if (found.size() == 1) return fmt::format("did you mean '{}'?", found.front());
+    const auto end = found.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, found.size()));
+    return fmt::format("did you mean one of {}{}?", fmt::join(found.begin(), end, ", "),
+                       end == found.end() ? "" : ", ...");
+}
+
 [[noreturn]] void refuse_model(std::string_view text, std::string_view where) {
     std::vector<std::string_view> names;
     for (const BuiltInModel& model : built_in_models())
         for_each_name(model, [&](std::string_view name) { names.push_back(name); });
+    const std::string hint = hint_of_models(text);
     throw Error(
         ErrorKind::invalid, std::string(where),
         fmt::format(
             "'{}' is no built-in model, no folder with a config.json, no file, and not in the Hugging Face cache",
             text),
-        did_you_mean(text, names, "vramfit models lists the built-in ones; or give the path of a config.json"));
+        !hint.empty()
+            ? hint
+            : did_you_mean(text, names, "vramfit models lists the built-in ones; or give the path of a config.json"));
 }
 
 }  // namespace

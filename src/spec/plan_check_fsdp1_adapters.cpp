@@ -1,4 +1,6 @@
 // Adapters that read matrices while FSDP1 has cut them, and those that were not compared.
+#include <fmt/format.h>
+
 #include "spec/plan_check_parts.hpp"
 
 namespace vramfit {

@@ -3,6 +3,8 @@
 
 #include "spec/plan_check_parts.hpp"
 #include "vramfit/spec/config.hpp"
+#include "vramfit/spec/plan_check.hpp"
+#include "vramfit/spec/sizes.hpp"
 
 namespace vramfit {
 
@@ -28,6 +30,12 @@ bool reads_to_device(const TrainPlan& plan) {
 }
 
 }  // namespace
+
+Bytes most_of_load(const ModelSpec& model, const TrainPlan& plan, const Stack& stack) {
+    const bool races = !plan.load.without_threads && stack.loader_converts_tensors() && plan.load.quantization &&
+                       stack.loader_runs_ahead_of_quantizer();
+    return races ? size_of(total_parameters(model), plan.load.dtype) : Bytes{};
+}
 
 void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes) {
     if (plan.load.without_threads || !stack.loader_converts_tensors()) return;

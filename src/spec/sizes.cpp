@@ -69,6 +69,8 @@ Bytes size_from(std::string_view text, std::string_view where) {
     const auto number = take_decimal(rest);
     if (!number) refuse(text, where, "is no amount of memory", hint);
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    if (rest.empty() && number->decimals == 0 && number->digits >= 1000)  // no GPU has that many GiB
+        refuse(text, where, "has no unit", fmt::format("write {0}MiB (2^20 bytes each), as nvidia-smi does", text));
     if (rest.empty())
         refuse(text, where, "has no unit",
                fmt::format("write {0}GiB (2^30 bytes each) or {0}GB (10^9 bytes each)", text));
@@ -77,12 +79,17 @@ Bytes size_from(std::string_view text, std::string_view where) {
 
     std::int64_t scale = 1;
     for (int i = 0; i < number->decimals; ++i) scale *= 10;
-    const std::int64_t common = std::gcd(scale, *unit);  // digits * unit / scale without leaving 63 bits on the way
-    if (number->digits % (scale / common) != 0) refuse(text, where, "is no whole number of bytes", hint);
-    const std::int64_t count = number->digits / (scale / common);
-    if (count > std::numeric_limits<std::int64_t>::max() / (*unit / common))
+    const std::int64_t common = std::gcd(scale, *unit);
+    const std::int64_t parts = scale / common, factor = *unit / common;  // digits * factor / parts, rounded down
+    const std::int64_t whole = number->digits / parts, rest_of_digits = number->digits % parts;
+    const std::int64_t more = rest_of_digits > 0 ? 1 : 0;
+    if (whole > std::numeric_limits<std::int64_t>::max() / factor - more)
         refuse(text, where, "is beyond 63 bits", hint);
-    return Bytes{count * (*unit / common)};
+    if (parts > std::numeric_limits<std::int64_t>::max() / factor)
+        refuse(text, where, "has too many decimals", "two or three will do: 11.76GiB");
+    const Bytes bytes{whole * factor + rest_of_digits * factor / parts};
+    if (bytes.count == 0 && number->digits > 0) refuse(text, where, "is less than a byte", hint);
+    return bytes;
 }
 
 std::string text_of(Bytes bytes) {

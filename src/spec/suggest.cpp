@@ -30,6 +30,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return last[b.size()];
 }
 
+/// The numbers in a name, without leading zeros: "rtx 4090 ti" -> "4090 ", "hf-2024-04" -> "2024 4 ".
+std::string numbers_of(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool digit = text[i] >= '0' && text[i] <= '9';
+        const bool leading = out.empty() || out.back() == ' ';
+        const bool more = i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9';
+        if (digit && (text[i] != '0' || !leading || !more)) out += text[i];
+        if (!digit && !out.empty() && out.back() != ' ') out += ' ';
+    }
+    if (!out.empty() && out.back() != ' ') out += ' ';
+    return out;
+}
+
 }  // namespace
 
 std::string lower_case(std::string_view text) {
@@ -42,9 +56,11 @@ std::string lower_case(std::string_view text) {
 std::string nearest(std::string_view word, std::span<const std::string_view> known) {
     if (word.empty() || word.size() > kLongestWord) return {};
     const std::string wanted = lower_case(word);
+    const std::string numbers = numbers_of(word);
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     std::string_view found;
     for (const std::string_view candidate : known) {
+        if (numbers_of(candidate) != numbers) continue;
         const std::size_t longer = std::max(wanted.size(), candidate.size());
         if (longer - std::min(wanted.size(), candidate.size()) >= least) continue;  // as many edits at least
         const std::size_t distance = edit_distance(wanted, lower_case(candidate));

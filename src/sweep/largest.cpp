@@ -133,7 +133,7 @@ class Column {
         }
         out.requested = asked_.formulas.highest().requested;
         out.valid = true;
-        out.within = out.requested <= q.device.usable.count;
+        out.within = out.requested <= q.device.usable_low().count;
         return out;
     }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "predict/ends.hpp"
 #include "predict/peaks.hpp"
-#include "vramfit/predict/allocator.hpp"
 
 namespace vramfit {
 
@@ -64,8 +64,9 @@ void RowReplays::settle(SweepRow& row, std::size_t place) {
              model::record_template(q.model, plan_of(q.space, q.base, place), q.stack, q.device, axes.ranges()));
     });
     const Program program = known->program->at(axes.values(place).all());
-    const Timeline timeline = replay(program, allocator_of(q.stack, q.device));
-    row.verdict = timeline.out_of_memory ? Verdict::too_large : Verdict::fits;
+    const Judged judged = judge_program(program, q.model, plan_of(q.space, q.base, place), q.stack, q.device);
+    row.verdict = judged.ends.verdict();
+    const Timeline& timeline = judged.on_card;
     if (timeline.out_of_memory) return;
     const std::vector<PeakResult> peaks = find_peaks(program, timeline, run_shape(q.model, q.base), q.device.context);
     show_peak(row, highest_of(peaks));

@@ -41,7 +41,7 @@ Search::Search(const SweepQuestion& question, std::size_t target, std::span<Swee
                const LeftOut& left_out, std::function<TargetFormulas::TakeProgram()> take)
     : question_(question),
       dominance_(options.dominance),
-      limit_(question.device.usable.count),
+      limit_(question.device.usable_high().count),
       peaks_(peaks_in_order()),
       first_(row_at(question.space, {.target = target})),
       rows_(rows) {

@@ -151,11 +151,13 @@ void predict_row(const SweepQuestion& question, const SweepResult& result, Sweep
     if (row.verdict == Verdict::fits) show_peak(row, highest_of(p.peaks));
 }
 
-/// Simulated rows within their card.
-std::vector<std::size_t> candidates(const SweepResult& result) {
+/// Simulated rows that may fit at the worst end of what is assumed; with `all` those also that may at the best.
+std::vector<std::size_t> candidates(std::span<const SweepQuestion> questions, const SweepResult& result, bool all) {
     std::vector<std::size_t> out;
-    for (const SweepRow& r : result.rows)
-        if (r.status == RowStatus::simulated && r.verdict != Verdict::too_large) out.push_back(r.number);
+    for (const SweepRow& r : result.rows) {
+        if (r.status != RowStatus::simulated || r.verdict == Verdict::too_large) continue;
+        if (all || r.requested <= questions[r.question].device.usable_low().count) out.push_back(r.number);
+    }
     return out;
 }
 
@@ -171,7 +173,7 @@ void find_problem(SweepResult& result) {
     }
 }
 
-void count(SweepResult& result) {
+void count(std::span<const SweepQuestion> questions, SweepResult& result) {
     SweepCounts& counts = result.counts;
     counts = {.total = result.rows.size(), .recorded = counts.recorded, .replayed = counts.replayed};
     for (const SweepRow& r : result.rows) {
@@ -180,6 +182,9 @@ void count(SweepResult& result) {
         result.counts.invalid += r.status == RowStatus::invalid;
         result.counts.outside += r.status == RowStatus::outside;
         result.counts.open += r.status == RowStatus::open;
+        result.counts.tight += r.verdict == Verdict::tight;
+        result.counts.undecided += r.status == RowStatus::simulated && !r.verdict &&
+                                   r.requested > questions[r.question].device.usable_low().count;
     }
 }
 
@@ -191,6 +196,8 @@ void add(const SweepCounts& part, SweepCounts& sum) {
     sum.ruled_out += part.ruled_out;
     sum.invalid += part.invalid;
     sum.outside += part.outside;
+    sum.tight += part.tight;
+    sum.undecided += part.undecided;
     sum.open -= part.total - part.open;
 }
 
@@ -220,8 +227,9 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
             predict_row(questions[row.question], result, row);
     };
     const bool all = options.selection.top == 0 || !options.prune;
-    rank_rows(questions, options.selection, candidates(result), {decide, all, options.threads}, options.stop, result);
-    count(result);
+    rank_rows(questions, options.selection, candidates(questions, result, all), {decide, all, options.threads},
+              options.stop, result);
+    count(questions, result);
     find_problem(result);
     keep_one_of_each(result.notes);
     return result;

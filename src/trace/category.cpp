@@ -16,6 +16,8 @@ const char* name_of(Category category) {
         case Category::logits_and_loss: return "logits_and_loss";
         case Category::temporaries: return "temporaries";
         case Category::workspaces: return "workspaces";
+        case Category::activation_gradients: return "activation_gradients";
+        case Category::dequantized_weights: return "dequantized_weights";
     }
     return "unknown";
 }

@@ -44,8 +44,9 @@ class PackedRun::Kinds {
 
     std::uint32_t& slot_of(const Kind& kind) {
         std::uint64_t hash = kind.size;
-        for (const std::uint64_t part : {std::uint64_t{kind.op}, std::uint64_t{static_cast<std::uint16_t>(kind.layer)},
-                                         static_cast<std::uint64_t>(kind.category), std::uint64_t{kind.stream}})
+        for (const std::uint64_t part :
+             {std::uint64_t{kind.op}, std::uint64_t{static_cast<std::uint16_t>(kind.layer)},
+              static_cast<std::uint64_t>(kind.category), std::uint64_t{kind.stream}, std::uint64_t{kind.module}})
             hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
         std::size_t at = hash >> 32 & (slots_.size() - 1);
         while (slots_[at] != kNone && !(kinds_[slots_[at]] == kind)) at = (at + 1) & (slots_.size() - 1);
@@ -71,7 +72,7 @@ PackedRun::PackedRun(const Program& program, std::span<const std::uint32_t> size
         if (!begins_allocation(e.kind)) return names_allocation(e.kind) ? next - e.id : e.id;
         if (e.id != next) throw std::logic_error("allocations are not in the order of their events");
         const Allocation& a = program.allocations[next];
-        return kinds.number_of({sizes[next++], a.op, a.layer, a.category, a.stream});
+        return kinds.number_of({sizes[next++], a.op, a.layer, a.category, a.stream, a.module});
     };
     std::size_t event = 0;
     for (std::size_t i = 1; i <= program.windows.size(); ++i) {
@@ -126,7 +127,7 @@ void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const 
     const auto begin_allocation = [&](const Kind& a) {
         const std::int64_t size = bytes[a.size];
         ids.push_back(size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size()));
-        if (size != 0) out.allocations.push_back({size, a.category, a.op, a.layer, a.stream});
+        if (size != 0) out.allocations.push_back({size, a.category, a.op, a.layer, a.stream, a.module});
         return ids.back();
     };
     for (const Part& part : parts_) {

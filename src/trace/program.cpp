@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <string_view>
 
 namespace vramfit {
 
@@ -81,6 +82,13 @@ void check_marks(const Program& program) {
 }
 
 }  // namespace
+
+std::string module_of(const Program& program, const Allocation& allocation) {
+    const bool named = allocation.module < program.modules.size();
+    const std::string_view module = named ? std::string_view(program.modules[allocation.module]) : std::string_view();
+    if (allocation.layer < 0) return std::string(module);
+    return fmt::format("layers.{}{}{}", allocation.layer, module.empty() ? "" : ".", module);
+}
 
 void check(const Program& program) {
     check_allocations(program);

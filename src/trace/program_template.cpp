@@ -34,12 +34,15 @@ struct ProgramTemplate::Distinct {
     }
 };
 
-ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes)
-    : ProgramTemplate(symbols, std::move(program), Distinct(symbols, sizes)) {}
+ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes,
+                                 const ParameterCounts& parameters)
+    : ProgramTemplate(symbols, std::move(program), Distinct(symbols, sizes), parameters) {}
 
-ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct)
+ProgramTemplate::ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct,
+                                 const ParameterCounts& parameters)
     : run_(program, distinct.of),
       sizes_(symbols, distinct.all()),
+      parameters_(symbols, Distinct(symbols, {parameters.trainable, parameters.total}).all()),
       conditions_(conditions_in_order(symbols)),
       checks_(symbols, polynomials_of(symbols, conditions_)) {
     program.events = std::vector<Event>();  // gives its memory back
@@ -66,6 +69,10 @@ Program ProgramTemplate::at(std::span<const std::int64_t> axes) const {
     bytes.reserve(sizes_.size());
     for (std::size_t i = 0; i < sizes_.size(); ++i) bytes.push_back(sizes_.value(row, i));
     Program out = program_;
+    symbolic::Evaluation::Row counts;
+    parameters_.begin(counts, axes);
+    out.trainable_parameters = parameters_.value(counts, 0);
+    out.total_parameters = parameters_.value(counts, parameters_.size() - 1);  // equal counts are one
     run_.unpack(bytes, out);
     return out;
 }

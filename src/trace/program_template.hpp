@@ -9,6 +9,7 @@
 
 #include "symbolic/evaluation.hpp"
 #include "trace/packed_run.hpp"
+#include "trace/parameter_counts.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit {
@@ -16,7 +17,8 @@ namespace vramfit {
 class ProgramTemplate {
   public:
     /// `sizes` has the bytes of each allocation of `program`.
-    ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes);
+    ProgramTemplate(const symbolic::Symbols& symbols, Program program, const std::vector<Size>& sizes,
+                    const ParameterCounts& parameters);
 
     /// Whether the row with these values of the axes takes the path.
     bool covers(std::span<const std::int64_t> axes) const;
@@ -30,11 +32,13 @@ class ProgramTemplate {
 
   private:
     struct Distinct;
-    ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct);
+    ProgramTemplate(const symbolic::Symbols& symbols, Program program, Distinct distinct,
+                    const ParameterCounts& parameters);
 
     Program program_;  ///< without events and allocations
     PackedRun run_;
     symbolic::Evaluation sizes_;
+    symbolic::Evaluation parameters_;  ///< trainable, total
     std::vector<symbolic::Condition> conditions_;
     symbolic::Evaluation checks_;  ///< of the conditions
 };

@@ -15,13 +15,16 @@ namespace {
 
 constexpr KeyUse kUsed = KeyUse::used;
 constexpr KeyUse kUnsupported = KeyUse::unsupported;
+constexpr const char* kSomeLayers = "checkpointing of some layers is not predicted";
 
-// transformers 5.17.0, training_args.py.
+// transformers 5.17.0 and 5.23.0, training_args.py.
 constexpr KeyRow kArgumentRows[] = {
     {"per_device_train_batch_size", kUsed, "training.per_device_train_batch_size", "2|3"},
     {"gradient_accumulation_steps", kUsed, "training.gradient_accumulation_steps", "2|3"},
     {"gradient_checkpointing", kUsed, "training.gradient_checkpointing", "true|false"},
     {"gradient_checkpointing_kwargs.use_reentrant", kUsed, "training.use_reentrant", "true|false"},
+    {"activation_checkpointing", kUsed, "training.gradient_checkpointing", "true|false"},
+    {"activation_checkpointing_kwargs.use_reentrant", kUsed, "training.use_reentrant", "true|false"},
     {"bf16", kUsed, "training.bf16", "true|false"},
     {"fp16", kUsed, "training.fp16", "true|false"},
     {"optim", kUsed, "training.optim", "sgd|adamw_torch"},
@@ -33,14 +36,21 @@ constexpr KeyRow kArgumentRows[] = {
     {"use_cache", kUsed, "training.use_cache", "true|false"},
     {"eval_strategy", kUsed, "evaluation", "steps|no"},
     {"evaluation_strategy", kUsed, "evaluation", "steps|no"},
+    {"eval_on_start", kUsed, "evaluation", "true|false"},
     {"per_device_eval_batch_size", kUsed, "evaluation", "1|64"},
     {"ddp_find_unused_parameters", kUsed, "distributed.ddp", ""},
     {"ddp_bucket_cap_mb", kUsed, "distributed.ddp", ""},
     {"ddp_broadcast_buffers", kUsed, "distributed.ddp", ""},
     {"ddp_static_graph", kUsed, "distributed.ddp", ""},
+    {"gradient_checkpointing_kwargs.every_n_layers", kUnsupported, kSomeLayers, "1"},
+    {"activation_checkpointing_kwargs.every_n_layers", kUnsupported, kSomeLayers, "1"},
+    {"activation_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
     {"gradient_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
     {"deepspeed", kUnsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
     {"parallelism_config", kUnsupported, "tensor and context parallelism on several cards are not predicted"},
+    {"per_gpu_train_batch_size", kUnsupported, "the older name of per_device_train_batch_size is not read"},
+    {"tp_size", kUnsupported, "tensor parallelism on several cards is not predicted", "1"},
+    {"use_legacy_prediction_loop", KeyUse::harmless},
     {"torch_compile", kUnsupported, "compiled models are not predicted"},
     {"torch_compile_backend", kUnsupported, "compiled models are not predicted"},
     {"torch_compile_mode", kUnsupported, "compiled models are not predicted"},
@@ -97,12 +107,25 @@ void judge_evaluation(Reader& reader, bool on, std::string_view key, std::int64_
         fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", key, train_rows, key));
 }
 
+namespace {
+
+/// transformers 5.23.0, training_args.py __post_init__: of two names the new one counts, where it is given.
+void read_checkpointing(Reader& reader, bool otherwise, TrainingPlan& plan) {
+    const bool renamed = reader.has("activation_checkpointing");
+    plan.gradient_checkpointing =
+        reader.boolean_or(renamed ? "activation_checkpointing" : "gradient_checkpointing", otherwise);
+    const bool renamed_too = reader.has("activation_checkpointing_kwargs");
+    plan.use_reentrant = reader.boolean(renamed_too ? "activation_checkpointing_kwargs.use_reentrant"
+                                                    : "gradient_checkpointing_kwargs.use_reentrant");
+}
+
+}  // namespace
+
 void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, Draft& draft) {
     TrainingPlan& plan = draft.job.plan.training;
     plan.per_device_train_batch_size = reader.integer_or("per_device_train_batch_size", defaults.batch, {.low = 1});
     plan.gradient_accumulation_steps = reader.integer_or("gradient_accumulation_steps", 1, {.low = 1, .high = 10'000});
-    plan.gradient_checkpointing = reader.boolean_or("gradient_checkpointing", defaults.checkpointing);
-    plan.use_reentrant = reader.boolean("gradient_checkpointing_kwargs.use_reentrant");
+    read_checkpointing(reader, defaults.checkpointing, plan);
     plan.fp16 = reader.boolean_or("fp16", false);
     plan.bf16 = reader.boolean_or("bf16", defaults.bf16 && !plan.fp16);
     read_optimizer(reader, "optim", default_optimizer(reader.stack()), draft);
@@ -114,7 +137,8 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
     if (const auto cache = reader.boolean("use_cache")) plan.use_cache = *cache;
     const auto strategy =
         reader.has("eval_strategy") ? reader.text("eval_strategy") : reader.text("evaluation_strategy");
-    const bool evaluates = strategy && *strategy != "no" && *strategy != "false";
+    const bool evaluates =
+        (strategy && *strategy != "no" && *strategy != "false") || reader.boolean("eval_on_start").value_or(false);
     judge_evaluation(reader, evaluates, "per_device_eval_batch_size",
                      reader.integer("per_device_eval_batch_size", {.low = 1}).value_or(8),
                      plan.per_device_train_batch_size);

@@ -17,6 +17,14 @@ constexpr std::array<KeyRow, N> harmless_rows(const std::string_view (&keys)[N])
     return rows;
 }
 
+/// Keys as rows that matter, all for one reason.
+template <std::size_t N>
+constexpr std::array<KeyRow, N> unsupported_rows(const std::string_view (&keys)[N], const char* why) {
+    std::array<KeyRow, N> rows{};
+    for (std::size_t i = 0; i < N; ++i) rows[i] = {keys[i], KeyUse::unsupported, why, {}};
+    return rows;
+}
+
 /// The fields of transformers.TrainingArguments that are read, and those that matter and are not predicted.
 extern const std::span<const KeyRow> kTrainingArguments;
 /// The rest of them.

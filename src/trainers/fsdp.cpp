@@ -205,6 +205,7 @@ bool python_truth(const Value& value) {
         case Value::Kind::text: return !value.text.empty();
         case Value::Kind::list:
         case Value::Kind::map: return !value.items.empty();
+        case Value::Kind::unread: return true;
     }
     return false;
 }

@@ -37,6 +37,12 @@ const char* name_of(KeyUse use) {
     return "unknown";
 }
 
+const ReadingNote* Reading::upper_bound() const {
+    for (const ReadingNote& note : notes)
+        if (note.upper_bound) return &note;
+    return nullptr;
+}
+
 const Input* Reading::input(std::string_view field) const {
     if (field == "training.gradient_checkpointing_kwargs") field = "training.use_reentrant";  // the one that is read
     const Input* nearest = nullptr;

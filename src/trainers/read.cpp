@@ -6,7 +6,9 @@
 
 #include "trainers/recognised.hpp"
 #include "trainers/settle.hpp"
+#include "trainers/text_maps.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/unknown_keys.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -48,11 +50,12 @@ const TrainerFormat& recognise(const Document& document) {
                 "say which it is with --format-of; vramfit check --help lists the formats");
 }
 
-std::vector<Document> documents_of(const TrainerFile& file) {
+std::vector<Document> documents_of(const TrainerFile& file, bool bf16_card) {
     switch (syntax_of(file.text, file.name)) {
         case Syntax::yaml: return {read_yaml(file.text, file.name)};
         case Syntax::json: return {read_json(file.text, file.name)};
-        case Syntax::python: return {read_python(file.text, file.name)};
+        case Syntax::python: return {read_python(file.text, file.name, bf16_card)};
+        case Syntax::notebook: return {read_notebook(file.text, file.name, bf16_card)};
         case Syntax::shell: break;
     }
     return read_shell(file.text, file.name);
@@ -82,7 +85,7 @@ std::vector<TrainerFile> follow_named_files(const TrainerQuestion& question, std
                         fmt::format("the file {} cannot be read", path),
                         "give it as a further FILE, or its right path");
         documents[i].root.erase("<config>");
-        Document inner = documents_of({path, *text}).front();
+        Document inner = documents_of({path, *text}, question.bf16_card).front();
         for (std::size_t k = 0; k < documents[i].root.keys.size(); ++k) {
             Value& item = documents[i].root.items[k];
             item.file = documents[i].file;
@@ -102,7 +105,7 @@ std::vector<Document> all_documents(const TrainerQuestion& question) {
     std::vector<std::vector<Document>> of_file;
     std::vector<TrainerFile> followed;
     for (const TrainerFile& file : question.files) {
-        of_file.push_back(documents_of(file));
+        of_file.push_back(documents_of(file, question.bf16_card));
         for (TrainerFile& named : follow_named_files(question, of_file.back())) followed.push_back(std::move(named));
     }
     std::vector<Document> out;
@@ -166,6 +169,7 @@ void prepare(const TrainerQuestion& question, std::vector<Recognised>& all, Read
                                  "without --assume-off it is refused"});
     }
     for (Recognised& each : all) {
+        read_text_maps(each);
         const Value root = each.document.root;
         if (each.document.syntax == Syntax::yaml) interpolate(root, each.document.root, 0);
     }
@@ -256,14 +260,19 @@ Reading read_trainer_files(const TrainerQuestion& question) {
     Reading reading;
     Problems problems("");
     std::vector<Recognised> all = recognise_all(question);
+    check_keys_of_flags(question, all);
+    std::vector<std::vector<std::string>> named_keys;  // before they are replaced by what they name
+    for (const Recognised& each : all) named_keys.push_back(named_by_values(each.document.root));
     prepare(question, all, reading);
     reading.trainer_file = all.front().document.file;
     Draft draft;
     draft.job.stack = question.stack;
-    for (const Recognised& each : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Recognised& each = all[i];
         reading.files.push_back({each.document.file, each.format->name, each.format->title});
         note_remarks(each, reading);
-        Reader(each.document, each.format->keys, question, reading, problems).judge_keys();
+        Reader(each.document, each.format->keys, question, reading, problems)
+            .judge_keys({releases_of(each), named_keys[i]});
     }
     Reading scratch;
     const ModelMention named = model_name(question, all, scratch, problems);
@@ -283,7 +292,7 @@ Reading read_trainer_files(const TrainerQuestion& question) {
             }
         }
         if (!trial.refusals.empty()) return trial;
-        if (nameless) refuse_nameless(all, problems);
+        if (nameless && problems.none()) refuse_nameless(all, problems);
         problems.throw_if_any();
     }
     for (const Recognised& each : all) {
@@ -294,6 +303,7 @@ Reading read_trainer_files(const TrainerQuestion& question) {
     settle(question, draft, reading, problems);
     if (reading.refusals.empty()) problems.throw_if_any();
     reading.job = std::move(draft.job);
+    reading.bf16_card = question.bf16_card;
     if (all.front().format->part == TrainerPart::training)
         reading.proposals = propose(all.front().format->knobs, reading);
     return reading;

@@ -32,6 +32,7 @@ bool does_nothing(const Value& value, std::string_view words) {
             break;
         case Kind::list:
         case Kind::map: return value.items.empty();
+        case Kind::unread: return false;
     }
     while (!words.empty()) {
         const std::string_view word = words.substr(0, words.find('|'));
@@ -54,6 +55,12 @@ Reader::Reader(const Document& document, std::span<const std::span<const KeyRow>
 const Value* Reader::value(std::string_view key) {
     asked_.emplace(key);
     const Value* found = document_->root.at(key);
+    // Nobody knows what is in a map that a script computes.
+    for (std::string_view above = key; !found && above.find('.') != std::string_view::npos;) {
+        above = above.substr(0, above.rfind('.'));
+        const Value* map = document_->root.at(above);
+        if (map && map->kind == Kind::unread) found = map;
+    }
     return found && !is_null(*found) ? found : nullptr;
 }
 
@@ -78,7 +85,13 @@ void Reader::took(std::string_view key, const Value& value) {
         {std::string(row->says), written(value), InputSource::file, std::string(key), place(key)});
 }
 
+void Reader::ask(std::string_view key, const Value& unread) {
+    invalid(key, fmt::format("its value cannot be read: {}", unread.text),
+            fmt::format("nothing is run to find it: say it with --set {}=VALUE", key));
+}
+
 void Reader::wrong_type(std::string_view key, const Value& value, std::string_view wanted) {
+    if (value.kind == Kind::unread) return ask(key, value);
     invalid(key, fmt::format("{} is wanted, not {}", wanted, value.shown()));
 }
 
@@ -134,7 +147,7 @@ std::optional<bool> Reader::boolean(std::string_view key) {
 std::optional<std::string> Reader::text(std::string_view key) {
     const Value* found = value(key);
     if (!found) return std::nullopt;
-    if (!found->is_scalar()) return wrong_type(key, *found, "a text"), std::nullopt;
+    if (!found->is_scalar() || found->kind == Kind::unread) return wrong_type(key, *found, "a text"), std::nullopt;
     took(key, *found);
     return found->text;
 }
@@ -145,10 +158,11 @@ std::optional<std::vector<std::string>> Reader::texts(std::string_view key) {
     std::vector<std::string> out;
     if (found->kind == Kind::list) {
         for (const Value& item : found->items) {
-            if (!item.is_scalar()) return wrong_type(key, item, "a list of texts"), std::nullopt;
+            if (!item.is_scalar() || item.kind == Kind::unread)
+                return wrong_type(key, item, "a list of texts"), std::nullopt;
             out.push_back(item.text);
         }
-    } else if (found->kind == Kind::map) {
+    } else if (found->kind == Kind::map || found->kind == Kind::unread) {
         return wrong_type(key, *found, "a list of texts"), std::nullopt;
     } else {
         std::string_view rest = found->text;
@@ -218,7 +232,7 @@ void Reader::invalid(std::string_view key, std::string what, std::string hint) {
 void Reader::note(RemarkKind kind, std::string text, std::string hint) {
     for (const ReadingNote& old : reading_->notes)
         if (old.kind == kind && old.text == text) return;
-    reading_->notes.push_back({kind, std::move(text), std::move(hint)});
+    reading_->notes.push_back({kind, std::move(text), std::move(hint), kind == RemarkKind::other_program});
 }
 
 const KeyRow* Reader::row_of(std::string_view key) const {
@@ -231,35 +245,52 @@ const KeyRow* Reader::row_of(std::string_view key) const {
     return nullptr;
 }
 
-void Reader::judge(const std::string& path, const Value& value) {
+void Reader::judge_unknown(const std::string& path, const UnknownKeys& unknown) {
+    if (std::find(unknown.named.begin(), unknown.named.end(), path) != unknown.named.end()) return;
+    std::vector<std::string_view> known;
+    for (const auto table : keys_)
+        for (const KeyRow& each : table)
+            if (!each.key.ends_with('*')) known.push_back(each.key);
+    if (unknown.releases.empty())
+        return note(RemarkKind::unknown_key,
+                    fmt::format("{}: the key {} is not known and was not looked at", text_of(place(path)), path),
+                    did_you_mean(path, known, "if it matters for memory, the prediction does not know"));
+    const std::string meant = did_you_mean(path, known);
+    invalid(path, fmt::format("unknown key, not in any release of {}", unknown.releases),
+            fmt::format("{}{}--assume-off {} reads the file without it", meant, meant.empty() ? "" : "; ", path));
+}
+
+void Reader::judge(const std::string& path, const Value& value, const UnknownKeys& unknown) {
     const KeyRow* row = row_of(path);
-    const bool has_rows_below =
-        value.kind == Kind::map && std::any_of(keys_.begin(), keys_.end(), [&](const auto t) {
-            return std::any_of(t.begin(), t.end(), [&](const KeyRow& r) { return r.key.starts_with(path + "."); });
-        });
-    if (has_rows_below && (!row || row->use == KeyUse::used)) {
-        for (std::size_t i = 0; i < value.items.size(); ++i) judge(path + "." + value.keys[i], value.items[i]);
+    const std::string below = path + ".";
+    const bool has_rows_below = std::any_of(keys_.begin(), keys_.end(), [&](const auto table) {
+        return std::any_of(table.begin(), table.end(), [&](const KeyRow& each) { return each.key.starts_with(below); });
+    });
+    if (has_rows_below && value.kind == Kind::map && (!row || row->use == KeyUse::used)) {
+        for (std::size_t i = 0; i < value.items.size(); ++i) judge(path + "." + value.keys[i], value.items[i], unknown);
         return;
+    }
+    if (value.kind == Kind::unread && path.find('*') != std::string::npos) {
+        if (row && row->use == KeyUse::harmless && row->key != "*") return;
+        return invalid(path, fmt::format("any argument may be in it: {}", value.text),
+                       fmt::format("say with --set what it holds, and leave it out: --assume-off '{}'", path));
     }
     if (!row) {
-        if (is_null(value)) return;
-        std::vector<std::string_view> known;
-        for (const auto table : keys_)
-            for (const KeyRow& each : table) known.push_back(each.key);
-        note(RemarkKind::unknown_key,
-             fmt::format("{}: the key {} is not known and was not looked at", text_of(place(path)), path),
-             did_you_mean(path, known, "if it matters for memory, the prediction does not know"));
-        return;
+        if (is_null(value) || (has_rows_below && does_nothing(value, {}))) return;
+        return has_rows_below ? wrong_type(path, value, "a map") : judge_unknown(path, unknown);
     }
+    if (row->use == KeyUse::unsupported && value.kind == Kind::unread && !assumed_off(path))
+        return invalid(path, fmt::format("its value cannot be read, and it matters: {}", value.text),
+                       fmt::format("say it with --set {}=VALUE, or --assume-off {}", path, path));
     if (row->use == KeyUse::unsupported && !is_null(value) && !does_nothing(value, row->other)) {
         refuse(path, fmt::format("{} ({})", row->says, written(value)),
                fmt::format("take the key out, or go on without its effect: --assume-off {}", path));
     }
 }
 
-void Reader::judge_keys() {
+void Reader::judge_keys(const UnknownKeys& unknown) {
     const Value& root = document_->root;
-    for (std::size_t i = 0; i < root.keys.size(); ++i) judge(root.keys[i], root.items[i]);
+    for (std::size_t i = 0; i < root.keys.size(); ++i) judge(root.keys[i], root.items[i], unknown);
 }
 
 }  // namespace vramfit::trainers

@@ -66,6 +66,12 @@ struct Range {
     std::int64_t high = std::int64_t{1} << 31;
 };
 
+/// What becomes of keys that no row of a table names.
+struct UnknownKeys {
+    std::string_view releases = {};           ///< whose keys all stand in the table; empty: unknown ones get a note
+    std::span<const std::string> named = {};  ///< by other values of the file: "${output_dir}"
+};
+
 /// The file, its table and what was found so far. Every `get` of a key that is absent gives nothing; of a wrong type it
 /// reports a problem and gives nothing.
 class Reader {
@@ -107,14 +113,17 @@ class Reader {
     bool assumed_off(std::string_view key) const;
 
     FilePlace place(std::string_view key) const;
-    /// Keys that no row of the table names, and those whose effect is not predicted.
-    void judge_keys();
+    /// Keys whose effect is not predicted are refused; so are those that no row names, if they can only be mistakes.
+    void judge_keys(const UnknownKeys& unknown = {});
     /// The keys that were asked for, for tests.
     const std::set<std::string, std::less<>>& asked() const { return asked_; }
 
   private:
     const KeyRow* row_of(std::string_view key) const;
-    void judge(const std::string& path, const Value& value);
+    void judge(const std::string& path, const Value& value, const UnknownKeys& unknown);
+    void judge_unknown(const std::string& path, const UnknownKeys& unknown);
+    /// For what a script computes.
+    void ask(std::string_view key, const Value& unread);
     void wrong_type(std::string_view key, const Value& value, std::string_view wanted);
     void took(std::string_view key, const Value& value);
 

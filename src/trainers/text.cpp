@@ -85,6 +85,7 @@ Syntax syntax_of(std::string_view text, std::string_view file) {
     if (has_ending(file, {".json"})) return Syntax::json;
     if (has_ending(file, {".sh", ".bash"})) return Syntax::shell;
     if (has_ending(file, {".py"})) return Syntax::python;
+    if (has_ending(file, {".ipynb"})) return Syntax::notebook;
     const std::string_view start = trimmed_start(text);
     if (start.starts_with('{')) return Syntax::json;
     if (start.starts_with("#!") && start.substr(0, start.find('\n')).find("python") == std::string_view::npos)

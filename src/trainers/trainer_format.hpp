@@ -13,17 +13,26 @@ namespace vramfit {
 /// The files of a run are read in this order.
 enum class TrainerPart : std::uint8_t { training, engine, launch, adapter, model, other };
 
-/// The keys of the trainer for the knobs that make a run smaller; nullptr: it has none.
+/// The keys of the trainer for the knobs that make a run smaller; nullptr: it has none. "one|other" is the key that the
+/// file has, else the last. From `checkpointing` on they are edits "KEY=VALUE", separated by blanks; without a value
+/// the key is taken out, and a list in brackets is added to the file's own.
 struct TrainerKnobs {
     const char* batch = nullptr;
     const char* accumulation = nullptr;
-    const char* length = nullptr;
-    const char* checkpointing = nullptr;
-    const char* checkpointing_on = "true";
-    const char* optimizer = nullptr;
-    const char* optimizer_small = "paged_adamw_8bit";
-    const char* quantize = nullptr;  ///< edits "KEY=VALUE", separated by blanks
+    const char* whole_batch = nullptr;  ///< with which the trainer finds the accumulation itself
     const char* rank = nullptr;
+    const char* checkpointing = nullptr;
+    const char* sdpa = nullptr;
+    const char* flash_attention = nullptr;
+    const char* liger = nullptr;
+    const char* optimizer_in_backward = nullptr;
+    const char* optimizer = nullptr;  ///< in 8 bits, paged
+    const char* unpacked = nullptr;
+    const char* double_quant = nullptr;
+    const char* bfloat16 = nullptr;  ///< a base that is in float32
+    const char* quantize = nullptr;  ///< to 4 bits
+    const char* lora = nullptr;      ///< instead of full training
+    const char* qlora = nullptr;
 };
 
 /// One format. A plug-in.
@@ -35,6 +44,9 @@ struct TrainerFormat {
     TrainerPart part = TrainerPart::training;
     bool (*recognises)(const trainers::Document&) = nullptr;
     std::span<const std::span<const trainers::KeyRow>> keys;
+    /// "axolotl up to 0.19": all their keys stand in the table, and others are mistakes; nullptr: others get a note.
+    const char* releases = nullptr;
+    bool (*is_of_release)(const trainers::Document&) = nullptr;  ///< for which files that is so; nullptr: for all
     /// The model that the file names, or nothing.
     std::string (*model)(trainers::Reader&) = nullptr;
     /// A network that the file itself describes, as the text of a config.json, or nothing; may be null.

@@ -134,7 +134,10 @@ bool Value::erase(std::string_view path) {
 void Value::put(std::string_view path, Value value) {
     if (const Found found = find_path(*this, path); found.parent) {
         Value& place_taken = const_cast<Value*>(found.parent)->items[found.index];
-        if (value.file.empty()) value.place = place_taken.place;
+        if (value.file.empty()) {
+            value.place = place_taken.place;
+            value.file = place_taken.file;
+        }
         place_taken = std::move(value);
         return;
     }
@@ -165,6 +168,7 @@ std::string Value::shown() const {
         case Kind::text: return fmt::format("'{}'", text.size() > 80 ? text.substr(0, 77) + "..." : text);
         case Kind::list: return "a list";
         case Kind::map: return "a map";
+        case Kind::unread: return "something computed";
     }
     return {};
 }
@@ -189,6 +193,12 @@ Value Value::of_text(std::string text, Place place) {
     out.text = std::move(text);
     out.quoted = true;
     out.place = place;
+    return out;
+}
+
+Value Value::unread(std::string why, Place place) {
+    Value out = of_text(std::move(why), place);
+    out.kind = Kind::unread;
     return out;
 }
 
@@ -218,6 +228,7 @@ std::string written(const Value& value) {
         case Value::Kind::integer:
         case Value::Kind::real:
         case Value::Kind::text: return value.text;
+        case Value::Kind::unread: return "?";
         case Value::Kind::list:
         case Value::Kind::map: break;
     }

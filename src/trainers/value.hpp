@@ -11,7 +11,16 @@
 namespace vramfit::trainers {
 
 struct Value {
-    enum class Kind : std::uint8_t { null, boolean, integer, real, text, list, map };
+    enum class Kind : std::uint8_t {
+        null,
+        boolean,
+        integer,
+        real,
+        text,
+        list,
+        map,
+        unread  ///< something that a script computes; the text says what and why it cannot be told
+    };
 
     Kind kind = Kind::null;
     bool boolean = false;
@@ -45,6 +54,7 @@ struct Value {
     static Value map(Place place = {});
     static Value list(Place place = {});
     static Value of_text(std::string text, Place place);
+    static Value unread(std::string why, Place place);
 };
 
 /// What a scalar without quotes is, as PyYAML reads it for the trainers (YAML 1.1), and numbers such as 1e-4, which it

@@ -61,7 +61,8 @@ JsonValue as_json(const Value& value) {
         case Value::Kind::boolean: return JsonValue::of(value.boolean);
         case Value::Kind::integer: return JsonValue::of(value.integer);
         case Value::Kind::real: return JsonValue::of(value.real);
-        case Value::Kind::text: return JsonValue::of(std::string_view(value.text));
+        case Value::Kind::text:
+        case Value::Kind::unread: return JsonValue::of(std::string_view(value.text));
         case Value::Kind::list: {
             std::vector<JsonValue> items;
             for (const Value& item : value.items) items.push_back(as_json(item));

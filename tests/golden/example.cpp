@@ -59,6 +59,7 @@ PeakResult peak(const char* id, const char* name, const char* window, std::int64
 Prediction example_prediction() {
     Prediction p;
     p.verdict = Verdict::fits;
+    p.ends = {Verdict::fits, Verdict::fits};
     p.model = example_model();
     p.plan = example_plan();
     p.stack = stack_from("hf-2024-04").stack;
@@ -99,6 +100,7 @@ Prediction example_prediction() {
 Prediction example_too_large() {
     Prediction p = example_prediction();
     p.verdict = Verdict::too_large;
+    p.ends = {Verdict::too_large, Verdict::too_large};
     p.device = device_from("Example GPU,7,5,36,4563402752,4294967296");
     p.out_of_memory = OutOfMemory{40, 1234, 500 * kMiBs, 500 * kMiBs, 500 * kMiBs};
     p.out_of_memory_window = "step0.micro0.backward.loss";

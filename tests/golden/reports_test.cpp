@@ -38,27 +38,27 @@ ReportTable example_table() {
 
 TEST_CASE("the answer as text, on screens of several widths") {
     const auto width = GENERATE(120, 80, 60, 40);
-    const std::string picture = text().prediction(test::example_prediction(), {width, false});
+    const std::string picture = text().prediction(test::example_prediction(), {width, width, false});
     CHECK(widest_line(picture) <= width);
     check_picture(fmt::format("prediction_{}.txt", width), picture);
 }
 
 TEST_CASE("the answer when it does not fit, and when no card was given") {
-    check_picture("too_large.txt", text().prediction(test::example_too_large(), {80, false}));
+    check_picture("too_large.txt", text().prediction(test::example_too_large(), {80, 80, false}));
     Prediction open = test::example_prediction();
     open.verdict = Verdict::not_asked;
     open.next_larger.clear();
     open.device = Device{};
-    check_picture("not_asked.txt", text().prediction(open, {80, false}));
+    check_picture("not_asked.txt", text().prediction(open, {80, 80, false}));
 }
 
 TEST_CASE("colours change nothing but colours") {
     const Prediction p = test::example_prediction();
-    std::string coloured = text().prediction(p, {80, true});
+    std::string coloured = text().prediction(p, {80, 80, true});
     CHECK(coloured.find("\x1b[") != std::string::npos);
     for (std::size_t at = 0; (at = coloured.find("\x1b[")) != std::string::npos;)
         coloured.erase(at, coloured.find('m', at) - at + 1);
-    CHECK(coloured == text().prediction(p, {80, false}));
+    CHECK(coloured == text().prediction(p, {80, 80, false}));
 }
 
 TEST_CASE("the answer as JSON") {
@@ -68,8 +68,8 @@ TEST_CASE("the answer as JSON") {
 
 TEST_CASE("windows and events of a run") {
     TimelineReport report = test::example_timeline();
-    check_picture("timeline.txt", text().timeline(report, {80, false}));
-    check_picture("timeline_50.txt", text().timeline(report, {50, false}));
+    check_picture("timeline.txt", text().timeline(report, {80, 80, false}));
+    check_picture("timeline_50.txt", text().timeline(report, {50, 50, false}));
     Program program;
     program.windows = {{{PhaseKind::start, -1, -1, -1}, 0}, {{PhaseKind::load, -1, -1, -1}, 0}};
     program.allocations = {{1000, Category::weights, 0, -1}, {77, Category::optimizer_states, 1, 3}};
@@ -78,12 +78,12 @@ TEST_CASE("windows and events of a run") {
         {EventKind::alloc, 0}, {EventKind::managed_alloc, 1}, {EventKind::empty_cache, 0}, {EventKind::free, 0}};
     report.events = program;
     report.timeline.out_of_memory = OutOfMemory{2, 4, 500 * kMiB, 500 * kMiB, 500 * kMiB};
-    check_picture("timeline_events.txt", text().timeline(report, {100, false}));
+    check_picture("timeline_events.txt", text().timeline(report, {100, 100, false}));
     check_picture("timeline_events.json", json().timeline(report, {}));
 }
 
 TEST_CASE("tables of facts") {
-    check_picture("table.txt", text().table(example_table(), {80, false}));
-    check_picture("table_30.txt", text().table(example_table(), {30, false}));
+    check_picture("table.txt", text().table(example_table(), {80, 80, false}));
+    check_picture("table_30.txt", text().table(example_table(), {30, 30, false}));
     check_picture("table.json", json().table(example_table(), {}));
 }

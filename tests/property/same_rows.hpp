@@ -16,7 +16,11 @@ inline void check_same_rows(const SweepResult& pruned, const SweepResult& whole,
     for (std::size_t row = 0; row < whole.rows.size(); ++row) {
         INFO("row " << row);
         const SweepRow &a = pruned.rows[row], &b = whole.rows[row];
-        if (a.verdict) CHECK(a.verdict == b.verdict);
+        if (a.verdict && b.verdict) {
+            INFO(name_of(*a.verdict) << " " << name_of(*b.verdict) << " " << a.requested << " " << a.reserved << " "
+                                     << b.reserved);
+            CHECK(*a.verdict == *b.verdict);
+        }
         CHECK((a.status == RowStatus::invalid) == (b.status == RowStatus::invalid));
         if (a.status == RowStatus::simulated) CHECK(a.requested == b.requested);
     }

@@ -95,6 +95,7 @@ TEST_CASE("early stopping: a larger rank may need less than a smaller one") {
     SweepQuestion q;
     q.stack = stack_from("").stack;
     q.device = device_from("RTX 4090");
+    q.device.assumptions.clear();
     q.model = tiny_model(random);
     q.model.intermediate_size = 6000;
     q.model.vocab_size = 1100;

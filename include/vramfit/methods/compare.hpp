@@ -58,10 +58,11 @@ struct MethodRow {
     double cost = 0;              ///< operations, and those that could have been done while `traffic` is sent
 
     bool fits() const { return prediction && prediction->verdict == Verdict::fits; }
+    bool is_tight() const { return prediction && prediction->verdict == Verdict::tight; }
 };
 
-/// Best first: what fits before what does not, and the refused last; the question's own weights before quantized ones;
-/// nothing in host memory before something; less cost; less reserved.
+/// Best first: what fits before what is tight, that before what does not fit, and the refused last; the question's own
+/// weights before quantized ones; nothing in host memory before something; less cost; less reserved.
 struct MethodsAnswer {
     std::vector<MethodRow> rows;
 };

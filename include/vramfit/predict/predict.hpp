@@ -18,6 +18,24 @@ Prediction predict(const Job& job);
 /// supported is left out.
 Prediction predict_with_next_larger(const Job& job);
 
+/// Only whether a job fits, over all that is not known, and what it reserves: for those who try many.
+struct Judgement {
+    VerdictEnds ends;
+    Levels peak;  ///< as in a prediction
+    Device device;
+    Assumptions assumptions;
+
+    Verdict verdict() const { return ends.verdict(); }
+    bool fits() const { return verdict() == Verdict::fits; }
+    /// Usable bytes at the worst end that are left; negative: how many are missing.
+    std::int64_t spare() const { return device.usable.count - at_worst(assumptions).count - peak.reserved; }
+};
+
+/// Throws what predict throws.
+Judgement judge(const Job& job);
+/// The same of a job whose program is known.
+Judgement judge(const Program& program, const Job& job);
+
 /// The windows of the same run.
 Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device);
 Timeline timeline(const Job& job);

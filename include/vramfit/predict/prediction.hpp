@@ -10,6 +10,8 @@
 
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/base/note.hpp"
+#include "vramfit/predict/plan_changes.hpp"
+#include "vramfit/spec/assumption.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/stack.hpp"
@@ -18,7 +20,9 @@
 
 namespace vramfit {
 
-enum class Verdict : std::uint8_t { fits, too_large, not_asked };
+/// A verdict holds over all that is not known: `fits` where everything assumed is at its worst, `too_large` where
+/// everything is at its best, `tight` in between. `unknown`: an upper bound of another program is too large.
+enum class Verdict : std::uint8_t { fits, tight, too_large, unknown, not_asked };
 
 /// The name in JSON: "too_large".
 const char* name_of(Verdict verdict);
@@ -48,6 +52,15 @@ struct Neighbour {
     std::int64_t left = 0;  ///< of the usable bytes; below zero: missing
 };
 
+/// The verdicts where all that is assumed takes the most, and the least, that it can: fits or too_large.
+struct VerdictEnds {
+    Verdict worst = Verdict::not_asked;
+    Verdict best = Verdict::not_asked;
+
+    /// fits, tight, too_large.
+    Verdict verdict() const { return worst == best ? worst : Verdict::tight; }
+};
+
 /// One stage of a pipeline.
 struct StageResult {
     std::int64_t process = 0;
@@ -59,6 +72,8 @@ struct StageResult {
 /// the same run on a card that is large enough.
 struct Prediction {
     Verdict verdict = Verdict::not_asked;
+    VerdictEnds ends;
+    Assumptions assumptions;  ///< of the card and of the run: what lies between the ends
     ModelSpec model;
     TrainPlan plan;
     Stack stack;
@@ -78,9 +93,15 @@ struct Prediction {
     std::string out_of_memory_window;
     Levels out_of_memory_levels;         ///< on the card, when the request failed
     std::vector<Neighbour> next_larger;  ///< empty unless asked for (predict_with_next_larger)
+    std::optional<PlanChanges> changes;  ///< where it does not fit, if they were looked for (check/plan_changes.hpp)
+    std::optional<LargestFit> largest;   ///< where it fits, likewise
     std::vector<StageResult> stages;     ///< of a pipeline, where no process was named; else empty
     std::int64_t retries = 0;            ///< times the allocator gave its free segments back and asked again
     Notes notes;
+
+    /// What the run has at both ends of what is assumed.
+    Bytes usable_low() const { return device.usable - at_worst(assumptions); }
+    Bytes usable_high() const { return device.usable + at_best(assumptions); }
 };
 
 }  // namespace vramfit

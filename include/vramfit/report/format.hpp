@@ -17,8 +17,9 @@ namespace vramfit {
 
 /// What the reader's screen can show.
 struct Layout {
-    int width = 80;       ///< columns
-    bool colour = false;  ///< a terminal that shows colours
+    int width = 80;        ///< columns of prose
+    int table_width = 80;  ///< columns of tables: without a limit where no screen is too narrow for them
+    bool colour = false;   ///< a terminal that shows colours
 };
 
 /// The windows of a run, and its events if they were asked for.
@@ -69,6 +70,7 @@ struct SweepReport {
 struct CheckReport {
     CheckResult result;
     bool explain_inputs = false;  ///< text: every value with where it comes from
+    bool accept_tight = false;    ///< a tight run is no failure
 };
 
 /// The peaks of a run as formulas.

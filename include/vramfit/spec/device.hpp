@@ -7,6 +7,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/note.hpp"
+#include "vramfit/spec/assumption.hpp"
 
 namespace vramfit {
 
@@ -18,7 +19,8 @@ struct Capability {
 };
 
 /// A card and what may be used of it. `usable` is what the caching allocator can take in all:
-/// total − context − reserve. Without a card (`capacity_known` false) nothing is ever too large.
+/// total − context − reserve, as assumed; `usable_low` and `usable_high` are its ends over all that is not known.
+/// Without a card (`capacity_known` false) nothing is ever too large.
 struct Device {
     std::string name;
     Capability capability;
@@ -33,6 +35,10 @@ struct Device {
     std::optional<std::string> cublas_workspace_config;
     std::optional<std::string> cublaslt_workspace_size;
     Notes notes;
+    Assumptions assumptions;  ///< what is not known of the card; empty: the figures are exact
+
+    Bytes usable_low() const { return usable - at_worst(assumptions); }
+    Bytes usable_high() const { return usable + at_best(assumptions); }
 };
 
 }  // namespace vramfit

@@ -21,6 +21,8 @@ struct KnownDevice {
     Bytes total;
     bool total_is_cuda = false;  ///< as CUDA reports it; false: the driver's total, a little more
     std::string total_source;
+    std::optional<Bytes> cuda_low, cuda_high;  ///< the least and the most that CUDA is known to report
+    std::string cuda_ends_source;
     Bytes context;
     std::string context_source;  ///< empty: not measured, the default for its kind
 };
@@ -46,7 +48,14 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
 /// The same card with that much kept free. Throws Error (invalid) if nothing is left.
 Device with_reserve(Device device, Bytes reserve, std::string_view where = "--reserve");
 
-/// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE", from which card_from makes the same card; empty without a capacity.
+/// The same card of which CUDA reports exactly that much; without a card one of unknown kind. Throws Error (invalid) if
+/// nothing is left.
+Device with_total(Device device, Bytes total, std::string_view where = "--gpu-total");
+
+/// The same card on which the CUDA context takes exactly that much. Throws Error (invalid) if nothing is left.
+Device with_context(Device device, Bytes context, std::string_view where = "--context");
+
+/// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE", from which card_from makes the same card, as assumed; empty without a capacity.
 std::string card_text(const Device& device);
 
 }  // namespace vramfit

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "vramfit/base/bytes.hpp"
 #include "vramfit/base/note.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -35,5 +36,8 @@ class PlanChecker {
     std::optional<LoraPlan> fine_;  ///< adapters in which nothing was wrong
     std::optional<bool> learns_positions_;
 };
+
+/// What loading may come to where threads run ahead of the quantizer; nothing where they do not.
+Bytes most_of_load(const ModelSpec& model, const TrainPlan& plan, const Stack& stack);
 
 }  // namespace vramfit

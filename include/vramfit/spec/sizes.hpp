@@ -10,7 +10,7 @@
 namespace vramfit {
 
 /// "8GiB", "24GB" (10^9), "24576MiB", "7.5GiB", "512B"; case matters only between GB and GiB ("gib" is taken).
-/// Throws Error (invalid) with a hint for everything else, bare numbers and amounts of no whole bytes included.
+/// Parts of a byte are dropped. Throws Error (invalid) with a hint for everything else, bare numbers included.
 Bytes size_from(std::string_view text, std::string_view where);
 
 /// Whether the text looks like an amount (a number first), right or wrong, and not like a name.

@@ -7,7 +7,8 @@
 
 namespace vramfit {
 
-/// The known word with the fewest edits to `word` (case ignored), or empty text if none is near.
+/// The known word with the fewest edits to `word` (case ignored), or empty text if none is near. A word with
+/// other numbers is another thing, however near: an RTX 4050 is no RTX 4090.
 std::string nearest(std::string_view word, std::span<const std::string_view> known);
 
 /// "did you mean 'hidden_size'?", or `otherwise` if no known word is near.

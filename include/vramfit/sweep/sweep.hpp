@@ -58,7 +58,7 @@ struct SweepRow {
     std::size_t number = 0;    ///< place among all rows
     std::size_t question = 0;  ///< whose row it is
     RowStatus status = RowStatus::invalid;
-    std::optional<Verdict> verdict;  ///< absent: not replayed
+    std::optional<Verdict> verdict;  ///< absent: not replayed; fits and tight are those of a replay
     std::size_t path = 0;            ///< of simulated rows: those of one question, set of targets and path run alike
     std::optional<std::size_t> ruled_out_by;  ///< a row that is too large, and that this one dominates
     std::string problem;                      ///< of invalid rows
@@ -78,12 +78,14 @@ struct SweepCounts {
     std::size_t invalid = 0;
     std::size_t outside = 0;
     std::size_t open = 0;
+    std::size_t tight = 0;      ///< rows of which a replay says so
+    std::size_t undecided = 0;  ///< not replayed, and requesting what only the best end of the assumptions has
 };
 
 struct SweepResult {
     std::vector<SweepRow> rows;           ///< all rows of all spaces, by number
     std::vector<std::size_t> first_rows;  ///< number of the first row of each question's space
-    std::vector<std::size_t> ranking;     ///< rows that fit, in the order of the selection
+    std::vector<std::size_t> ranking;     ///< rows that fit whatever is not known, in the order of the selection
     bool stopped = false;                 ///< before all rows were looked at, or before the ranking was certain
     SweepCounts counts;
     std::string problem;          ///< of the first invalid row

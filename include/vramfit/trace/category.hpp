@@ -5,7 +5,7 @@
 
 namespace vramfit {
 
-/// Labels of bytes; every allocation has exactly one.
+/// Labels of bytes; every allocation has exactly one, for all of its life. docs/memory-words.md defines them.
 enum class Category : std::uint8_t {
     unattributed,
     weights,
@@ -18,9 +18,11 @@ enum class Category : std::uint8_t {
     logits_and_loss,
     temporaries,
     workspaces,
+    activation_gradients,
+    dequantized_weights,
 };
 
-inline constexpr int kCategoryCount = 11;
+inline constexpr int kCategoryCount = 13;
 
 /// The name in JSON: "stored_activations".
 const char* name_of(Category category);

@@ -67,7 +67,7 @@ enum class RemarkKind : std::uint8_t {
     assumed_off,          ///< a key that matters was left out by --assume-off
     assumed_length,       ///< no data was given: rows as long as the file allows
     assumed_gpus,         ///< no file says how many cards: one
-    other_program,        ///< the trainer's own network code is predicted as transformers'
+    other_program,        ///< the trainer's own network code is predicted as transformers': an upper bound
     kernel_not_modelled,  ///< the trainer swaps a part for one of its own that needs other memory
     odd_value             ///< a value or key that the trainer takes in an unexpected way
 };
@@ -79,6 +79,7 @@ struct ReadingNote {
     RemarkKind kind = RemarkKind::odd_value;
     std::string text;
     std::string hint;
+    bool upper_bound = false;  ///< another program runs than the one that is predicted, and needs no more
 };
 
 /// A key that matters and cannot be predicted.
@@ -109,8 +110,8 @@ struct ReadFile {
 
 /// A change to the files that lets the run need less, in the trainer's own keys.
 struct Proposal {
-    std::string id;     ///< "accumulate"
-    std::string title;  ///< "half the micro batch, twice the accumulation"
+    std::string id;     ///< "batch"; several of one kind are in order of what they save
+    std::string title;  ///< "4 sequences at a time and 2 times the accumulation"
     std::vector<TrainerEdit> edits;
 };
 
@@ -123,7 +124,11 @@ struct Reading {
     std::vector<Refusal> refusals;
     std::vector<Proposal> proposals;  ///< cheapest first
     RowLengths rows;
+    bool bf16_card = true;  ///< of the question
     std::vector<ReadingNote> notes;
+
+    /// Why the prediction is an upper bound, or nullptr: it is exact.
+    const ReadingNote* upper_bound() const;
 
     /// The input that sets a field, or nullptr.
     const Input* input(std::string_view field) const;

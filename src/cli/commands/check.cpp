@@ -14,6 +14,7 @@
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/report_flags.hpp"
+#include "cli/verdict_flags.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
@@ -24,19 +25,19 @@ namespace vramfit::cli {
 namespace {
 
 constexpr std::size_t kLargestConfig = std::size_t{4} << 20;
-constexpr const char* kQuestion = "Question";
-constexpr const char* kCard = "Libraries and card";
+constexpr const char* kQuestion = "Reading the files";
+constexpr const char* kCard = "Library versions and GPU";
 
 struct CheckFlags {
     std::vector<std::string> files;
     std::vector<std::string> gpus;
     std::vector<std::string> assume_off;
     std::vector<std::string> set;
-    std::string format_of, model, model_config, seq, lengths, cards, stack, reserve, alloc_conf;
+    std::string format_of, model, model_config, seq, lengths, cards, stack, total, context, reserve, alloc_conf;
     bool explain_inputs = false;
-    bool quiet = false;
     bool no_changes = false;
     ReportFlags report;
+    VerdictFlags verdict;
 };
 
 /// A length a line: a number, or an object of JSON with the key "length" or "input_ids".
@@ -92,6 +93,10 @@ std::vector<Device> devices_of(const CheckFlags& flags) {
     if (devices.empty()) devices.push_back(unlimited_device());
     for (Device& device : devices) {
         device.alloc_conf = flags.alloc_conf;
+        if (!flags.total.empty())
+            device = with_total(std::move(device), size_from(flags.total, "--gpu-total"), "--gpu-total");
+        if (!flags.context.empty())
+            device = with_context(std::move(device), size_from(flags.context, "--context"), "--context");
         if (!flags.reserve.empty())
             device = with_reserve(std::move(device), size_from(flags.reserve, "--reserve"), "--reserve");
     }
@@ -124,7 +129,7 @@ CheckQuestion question_of(const CheckFlags& flags, Notes& notes) {
         trainer.edits.push_back({edit.substr(0, equals), edit.substr(equals + 1)});
     }
     question.devices = devices_of(flags);
-    question.price_changes = !flags.no_changes && !flags.quiet;
+    question.price_changes = !flags.no_changes && !flags.report.quiet;
     return question;
 }
 
@@ -134,6 +139,7 @@ ExitStatus run_check(const CheckFlags& flags) {
         throw Error(ErrorKind::invalid, "FILE", "no file given", "vramfit check FILE, or - for standard input");
     CheckReport report;
     report.explain_inputs = flags.explain_inputs;
+    report.accept_tight = flags.verdict.accept_tight;
     Notes notes;
     const CheckQuestion question = question_of(flags, notes);
     report.result = check(question);
@@ -141,9 +147,9 @@ ExitStatus run_check(const CheckFlags& flags) {
         answer.prediction.notes.insert(answer.prediction.notes.begin(), notes.begin(), notes.end());
     const bool refused = report.result.refused();
     const bool text = std::string_view(format.name) == "text";
-    if (!flags.quiet && !(refused && text)) flags.report.deliver(format.check(report, flags.report.layout()));
+    if (!(refused && text)) flags.report.deliver(format.check(report, flags.report.layout()));
     if (refused) throw_refusals(report.result.reading);
-    return report.result.verdict == Verdict::too_large ? kTooLarge : kFits;
+    return flags.verdict.status_of(report.result.verdict);
 }
 
 std::string format_names() {
@@ -154,38 +160,48 @@ std::string format_names() {
 }
 
 void add_question(CLI::App& app, CheckFlags& flags) {
-    app.add_option("FILE", flags.files, help_text("Files of a trainer; several are read together; - is standard input"))
+    app.add_option("FILE", flags.files,
+                   help_text("Config files of a trainer; several are read together as one run; - is standard input"))
         ->type_name("");
-    app.add_option("--gpu", flags.gpus,
-                   help_text("A card's name (vramfit gpus), a size (24GiB), several with commas between [none: nothing "
-                             "is too large]"))
+    app.add_option(
+           "--gpu", flags.gpus,
+           help_text("A GPU's name (vramfit gpus) or a size (24GiB), several separated by commas [none: nothing "
+                     "is too large]"))
         ->type_name("CARD,...")
         ->group(kCard);
-    add_value(app, "--gpus", flags.cards, "N", "How many cards the run has [what the files say, else 1]")->group(kCard);
-    add_value(app, "--reserve", flags.reserve, "SIZE", "Memory of the card that is kept free [0GiB]")->group(kCard);
+    add_value(app, "--gpus", flags.cards, "N", "How many GPUs the run has [what the files say, else 1]")->group(kCard);
+    add_value(app, "--gpu-total", flags.total, "SIZE",
+              "The GPU's memory as torch.cuda.mem_get_info() shows it [what is known of --gpu, between two ends]")
+        ->group(kCard);
+    add_value(app, "--context", flags.context, "SIZE",
+              "What the CUDA context takes of the GPU, as measured [what is known of --gpu, between two ends]")
+        ->group(kCard);
+    add_value(app, "--reserve", flags.reserve, "SIZE", "GPU memory to keep free [0GiB]")->group(kCard);
     add_value(app, "--alloc-conf", flags.alloc_conf, "CONF",
-              "Settings of PyTorch's allocator, as PYTORCH_CUDA_ALLOC_CONF has them [none]")
+              "Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]")
         ->group(kCard);
     add_value(app, "--stack", flags.stack, "STACK",
-              "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or a file of pip freeze [hf-2026-11]")
+              "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file "
+              "[hf-2026-11]")
         ->group(kCard);
     add_value(app, "--seq", flags.seq, "N",
-              "Tokens of the longest row, where the data decides [the most that the file allows]")
+              "Tokens of the longest sequence, where the data decides [the most that the file allows]")
         ->group(kQuestion);
-    add_value(app, "--lengths", flags.lengths, "FILE", "Tokens of each row: a number or {\"length\": N} a line")
+    add_value(app, "--lengths", flags.lengths, "FILE",
+              "Lengths of the sequences of the data: a number or {\"length\": N} on each line")
         ->group(kQuestion);
-    add_value(app, "--model", flags.model, "MODEL", "Goes before the model that the file names")->group(kQuestion);
+    add_value(app, "--model", flags.model, "MODEL", "Overrides the model that the file names")->group(kQuestion);
     add_value(app, "--model-config", flags.model_config, "FILE", "The config.json of the model that the file names")
         ->group(kQuestion);
     app.add_option("--assume-off", flags.assume_off,
-                   help_text("Read the file as if it did not have this key; again for more"))
+                   help_text("Read the file as if it did not have this key; may be repeated"))
         ->type_name("KEY")
         ->group(kQuestion);
-    app.add_option("--set", flags.set, help_text("Read the file as if it had this value; again for more"))
+    app.add_option("--set", flags.set, help_text("Read the file as if it had this value; may be repeated"))
         ->type_name("KEY=VALUE")
         ->group(kQuestion);
     add_value(app, "--format-of", flags.format_of, "FORMAT",
-              fmt::format("Whose file the first one is: {} [by its content]", format_names()))
+              fmt::format("The trainer that the first file belongs to: {} [by its content]", format_names()))
         ->group(kQuestion);
 }
 
@@ -195,22 +211,24 @@ Run add_check(CLI::App& app) {
     add_question(app, *flags);
     app.add_flag("--explain-inputs", flags->explain_inputs, help_text("Show every value and where it comes from"))
         ->group("Output");
-    app.add_flag("--quiet", flags->quiet, help_text("Print nothing but errors: the exit status answers"))
-        ->group("Output");
     app.add_flag("--no-changes", flags->no_changes, help_text("Do not look for changes with which it fits"))
         ->group("Output");
     flags->report.add(app);
+    flags->verdict.add(app);
     app.footer(
-        wrapped("Exit status: 0 it fits on every card, or no card was given; 1 it does not fit on one of them; 2 "
-                "the files could not be understood; 3 they ask for something that is not supported.",
-                80) +
-        "\n  vramfit check config.yaml --gpu \"RTX 4090\" && accelerate launch ...");
+        wrapped("Exit status: 0 it fits on every card, or no card was given; 1 it does not fit on one of them, or is "
+                "tight (--accept-tight: 0); 2 the files could not be understood; 3 they ask for something that is not "
+                "supported, or only an upper bound is known and it does not fit.",
+                80));
     return [flags] { return run_check(*flags); };
 }
 
 }  // namespace
 
 extern const Command check_command;
-const Command check_command = {"check", "Whether the run that a trainer's config file describes fits", add_check};
+const Command check_command = {"check",
+                               "Read the config files of a trainer (axolotl, LLaMA-Factory, TRL, ...) and say whether "
+                               "the run that they describe fits.",
+                               "vramfit check config.yaml --gpu \"RTX 4090\" && accelerate launch ...", add_check};
 
 }  // namespace vramfit::cli

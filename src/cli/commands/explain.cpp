@@ -41,14 +41,15 @@ Run add_explain(CLI::App& app) {
         ->group("Output");
     flags->report.writes = [](const Format& each) { return each.formulas != nullptr; };
     flags->report.add(app);
-    app.footer(wrapped("The polynomials are the program's own arithmetic: nothing is fitted.", 80) +
-               "\n  vramfit explain --formula --model gemma-2b --method qlora");
+    app.footer(wrapped("The polynomials are the program's own arithmetic: nothing is fitted.", 80));
     return [flags] { return run_explain(*flags); };
 }
 
 }  // namespace
 
 extern const Command explain_command;
-const Command explain_command = {"explain", "The named peaks as formulas of batch, length and rank", add_explain};
+const Command explain_command = {"explain",
+                                 "Write each named peak as a formula of batch size, sequence length and rank.",
+                                 "vramfit explain gemma-2b --method qlora --formula", add_explain};
 
 }  // namespace vramfit::cli

@@ -16,6 +16,6 @@ Run add_gpus(CLI::App& app) {
 }  // namespace
 
 extern const Command gpus_command;
-const Command gpus_command = {"gpus", "The cards that are known by name", add_gpus};
+const Command gpus_command = {"gpus", "List the GPUs that are known by name.", "vramfit gpus 4090", add_gpus};
 
 }  // namespace vramfit::cli

@@ -16,6 +16,6 @@ Run add_models(CLI::App& app) {
 }  // namespace
 
 extern const Command models_command;
-const Command models_command = {"models", "The built-in models", add_models};
+const Command models_command = {"models", "List the built-in models.", "vramfit models qwen3", add_models};
 
 }  // namespace vramfit::cli

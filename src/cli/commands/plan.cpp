@@ -14,6 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
+#include "cli/verdict_flags.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/methods/compare.hpp"
 #include "vramfit/report/format.hpp"
@@ -30,6 +31,7 @@ constexpr PlanAxis kCards[] = {
 struct MethodFlags {
     PlanFlags plan;
     ReportFlags report;
+    VerdictFlags verdict;
     bool no_largest = false;
     std::string operations_per_byte;
 };
@@ -54,13 +56,10 @@ Cards cards_from(const std::string& text) {
     return cards;
 }
 
-/// Of the flags about the place those are the question's that say which cards and which libraries there are.
+/// Of the flags about several GPUs only the one that says how many there are belongs to the question.
 void refuse_method_flags(const PlanFlags& flags) {
-    constexpr std::string_view kOfTheQuestion[] = {"gpu", "gpus", "reserve", "alloc-conf", "stack"};
-    for (const PlanFlag& flag : place_flags()) {
-        const bool asked =
-            std::find(std::begin(kOfTheQuestion), std::end(kOfTheQuestion), flag.name) != std::end(kOfTheQuestion);
-        if (!asked && flags.given(flag.name))
+    for (const PlanFlag& flag : several_gpus_flags()) {
+        if (flag.name != std::string_view("gpus") && flags.given(flag.name))
             throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name), "plan compares the methods by itself",
                         "vramfit predict asks about one of them");
     }
@@ -99,7 +98,10 @@ ExitStatus run_plan(const MethodFlags& flags) {
     report.answer = flags.plan.answered([&] { return compare_methods(report.question); });
     flags.report.deliver(format.methods(report, flags.report.layout()));
     const auto& rows = report.answer.rows;
-    return std::any_of(rows.begin(), rows.end(), [](const MethodRow& row) { return row.fits(); }) ? kFits : kTooLarge;
+    const bool any = std::any_of(rows.begin(), rows.end(), [&](const MethodRow& row) {
+        return row.prediction && flags.verdict.status_of(row.prediction->verdict) == kFits;
+    });
+    return any ? kFits : kTooLarge;
 }
 
 Run add_plan(CLI::App& app) {
@@ -112,16 +114,19 @@ Run add_plan(CLI::App& app) {
         ->group("Output");
     flags->report.writes = [](const Format& each) { return each.methods != nullptr; };
     flags->report.add(app);
-    app.footer(wrapped("Exit status: 0 some method fits; 1 none does; 2 the question could not be understood; 3 it is "
-                       "about something that is not supported.",
-                       80) +
-               "\n  vramfit plan --model llama-3.1-8b --gpus 4x24GiB --seq 2048 --mixed-precision bf16");
+    flags->verdict.add(app);
+    app.footer(
+        wrapped("Exit status: 0 some method fits; 1 none does for certain (--accept-tight: or is tight); 2 the "
+                "question could not be understood; 3 it is about something that is not supported.",
+                80));
     return [flags] { return run_plan(*flags); };
 }
 
 }  // namespace
 
 extern const Command plan_command;
-const Command plan_command = {"plan", "By which method several cards should share a run", add_plan};
+const Command plan_command = {
+    "plan", "Compare the ways to share a run among several GPUs: DDP, FSDP, ZeRO, tensor and pipeline parallelism.",
+    "vramfit plan llama-3.1-8b --gpus 4x24GiB --seq 2048 --mixed-precision bf16", add_plan};
 
 }  // namespace vramfit::cli

@@ -4,8 +4,11 @@
 
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
+#include "cli/verdict_flags.hpp"
+#include "vramfit/check/plan_changes.hpp"
 #include "vramfit/predict/predict.hpp"
 
 namespace vramfit::cli {
@@ -15,33 +18,50 @@ namespace {
 struct PredictFlags {
     PlanFlags plan;
     ReportFlags report;
+    VerdictFlags verdict;
+    bool no_changes = false;
 };
+
+/// What to change where the run does not fit, and how far it can grow where it does.
+void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction) {
+    if (!job.device.capacity_known) return;
+    if (prediction.verdict == Verdict::fits)
+        prediction.largest = largest_fit(job);
+    else
+        prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
+}
 
 ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
     spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
-    const Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
+    Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
+    if (!flags.no_changes) add_changes(flags.plan, job, prediction);
     flags.report.deliver(format.prediction(prediction, flags.report.layout()));
-    return prediction.verdict == Verdict::too_large ? kTooLarge : kFits;
+    return flags.verdict.status_of(prediction.verdict);
 }
 
 Run add_predict(CLI::App& app) {
     auto flags = std::make_shared<PredictFlags>();
     flags->plan.add(app);
     flags->report.add(app);
-    app.footer(wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit; 2 the question could not be "
-                       "understood; 3 it is about something that is not supported.",
-                       80) +
-               "\n  vramfit predict --model gemma-2b --method qlora --rank 16 --seq 512 --gpu 8GiB");
+    flags->verdict.add(app);
+    app.add_flag("--no-changes", flags->no_changes,
+                 help_text("Look neither for changes with which it fits nor for the largest run that does"))
+        ->group("Output");
+    app.footer(
+        wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit, or is tight (--accept-tight: 0); "
+                "2 the question could not be understood; 3 it is about something that is not supported.",
+                80));
     return [flags] { return run_predict(*flags); };
 }
 
 }  // namespace
 
 extern const Command predict_command;
-const Command predict_command = {"predict", "Whether one configuration fits, its peaks and what they are made of",
-                                 add_predict};
+const Command predict_command = {
+    "predict", "Predict the peak GPU memory of one fine-tuning run, and say whether it fits on a GPU.",
+    "vramfit predict qwen3-8b --method qlora --seq 2048 --gpu \"RTX 4090\"", add_predict};
 
 }  // namespace vramfit::cli

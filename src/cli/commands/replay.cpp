@@ -60,6 +60,7 @@ Run add_replay(CLI::App& app) {
 }  // namespace
 
 extern const Command replay_command;
-const Command replay_command = {"replay", "Replay a file of allocations and frees through the allocator", add_replay};
+const Command replay_command = {"replay", "Replay a file of allocations and frees through the caching allocator.",
+                                "vramfit replay events.txt", add_replay};
 
 }  // namespace vramfit::cli

@@ -16,6 +16,6 @@ Run add_stacks(CLI::App& app) {
 }  // namespace
 
 extern const Command stacks_command;
-const Command stacks_command = {"stacks", "The named sets of library versions", add_stacks};
+const Command stacks_command = {"stacks", "List the named sets of library versions.", "vramfit stacks", add_stacks};
 
 }  // namespace vramfit::cli

@@ -22,7 +22,7 @@ namespace {
 constexpr auto kInterrupted = static_cast<ExitStatus>(130);
 
 void answer(const SweepFlags& flags, SweepReport& report) {
-    Progress progress("sweep");
+    Progress progress("sweep", !flags.no_progress && !flags.report.quiet);
     Interrupt interrupt;
     SweepOptions options = flags.options(report);
     options.progress = [&progress](const SweepProgress& p) { progress.show(p.settled, p.total); };
@@ -112,14 +112,15 @@ Run add_sweep(CLI::App& app) {
                        80) +
                "\nCtrl-C ends the search and ranks what is known; once more prints at once.\n"
                "Exit status: 0 a configuration fits; 1 none fits; 2 and 3 as for predict; 130\n"
-               "after Ctrl-C.\n"
-               "\n  vramfit sweep --model gemma-2b --gpu 8GiB");
+               "after Ctrl-C.\n");
     return [flags, &app] { return run_sweep(*flags, app); };
 }
 
 }  // namespace
 
 extern const Command sweep_command;
-const Command sweep_command = {"sweep", "Which configurations fit a card, closest to its capacity first", add_sweep};
+const Command sweep_command = {"sweep",
+                               "Search many configurations of a model for those that fit on a GPU, and rank them.",
+                               "vramfit sweep gemma-2b --gpu 8GiB", add_sweep};
 
 }  // namespace vramfit::cli

@@ -42,6 +42,8 @@ Run add_timeline(CLI::App& app) {
 }  // namespace
 
 extern const Command timeline_command;
-const Command timeline_command = {"timeline", "The memory of a run window by window", add_timeline};
+const Command timeline_command = {"timeline",
+                                  "Show the memory of a run over time, phase by phase or allocation by allocation.",
+                                  "vramfit timeline qwen3-0.6b --method lora --seq 512", add_timeline};
 
 }  // namespace vramfit::cli

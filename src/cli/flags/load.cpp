@@ -17,13 +17,14 @@ void set_dtype(Job& job, std::string_view value, const std::string& where) {
 
 constexpr PlanFlag kLoadFlags[] = {
     {"dtype", "torch_dtype", "DTYPE", nullptr, kLoad,
-     "Dtype of the loaded weights: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]", set_dtype, 0},
-    {"attention", "attn_implementation", "NAME", nullptr, kLoad, "eager, sdpa or flash_attention_2 [sdpa]",
+     "Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]",
+     set_dtype, 0},
+    {"attention", "attn_implementation", "NAME", nullptr, kLoad, "Attention: eager, sdpa or flash_attention_2 [sdpa]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.attention = value_from(value, where, kAttentionNames);
      }},
     {"sdpa-kernel", "", "NAME", nullptr, kLoad,
-     "Only this kernel of sdpa: flash, efficient, cudnn or math [what PyTorch chooses on the card]",
+     "Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.sdpa_kernel = value_from(value, where, kSdpaKernelNames);
      }},

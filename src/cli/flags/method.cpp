@@ -1,4 +1,8 @@
 // Flags of a plan: the method, its adapters and its quantization.
+#include <map>
+#include <optional>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "cli/flags/tables.hpp"
@@ -140,5 +144,32 @@ constexpr PlanFlag kMethodFlags[] = {
 }  // namespace
 
 std::span<const PlanFlag> method_flags() { return kMethodFlags; }
+
+void refuse_contradictions(const std::map<std::string, GivenValue>& given) {
+    const auto truth = [&given](const char* name) -> std::optional<bool> {
+        const auto found = given.find(name);
+        if (found == given.end()) return std::nullopt;
+        return boolean_from(found->second.value, found->second.where);
+    };
+    const auto refuse = [&given](const char* name, const char* what, const char* hint) {
+        throw Error(ErrorKind::invalid, given.at(name).where, what, hint);
+    };
+    const std::optional<bool> four = truth("load_in_4bit");
+    const std::optional<bool> eight = truth("load_in_8bit");
+    if (four.value_or(false) && eight.value_or(false))
+        refuse("load_in_8bit", "load_in_4bit is true as well (transformers: only one can be used at the same time)",
+               "give one of them");
+    const auto method = given.find("method");
+    if (method == given.end()) return;
+    if (method->second.value == "qlora" && eight.value_or(false))
+        refuse("load_in_8bit", "--method qlora quantizes to 4 bits", "--method lora for adapters over an 8-bit base");
+    if (method->second.value == "qlora" && four == false)
+        refuse("load_in_4bit", "--method qlora is LoRA over a base in 4 bits",
+               "--method lora for a base that is not quantized");
+    if (method->second.value == "full" && (four.value_or(false) || eight.value_or(false)))
+        refuse(four.value_or(false) ? "load_in_4bit" : "load_in_8bit",
+               "--method full trains all weights, and quantized ones cannot be trained",
+               "--method qlora, or --method lora with --load_in_8bit");
+}
 
 }  // namespace vramfit::cli

@@ -1,7 +1,9 @@
 // The tables of plan flags, by what they are about.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 
 #include "cli/plan_flags.hpp"
 
@@ -10,6 +12,16 @@ namespace vramfit::cli {
 std::span<const PlanFlag> method_flags();    ///< method, adapters, quantization
 std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop
-std::span<const PlanFlag> place_flags();     ///< library versions, card, allocator
+std::span<const PlanFlag> card_flags();      ///< card, library versions, allocator
+std::span<const PlanFlag> several_gpus_flags();
+
+/// A value that was given for a flag, and the spelling that it was given with.
+struct GivenValue {
+    std::string value;
+    std::string where;
+};
+
+/// Throws Error for values that cannot be meant together, whatever their order. By the names of the tables.
+void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 
 }  // namespace vramfit::cli

@@ -46,19 +46,21 @@ void choose_optimizer(Job& job, std::string_view value, const std::string& where
 }
 
 constexpr PlanFlag kTrainingFlags[] = {
-    {"batch", "per_device_train_batch_size batch_size", "N", nullptr, kTraining, "Rows of a batch [1]",
+    {"batch", "per_device_train_batch_size batch_size", "N", nullptr, kTraining,
+     "Sequences in each batch of one GPU [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.per_device_train_batch_size = integer_from(value, where);
      }},
-    {"seq", "max_seq_length max_length sequence_length", "N", nullptr, kTraining, "Tokens of a row [1024]",
+    {"seq", "max_seq_length max_length sequence_length", "N", nullptr, kTraining, "Tokens in each sequence [1024]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.sequence_length = integer_from(value, where);
      }},
-    {"accumulate", "gradient_accumulation_steps", "N", nullptr, kTraining, "Batches before a step [1]",
+    {"accumulate", "gradient_accumulation_steps", "N", nullptr, kTraining, "Gradient accumulation steps [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.gradient_accumulation_steps = integer_from(value, where);
      }},
-    {"mixed-precision", "", "MODE", nullptr, kTraining, "Autocast: no, bf16 or fp16 [no]", choose_precision},
+    {"mixed-precision", "", "MODE", nullptr, kTraining, "Mixed precision (autocast): no, bf16 or fp16 [no]",
+     choose_precision},
     {"bf16", "", "BOOL", "true", "", "The library's name for --mixed-precision bf16",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.bf16 = boolean_from(value, where);
@@ -68,7 +70,7 @@ constexpr PlanFlag kTrainingFlags[] = {
          job.plan.training.fp16 = boolean_from(value, where);
      }},
     {"checkpointing", "", "MODE", nullptr, kTraining,
-     "Gradient checkpointing: off, on (the kind is the library's default), reentrant or non-reentrant [on with qlora, "
+     "Gradient checkpointing: off, on (of the library's default kind), reentrant or non-reentrant [on with qlora, "
      "else off]",
      choose_checkpointing},
     {"gradient_checkpointing", "", "BOOL", "true", "", "The library's name for --checkpointing on",
@@ -81,27 +83,27 @@ constexpr PlanFlag kTrainingFlags[] = {
          set_reentrant(job.plan, boolean_from(value, where));
      },
      2},
-    {"optim", "optimizer", "NAME", nullptr, kTraining, "Optimizer, by transformers' names [adamw_torch]",
+    {"optim", "optimizer", "NAME", nullptr, kTraining, "Optimizer, named as in transformers [adamw_torch]",
      choose_optimizer},
-    {"max-grad-norm", "", "X", nullptr, kTraining, "Gradients are clipped at this norm; 0 is never [1]",
+    {"max-grad-norm", "", "X", nullptr, kTraining, "Clip gradients at this norm; 0: do not clip [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.max_grad_norm = number_from(value, where);
      }},
-    {"use_liger_kernel", "use_liger", "BOOL", "true", kTraining, "Liger's kernels [false]",
+    {"use_liger_kernel", "use_liger", "BOOL", "true", kTraining, "Use the Liger kernels [false]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.use_liger_kernel = boolean_from(value, where);
      }},
     {"mask", "", "KIND", nullptr, kTraining,
-     "Attention mask of a batch: absent, ones, left_padded or right_padded [ones]",
+     "Attention mask of each batch: absent, ones, left_padded or right_padded [ones]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.attention_mask = value_from(value, where, kMaskNames);
      }},
     {"loop", "", "KIND", nullptr, kTraining,
-     "trainer (transformers' Trainer), plain (a loop of one's own), sft or dpo (trl's trainers) [trainer]",
+     "trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.loop.kind = value_from(value, where, kLoopNames);
      }},
-    {"steps", "max_steps", "N", nullptr, kTraining, "Optimizer steps; the second is like all later ones [2]",
+    {"steps", "max_steps", "N", nullptr, kTraining, "Optimizer steps; the second stands for all later ones [2]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.loop.steps = integer_from(value, where);
      }},

@@ -23,7 +23,7 @@ std::int64_t integer_from(std::string_view value, const std::string& where, std:
         throw Error(ErrorKind::invalid, where, fmt::format("'{}' is not a whole number", value), "write digits only");
     if (number < low || number > kLargest)
         throw Error(ErrorKind::invalid, where, fmt::format("{} is not between {} and {}", number, low, kLargest),
-                    fmt::format("give {} or more", low));
+                    number < low ? fmt::format("give {} or more", low) : fmt::format("at most {}", kLargest));
     return number;
 }
 

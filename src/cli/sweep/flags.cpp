@@ -33,7 +33,7 @@ void SweepFlags::add(CLI::App& app) {
         "own up to 131072, 1024 or 512")
         ->group("Ranking");
     add_value(app, "--space", space, "FILE", "A sweep file (vramfit.space/1), - for standard input; docs/sweep.md")
-        ->group("Question");
+        ->group("Model");
     add_value(app, "--shard", shard, "K/N", "Only the K-th of N parts of the space; with --format json for --merge")
         ->group("Parts");
     app.add_option("--merge", merge,
@@ -43,6 +43,7 @@ void SweepFlags::add(CLI::App& app) {
         ->group("Parts");
     report.writes = [](const Format& each) { return each.sweep != nullptr; };
     report.add(app);
+    app.add_flag("--no-progress", no_progress, "No line of progress on a terminal")->group("Output");
     add_value(app, "--map", map, "X,Y",
               "SVG: the axes of the map: seq, batch, rank, targets or flags with a list [the two with most values]")
         ->group("Output");
@@ -152,13 +153,13 @@ SweepShard shard_from(const std::string& text) {
 }
 
 std::vector<std::string> arguments_of(const CLI::App& app) {
-    constexpr std::string_view kOwn[] = {"--shard", "--merge", "--output",  "--format",
-                                         "--jobs",  "--map",   "--threads", "--help"};
+    constexpr std::string_view kOwn[] = {"--shard",   "--merge", "--output", "--format", "--jobs",       "--map",
+                                         "--threads", "--help",  "--quiet",  "--color",  "--no-progress"};
     std::vector<std::string> out;
     for (const CLI::Option* option : app.get_options()) {
         const std::string name = option->get_name();
         if (option->count() == 0 || std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) continue;
-        out.push_back(name);
+        if (name.starts_with("-")) out.push_back(name);
         if (option->get_expected_max() == 0 && option->get_expected_min() == 0 && option->get_type_size_max() == 0)
             continue;
         for (const std::string& value : option->results())

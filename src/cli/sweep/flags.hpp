@@ -23,6 +23,7 @@ struct SweepFlags {
     std::string map;
     std::string threads;
     bool no_prune = false;
+    bool no_progress = false;
     bool all_rows = false;
 
     void add(CLI::App& app);

@@ -86,7 +86,8 @@ constexpr Named<RowStatus> kStatuses[] = {{"simulated", RowStatus::simulated},
                                           {"invalid", RowStatus::invalid},
                                           {"outside", RowStatus::outside},
                                           {"open", RowStatus::open}};
-constexpr Named<Verdict> kVerdicts[] = {{"fits", Verdict::fits}, {"too_large", Verdict::too_large}};
+constexpr Named<Verdict> kVerdicts[] = {
+    {"fits", Verdict::fits}, {"tight", Verdict::tight}, {"too_large", Verdict::too_large}};
 
 void read_any_row(ObjectReader item, SweepPart& part) {
     SweepRow& row = row_at(item, part);

@@ -10,7 +10,7 @@ namespace vramfit::engine {
 namespace {
 
 void to_copy_backward(Node& node, Grads& in, Grads& out) { out[0] = to(in[0], node.dtypes[0]); }
-const NodeType kToCopyBackward{"ToCopyBackward0", to_copy_backward};
+const NodeType kToCopyBackward{"ToCopyBackward0", to_copy_backward, true};
 
 /// torch 2.11 distributed/tensor/_sharding_prop.py _propagate_tensor_meta_non_cached casts a fake tensor to the card's
 /// to learn its layout, once; the first such tensor of a process makes an element on the card
@@ -21,7 +21,7 @@ void to_copy_of_pieces_backward(Node& node, Grads& in, Grads& out) {
     }
     to_copy_backward(node, in, out);
 }
-const NodeType kToCopyOfPiecesBackward{"ToCopyBackward0", to_copy_of_pieces_backward};
+const NodeType kToCopyOfPiecesBackward{"ToCopyBackward0", to_copy_of_pieces_backward, true};
 
 void clone_backward(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
 const NodeType kCloneBackward{"CloneBackward0", clone_backward};

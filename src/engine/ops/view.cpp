@@ -19,8 +19,7 @@ const NodeType kUnsafeViewBackward{"UnsafeViewBackward0", reshape_backward};
 void transpose_backward(Node& node, Grads& in, Grads& out) {
     out[0] = transpose(in[0], static_cast<int>(node.ints[0]), static_cast<int>(node.ints[1]));
 }
-const NodeType kTransposeBackward{"TransposeBackward0", transpose_backward};
-const NodeType kTBackward{"TBackward0", transpose_backward};
+const NodeType kTransposeBackward{"TransposeBackward0", transpose_backward, true};
 
 void unsqueeze_backward(Node& node, Grads& in, Grads& out) {
     const int dim = static_cast<int>(node.ints[0]);

@@ -7,6 +7,7 @@
 
 #include "model/fsdp1/fsdp1.hpp"
 #include "model/fsdp1/unit_parameters.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/spec/size_units.hpp"
 
 namespace vramfit::model {

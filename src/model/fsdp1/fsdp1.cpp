@@ -18,6 +18,7 @@
 #include "model/load.hpp"
 #include "model/load_entries.hpp"
 #include "model/mixed_precision.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 

@@ -44,7 +44,7 @@ void step_once(const Run& run, Loop& loop, std::int32_t step) {
     move_batch(run, loop);
     loop.losses.clear();
     loop.output = run_schedule({run, loop.stages, loop.batch, step, loop.losses});
-    session.recorder.fresh = Category::temporaries;
+    session.end_loss();
     session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
     const std::vector<NamedParameter>& trained = loop.optimizer.groups[0].parameters;
     if (loop.optimizer.type->step && run.plan.training.max_grad_norm != 0.0) {

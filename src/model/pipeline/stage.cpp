@@ -78,6 +78,7 @@ std::vector<Tensor> PipelineStage::make_buffers(std::int64_t micro_batches, bool
         buffers.push_back(
             empty(run_.session, {run_.sizes.batch, run_.sizes.length, run_.spec.hidden_size}, run_.plan.load.dtype));
         buffers.back().set_requires_grad(require_grad);
+        buffers.back()->is_activation = true;
     }
     return buffers;
 }

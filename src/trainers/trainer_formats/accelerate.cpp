@@ -66,6 +66,21 @@ constexpr std::string_view kAccelerateHarmless[] = {
     "max_restarts",
     "module",
     "hostfile",
+    "mpirun_config",
+    "tpu_vm",
+    // of SageMaker
+    "additional_args",
+    "base_job_name",
+    "ec2_instance_type",
+    "iam_role_name",
+    "image_uri",
+    "profile",
+    "py_version",
+    "pytorch_version",
+    "region",
+    "sagemaker_inputs_file",
+    "sagemaker_metrics_file",
+    "transformers_version",
 };
 
 constexpr auto kAccelerateHarmlessRows = harmless_rows(kAccelerateHarmless);
@@ -155,6 +170,7 @@ const TrainerFormat accelerate_entry = {
     .part = TrainerPart::launch,
     .recognises = trainers::is_accelerate,
     .keys = trainers::kAccelerateTables,
+    .releases = "accelerate up to 1.15",
     .read = trainers::read_accelerate,
 };
 

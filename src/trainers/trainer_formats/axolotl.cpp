@@ -6,7 +6,9 @@
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
 #include "trainers/keys/axolotl.hpp"
+#include "trainers/keys/axolotl_harmless.hpp"
 #include "trainers/keys/fsdp.hpp"
+#include "trainers/parallelism.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -190,6 +192,24 @@ void read_axolotl_casts(Reader& reader, Draft& draft) {
     plan.prepare_kbit->use_gradient_checkpointing = plan.training.gradient_checkpointing;
 }
 
+// axolotl 0.19 core/builders/causal.py HFCausalTrainerBuilder.build: the collator pads rows to a multiple, and to that
+// of sequence_len where all are padded.
+void pad_axolotl_rows(Reader& reader, Draft& draft) {
+    const std::int64_t multiple = reader.integer("pad_to_multiple_of", {.low = 1, .high = 1 << 20}).value_or(64);
+    if (draft.padded_to_limit)
+        draft.length_limit = (draft.length_limit + multiple - 1) / multiple * multiple;
+    else if (!reader.has("pad_to_sequence_len"))
+        draft.pad_multiple = multiple;
+    // loaders/patch_manager.py _apply_sdpa_varlen_patch: on unless switched off.
+    const bool sdpa = draft.job.plan.load.attention == AttentionImplementation::sdpa;
+    if (draft.packed && sdpa && reader.boolean("sdpa_varlen").value_or(true))
+        reader.note(
+            RemarkKind::kernel_not_modelled,
+            "axolotl 0.19 runs packed rows by varlen_attn; they are predicted with the mask of earlier releases, "
+            "which needs more",
+            "for an exact answer: sdpa_varlen: false");
+}
+
 // src/axolotl/core/builders/causal.py: multipack fills one row, real batches are kept for attention by sdpa.
 void read_axolotl_batch(Reader& reader, Draft& draft) {
     TrainingPlan& training = draft.job.plan.training;
@@ -220,7 +240,7 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
             reader.derive("training.per_device_train_batch_size", "1", "sample_packing: the micro batch is one row");
     }
     draft.packing_needs_mask = !flash;
-    draft.pad_multiple = 64;  // utils/collators: pad_to_multiple_of
+    pad_axolotl_rows(reader, draft);
     training.per_device_train_batch_size = rows;
     const bool has_rows = reader.real("val_set_size").value_or(0) > 0 || reader.has("test_datasets");
     const bool asked = reader.real("eval_steps").value_or(0) > 0 || reader.real("evals_per_epoch").value_or(0) > 0 ||
@@ -228,6 +248,10 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
                        reader.text("evaluation_strategy").value_or("no") != "no";
     judge_evaluation(reader, has_rows && asked, "eval_batch_size",
                      reader.integer("eval_batch_size", {.low = 1}).value_or(train_rows), train_rows);
+    const std::int64_t longest = reader.integer("eval_sequence_len", {.low = 1}).value_or(0);
+    if (has_rows && asked && longest > draft.length_limit)
+        reader.refuse("eval_sequence_len", "evaluation of longer rows than those of training is not predicted",
+                      fmt::format("at most {}, as sequence_len", draft.length_limit));
 }
 
 // integrations/liger: HF's switch puts in the same kernels where all of them are on.
@@ -235,7 +259,7 @@ void read_axolotl_plugins(Reader& reader, Draft& draft) {
     bool liger = false;
     bool cuts = false;
     for (const std::string& plugin : reader.texts("plugins").value_or(std::vector<std::string>())) {
-        const bool harmless = plugin.find("swanlab") != plugin.npos || plugin.find("grokfast") != plugin.npos;
+        const bool harmless = plugin.find("swanlab") != plugin.npos;
         liger = liger || plugin == "axolotl.integrations.liger.LigerPlugin";
         const bool cut = plugin == "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin";
         cuts = cuts || cut;
@@ -335,20 +359,31 @@ namespace vramfit::trainer_formats {
 extern const TrainerFormat axolotl_entry;
 const TrainerFormat axolotl_entry = {
     .name = "axolotl",
-    .title = "axolotl 0.18",
+    .title = "axolotl 0.19",
     .summary = "YAML of axolotl train",
     .order = 60,
     .recognises = trainers::is_axolotl,
     .keys = trainers::kAxolotlTables,
+    .releases = "axolotl up to 0.19",
     .model = [](trainers::Reader& reader) { return reader.text("base_model").value_or(""); },
     .read = trainers::read_axolotl,
     .knobs = {.batch = "micro_batch_size",
               .accumulation = "gradient_accumulation_steps",
-              .length = "sequence_len",
-              .checkpointing = "gradient_checkpointing",
-              .optimizer = "optimizer",
+              .whole_batch = "batch_size",
+              .rank = "lora_r",
+              .checkpointing = "gradient_checkpointing=true",
+              .sdpa = "attn_implementation=sdpa eager_attention=",
+              .flash_attention =
+                  "attn_implementation=flash_attention_2 flash_attention= sdp_attention= eager_attention=",
+              .liger = "plugins=[axolotl.integrations.liger.LigerPlugin] liger_rope=true liger_rms_norm=true "
+                       "liger_glu_activation=true liger_fused_linear_cross_entropy=true",
+              .optimizer = "optimizer=paged_adamw_8bit",
+              .unpacked = "sample_packing=false pad_to_sequence_len=false",
+              .double_quant = "bnb_config_kwargs.bnb_4bit_use_double_quant=true",
+              .bfloat16 = "bf16=true fp16= float16=",
               .quantize = "adapter=qlora load_in_4bit=true load_in_8bit=",
-              .rank = "lora_r"},
+              .lora = "adapter=lora lora_r=16 lora_alpha=32 lora_target_linear=true",
+              .qlora = "adapter=qlora load_in_4bit=true lora_r=16 lora_alpha=32 lora_target_linear=true"},
 };
 
 }  // namespace vramfit::trainer_formats

@@ -13,6 +13,15 @@ constexpr KeyRow kDeepSpeedKeys[] = {
     {"bf16", KeyUse::used, "distributed.deepspeed", ""},
     {"optimizer", KeyUse::used, "distributed.deepspeed", ""},
     {"gradient_clipping", KeyUse::used, "distributed.deepspeed", ""},
+    {"progressive_layer_drop.enabled", KeyUse::unsupported, "dropped layers are not predicted"},
+    {"progressive_layer_drop.*", KeyUse::harmless},
+    {"quantize_training.enabled", KeyUse::unsupported, "quantization-aware training is not predicted"},
+    {"quantize_training.*", KeyUse::harmless},
+    {"hybrid_engine.enabled", KeyUse::unsupported, "generation between steps is not predicted"},
+    {"hybrid_engine.*", KeyUse::harmless},
+    {"weight_quantization.enabled", KeyUse::unsupported, "quantized weights of DeepSpeed are not predicted"},
+    {"weight_quantization.*", KeyUse::harmless},
+    {"sparse_attention", KeyUse::unsupported, "sparse attention is not predicted"},
 };
 
 constexpr std::string_view kDeepSpeedHarmless[] = {
@@ -42,15 +51,11 @@ constexpr std::string_view kDeepSpeedHarmless[] = {
     "data_efficiency",
     "elasticity",
     "checkpoint",
-    "sparse_attention",
     "gradient_predivide_factor",
     "amp",
     "curriculum_learning",
-    "progressive_layer_drop",
     "eigenvalue",
-    "quantize_training",
     "nebula",
-    "hybrid_engine",
     "compile",
     "timers",
     "memory_breakdown",
@@ -64,6 +69,20 @@ constexpr std::string_view kDeepSpeedHarmless[] = {
     "zenflow",
     "gradient_accumulation_dtype",
     "torch_autocast",
+    "expert_parallel",
+    "disable_python_gc",
+    "gradient_allreduce_op",
+    "log_level",
+    "managed_gradient_accumulation",
+    "use_data_before_expert_parallelism",
+    "comms_config",
+    "monitor_config",
+    "mixed_precision",
+    "keep_in_fp32_modules",
+    "comet",
+    "seed",
+    "cuda_visible_devices",
+    "_comment",
 };
 
 constexpr auto kDeepSpeedHarmlessRows = harmless_rows(kDeepSpeedHarmless);
@@ -102,6 +121,7 @@ const TrainerFormat deepspeed_entry = {
     .part = TrainerPart::engine,
     .recognises = trainers::is_deepspeed,
     .keys = trainers::kDeepSpeedTables,
+    .releases = "DeepSpeed up to 0.19",
     .read = trainers::read_deepspeed_json,
 };
 

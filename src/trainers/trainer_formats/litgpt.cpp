@@ -220,13 +220,17 @@ const TrainerFormat litgpt_entry = {
     .order = 30,
     .recognises = trainers::is_litgpt,
     .keys = trainers::kLitTables,
+    .releases = "LitGPT up to 0.5.13",
     .model = trainers::lit_model,
     .network = trainers::lit_network,
     .read = trainers::read_litgpt,
     .knobs = {.batch = "train.micro_batch_size",
-              .length = "train.max_seq_length",
-              .quantize = "quantize=bnb.nf4-dq",
-              .rank = "lora_r"},
+              .whole_batch = "train.global_batch_size",
+              .rank = "lora_r",
+              .optimizer = "optimizer.class_path|optimizer=bitsandbytes.optim.PagedAdamW8bit",
+              .double_quant = "quantize=bnb.nf4-dq",
+              .bfloat16 = "precision=bf16-true",
+              .quantize = "quantize=bnb.nf4-dq"},
 };
 
 }  // namespace vramfit::trainer_formats

@@ -34,12 +34,23 @@ constexpr KeyRow kPeftKeys[] = {
     {"use_qalora", KeyUse::unsupported, "QALoRA is not predicted"},
     {"alora_invocation_tokens", KeyUse::unsupported, "aLoRA is not predicted"},
     {"arrow_config", KeyUse::unsupported, "Arrow is not predicted"},
+    {"kasa_config", KeyUse::unsupported, "KaSA is not predicted"},
+    {"velora_config", KeyUse::unsupported, "VeLoRA is not predicted"},
+    {"monteclora_config", KeyUse::unsupported, "MonteCLoRA is not predicted"},
+    {"use_bdlora", KeyUse::unsupported, "BD-LoRA is not predicted"},
+    {"bdlora", KeyUse::unsupported, "BD-LoRA is not predicted"},
+    {"lora_ga_config", KeyUse::unsupported, "LoRA-GA needs memory before training that is not predicted"},
+    {"kappa_tune", KeyUse::unsupported, "KappaTune is not predicted"},
+    {"loftq_config", KeyUse::unsupported, "LoftQ needs memory while loading that is not predicted"},
+    {"ensure_weight_tying", KeyUse::unsupported, "adapters of tied weights are not predicted"},
+    {"runtime_config.ephemeral_gpu_offload", KeyUse::unsupported, "DoRA over offloaded weights is not predicted"},
+    {"init_lora_weights", KeyUse::unsupported, "this initialization needs memory while loading that is not predicted",
+     "true|gaussian|orthogonal"},
 };
 
 constexpr std::string_view kPeftHarmless[] = {
-    "auto_mapping",   "inference_mode", "revision",      "peft_version",   "init_lora_weights", "layers_pattern",
-    "alpha_pattern",  "loftq_config",   "megatron_core", "runtime_config", "qalora_group_size", "ensure_weight_tying",
-    "lora_ga_config", "velora_config",  "bdlora",        "use_bdlora",     "monteclora_config", "kappa_tune",
+    "auto_mapping",   "inference_mode", "revision",      "peft_version",
+    "layers_pattern", "alpha_pattern",  "megatron_core", "qalora_group_size",
 };
 
 constexpr auto kPeftHarmlessRows = harmless_rows(kPeftHarmless);
@@ -47,6 +58,12 @@ constexpr std::span<const KeyRow> kPeftTables[] = {kPeftKeys, kPeftHarmlessRows}
 
 bool is_peft_adapter(const Document& document) {
     return document.syntax == Syntax::json && document.root.find("peft_type") != nullptr;
+}
+
+/// Other tuners have keys of their own.
+bool is_lora(const Document& document) {
+    const Value* type = document.root.find("peft_type");
+    return type && type->text == "LORA";
 }
 
 void read_peft_layers(Reader& reader, LoraPlan& lora) {
@@ -66,7 +83,7 @@ void read_peft_layers(Reader& reader, LoraPlan& lora) {
 void read_peft_adapter(Reader& reader, Draft& draft) {
     const std::string type = reader.text("peft_type").value_or("");
     if (type != "LORA") {
-        // Other tuners have keys of their own: this one says enough.
+        // This key says enough of another tuner.
         std::erase_if(reader.reading().notes,
                       [](const ReadingNote& note) { return note.kind == RemarkKind::unknown_key; });
         return reader.refuse("peft_type", fmt::format("adapters of the type {} are not predicted", type),
@@ -116,6 +133,8 @@ const TrainerFormat peft_adapter_entry = {
     .part = TrainerPart::adapter,
     .recognises = trainers::is_peft_adapter,
     .keys = trainers::kPeftTables,
+    .releases = "PEFT up to 0.21",
+    .is_of_release = trainers::is_lora,
     .model = [](trainers::Reader& reader) { return reader.text("base_model_name_or_path").value_or(""); },
     .read = trainers::read_peft_adapter,
 };

@@ -10,6 +10,11 @@ namespace vramfit::trainers {
 
 namespace {
 
+constexpr const char* kEarlyExits =
+    "early exits, which torchtune has for several cards only (dev/early_exit_finetune_distributed), are not predicted";
+constexpr const char* kRewards =
+    "GRPO, which torchtune has for several cards only (dev/grpo_full_finetune_distributed), is not predicted";
+
 constexpr KeyRow kTuneKeys[] = {
     {"model._component_", KeyUse::used, "model",
      "torchtune.models.llama3_2.lora_llama3_2_1b|torchtune.models.llama3_2.lora_llama3_2_3b"},
@@ -48,6 +53,15 @@ constexpr KeyRow kTuneKeys[] = {
     {"tensor_parallel_dim", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
     {"tensor_parallel_plan", KeyUse::unsupported, "runs on several cards are not predicted yet"},
     {"context_parallel_dim", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
+    {"early_exit_loss", KeyUse::unsupported, kEarlyExits},
+    {"layer_dropout", KeyUse::unsupported, kEarlyExits},
+    {"grpo_samples", KeyUse::unsupported, kRewards},
+    {"reward_functions", KeyUse::unsupported, kRewards},
+    {"fsdp_sharding_strategy", KeyUse::unsupported, "fully sharded training is not predicted yet", "FULL_SHARD"},
+    {"memory_efficient_fsdp_wrap", KeyUse::unsupported, "fully sharded training is not predicted yet"},
+    {"use_flex", KeyUse::unsupported, "flex attention is not predicted"},
+    {"collate_fn", KeyUse::unsupported, "rows that this function puts together are not predicted",
+     "torchtune.data.padded_collate_sft|torchtune.data.padded_collate_packed"},
     {"enable_fp8_training", KeyUse::unsupported, "fp8 is not predicted"},
     {"resize_token_embeddings", KeyUse::unsupported, "the tokenizer decides the size"},
     {"teacher_model", KeyUse::unsupported, "distillation is not predicted"},
@@ -107,6 +121,37 @@ constexpr std::string_view kTuneHarmless[] = {
     "num_workers",
     "dataloader",
     "label_smoothing",
+    "profile_memory",
+    "datasets",
+    "fake_quant_after_n_steps",
+    "fsdp",
+    "gamma",
+    "include_path",
+    "kd_ratio",
+    "kl_coeff",
+    "limit",
+    "lmbda",
+    "max_generated_tokens",
+    "max_new_tokens",
+    "min_response_length",
+    "num_steps",
+    "penalise_no_eos",
+    "ppo_batch_size",
+    "ppo_epochs",
+    "ref_checkpointer",
+    "ref_policy_checkpointer",
+    "reward_checkpointer",
+    "reward_penalty",
+    "stop_token_ids",
+    "teacher_checkpointer",
+    "temperature",
+    "top_k",
+    "value_checkpointer",
+    "whiten_rewards",
+    "name",
+    "base_model_path",
+    "save_every_n_epochs",
+    "use_distributed_state_dict",
 };
 
 constexpr auto kTuneHarmlessRows = harmless_rows(kTuneHarmless);
@@ -290,16 +335,18 @@ const TrainerFormat torchtune_entry = {
     .order = 20,
     .recognises = trainers::is_torchtune,
     .keys = trainers::kTuneTables,
+    .releases = "torchtune up to 0.6",
     .model = trainers::tune_model,
     .read = trainers::read_torchtune,
     .knobs = {.batch = "batch_size",
               .accumulation = "gradient_accumulation_steps",
-              .length = "tokenizer.max_seq_len",
-              .checkpointing = "enable_activation_checkpointing",
-              .optimizer = "optimizer._component_",
-              .optimizer_small = "bitsandbytes.optim.PagedAdamW8bit",
-              .quantize = "model.quantize_base=true",
-              .rank = "model.lora_rank"},
+              .rank = "model.lora_rank",
+              .checkpointing = "enable_activation_checkpointing=true",
+              .optimizer_in_backward = "optimizer_in_bwd=true clip_grad_norm=",
+              .optimizer = "optimizer._component_=bitsandbytes.optim.PagedAdamW8bit optimizer.fused=",
+              .unpacked = "dataset.packed=false",
+              .bfloat16 = "dtype=bf16",
+              .quantize = "model.quantize_base=true"},
 };
 
 }  // namespace vramfit::trainer_formats

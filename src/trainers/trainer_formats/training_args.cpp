@@ -107,12 +107,16 @@ const TrainerFormat training_args_entry = {
     .order = 90,
     .recognises = trainers::is_training_args,
     .keys = trainers::kPlainTables,
+    .releases = "transformers up to 5.23",
     .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
     .read = trainers::read_plain,
     .knobs = {.batch = "per_device_train_batch_size",
               .accumulation = "gradient_accumulation_steps",
-              .checkpointing = "gradient_checkpointing",
-              .optimizer = "optim"},
+              .checkpointing = "gradient_checkpointing=true",
+              .sdpa = "attn_implementation=sdpa",
+              .flash_attention = "attn_implementation=flash_attention_2",
+              .liger = "use_liger_kernel=true",
+              .optimizer = "optim=paged_adamw_8bit"},
 };
 
 }  // namespace vramfit::trainer_formats

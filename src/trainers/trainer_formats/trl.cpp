@@ -6,6 +6,7 @@
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
 #include "trainers/keys/trl.hpp"
+#include "trainers/keys/trl_other.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -16,8 +17,9 @@ namespace {
 
 constexpr auto kTrlHarmlessRows = harmless_rows(kTrlHarmless);
 constexpr auto kTrlSftRows = harmless_rows(kIgnoredSftArguments);
-const std::span<const KeyRow> kTrlTables[] = {kTrlKeys,         kFsdpArguments,     kTrainingArguments,
-                                              kTrlHarmlessRows, kHarmlessArguments, kTrlSftRows};
+constexpr auto kTrlOtherRows = unsupported_rows(kTrlOtherKeys, kOtherTraining);
+const std::span<const KeyRow> kTrlTables[] = {kTrlKeys,           kFsdpArguments, kTrainingArguments, kTrlHarmlessRows,
+                                              kHarmlessArguments, kTrlSftRows,    kTrlOtherRows};
 
 /// Keys that transformers' own scripts have as well.
 constexpr std::string_view kScriptsToo[] = {"model_name_or_path",
@@ -61,6 +63,9 @@ bool is_trl(const Document& document) {
     if (document.syntax == Syntax::json && document.program.empty() && is_of_script(root)) return false;
     return root.find("model_name_or_path") != nullptr && !document.program.starts_with("run_");
 }
+
+/// Other trainings are refused by what they are.
+bool is_sft(const Document& document) { return document.program.empty() || document.program == "trl sft"; }
 
 /// trl 0.29: float32; before, what from_pretrained does without a word.
 DType trl_dtype(Reader& reader, Draft& draft) {
@@ -122,7 +127,10 @@ void read_trl_rows(Reader& reader, Draft& draft) {
         draft.job.plan.training.per_device_train_batch_size = 1;
         if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one row");
     }
-    draft.pad_multiple = reader.integer("pad_to_multiple_of", {.low = 1, .high = 1 << 20}).value_or(1);
+    // trl 1.16.0, sft_config.py __post_init__: "auto" is nothing on a GPU.
+    const Value* multiple = reader.value("pad_to_multiple_of");
+    if (!multiple || (multiple->text != "auto" && multiple->text != "none" && multiple->text != "null"))
+        draft.pad_multiple = reader.integer("pad_to_multiple_of", {.low = 1, .high = 1 << 20}).value_or(1);
 }
 
 void read_trl(Reader& reader, Draft& draft) {
@@ -153,9 +161,9 @@ void read_trl(Reader& reader, Draft& draft) {
     read_trl_rows(reader, draft);
     const std::string loss = reader.text("loss_type").value_or("");
     const bool chunked = reader.stack().sft_scores_in_chunks();
-    if (!loss.empty() && loss != (chunked ? "chunked_nll" : "nll"))
-        reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", loss),
-                      fmt::format("supported: {}", chunked ? "chunked_nll" : "nll"));
+    // trl 1.16.0, sft_config.py __post_init__: "chunked_nll" is an older name of "nll".
+    if (!loss.empty() && loss != "nll" && !(chunked && loss == "chunked_nll"))
+        reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", loss), "supported: nll");
 }
 
 }  // namespace
@@ -172,15 +180,24 @@ const TrainerFormat trl_entry = {
     .order = 80,
     .recognises = trainers::is_trl,
     .keys = trainers::kTrlTables,
+    .releases = "TRL up to 1.16",
+    .is_of_release = trainers::is_sft,
     .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
     .read = trainers::read_trl,
     .knobs = {.batch = "per_device_train_batch_size",
               .accumulation = "gradient_accumulation_steps",
-              .length = "max_length",
-              .checkpointing = "gradient_checkpointing",
-              .optimizer = "optim",
-              .quantize = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true",
-              .rank = "lora_r"},
+              .rank = "lora_r",
+              .checkpointing = "gradient_checkpointing=true",
+              .sdpa = "attn_implementation=sdpa",
+              .flash_attention = "attn_implementation=flash_attention_2",
+              .liger = "use_liger_kernel=true",
+              .optimizer = "optim=paged_adamw_8bit",
+              .unpacked = "packing=false",
+              .double_quant = "use_bnb_nested_quant=true",
+              .bfloat16 = "torch_dtype|dtype=bfloat16",
+              .quantize = "load_in_4bit=true use_bnb_nested_quant=true load_in_8bit=",
+              .lora = "use_peft=true",
+              .qlora = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true"},
 };
 
 }  // namespace vramfit::trainer_formats

@@ -1,7 +1,8 @@
-// Unsloth: Python scripts with FastLanguageModel, where the arguments are literal.
+// Unsloth: Python scripts and notebooks with FastLanguageModel.
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
+#include "trainers/scripts.hpp"
 #include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
@@ -10,115 +11,170 @@ namespace {
 
 constexpr KeyRow kUnslothKeys[] = {
     {"from_pretrained.model_name", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
-    {"from_pretrained.0", KeyUse::used, "model"},
     {"from_pretrained.max_seq_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"from_pretrained.dtype", KeyUse::used, "load.dtype", "float16|bfloat16"},
     {"from_pretrained.load_in_4bit", KeyUse::used, "load.quantization_config", "true|false"},
     {"from_pretrained.load_in_8bit", KeyUse::used, "load.quantization_config", "true|false"},
+    {"from_pretrained.load_in_16bit", KeyUse::used, "load.quantization_config", "true|false"},
     {"from_pretrained.full_finetuning", KeyUse::used, "peft", "true|false"},
+    {"from_pretrained.use_gradient_checkpointing", KeyUse::used, "training.gradient_checkpointing"},
     {"get_peft_model.r", KeyUse::used, "peft.r", "8|16"},
     {"get_peft_model.lora_alpha", KeyUse::used, "peft.lora_alpha", "8|16"},
     {"get_peft_model.lora_dropout", KeyUse::used, "peft.lora_dropout", "0.1|0"},
     {"get_peft_model.target_modules", KeyUse::used, "peft.target_modules", "[q_proj]|[q_proj, k_proj]"},
     {"get_peft_model.modules_to_save", KeyUse::used, "peft.modules_to_save", "[lm_head]|[embed_tokens]"},
     {"get_peft_model.use_rslora", KeyUse::used, "peft.use_rslora", "true|false"},
-    {"get_peft_model.use_gradient_checkpointing", KeyUse::used, "training.gradient_checkpointing", "true|false"},
+    {"get_peft_model.bias", KeyUse::used, "peft.bias"},
+    {"get_peft_model.use_gradient_checkpointing", KeyUse::used, "training.gradient_checkpointing"},
+    {"get_peft_model.finetune_language_layers", KeyUse::used, "peft.target_modules", "true|false"},
+    {"get_peft_model.finetune_attention_modules", KeyUse::used, "peft.target_modules", "true|false"},
+    {"get_peft_model.finetune_mlp_modules", KeyUse::used, "peft.target_modules", "true|false"},
+    {"get_peft_model.layers_to_transform", KeyUse::unsupported, "adapters in some layers only are not predicted"},
+    {"get_peft_model.finetune_last_n_layers", KeyUse::unsupported, "adapters in some layers only are not predicted"},
+    {"get_peft_model.target_parameters", KeyUse::unsupported, "adapters of experts are not predicted for Unsloth"},
+    {"get_peft_model.qat_scheme", KeyUse::unsupported, "training that is aware of quantization is not predicted"},
+    {"get_peft_model.offload_layers", KeyUse::unsupported, "layers in host memory are not predicted"},
+    {"get_peft_model.use_dora", KeyUse::unsupported, "DoRA is not predicted for Unsloth"},
+    {"from_pretrained.qat_scheme", KeyUse::unsupported, "training that is aware of quantization is not predicted"},
     {"from_pretrained.load_in_fp8", KeyUse::unsupported, "fp8 is not predicted"},
     {"from_pretrained.fast_inference", KeyUse::unsupported, "vLLM on the same card is not predicted"},
-    {"from_pretrained.device_map", KeyUse::unsupported, "a device map is not predicted"},
-    {"vision", KeyUse::unsupported, "models of images are not predicted"},
-    {"DPOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
-    {"GRPOTrainer", KeyUse::unsupported, "training with rewards is not predicted yet"},
-    {"ORPOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
-    {"KTOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
-    {"from_pretrained.*", KeyUse::harmless},
-    {"get_peft_model.*", KeyUse::harmless},
+    {"from_pretrained.device_map", KeyUse::unsupported, "a device map is not predicted", "auto|sequential|cuda:0|cuda"},
+    {"from_pretrained.num_labels", KeyUse::unsupported, "another task needs another head"},
+    {"from_pretrained.rope_scaling", KeyUse::harmless},
 };
 
-/// The arguments of SFTConfig and TrainingArguments, whichever the script calls.
-constexpr std::string_view kConfigCalls[] = {"SFTConfig", "TrainingArguments", "UnslothTrainingArguments", "SFTTrainer",
-                                             "UnslothTrainer"};
-constexpr KeyRow kUnslothArguments[] = {
-    {"SFTConfig.*", KeyUse::used, "training"},
-    {"TrainingArguments.*", KeyUse::used, "training"},
-    {"UnslothTrainingArguments.*", KeyUse::used, "training"},
-    {"SFTTrainer.*", KeyUse::used, "training"},
-    {"UnslothTrainer.*", KeyUse::used, "training"},
+constexpr std::string_view kUnslothHarmless[] = {
+    "from_pretrained.token",
+    "from_pretrained.trust_remote_code",
+    "from_pretrained.fix_tokenizer",
+    "from_pretrained.revision",
+    "from_pretrained.use_exact_model_name",
+    "from_pretrained.offload_embedding",
+    "from_pretrained.float32_mixed_precision",
+    "from_pretrained.gpu_memory_utilization",
+    "from_pretrained.max_lora_rank",
+    "from_pretrained.random_state",
+    "from_pretrained.disable_log_stats",
+    "from_pretrained.cache_dir",
+    "from_pretrained.local_files_only",
+    "from_pretrained.attn_implementation",
+    "from_pretrained.text_only",
+    "get_peft_model.random_state",
+    "get_peft_model.max_seq_length",
+    "get_peft_model.init_lora_weights",
+    "get_peft_model.loftq_config",
+    "get_peft_model.finetune_vision_layers",
+    "get_peft_model.layers_pattern",
+    "get_peft_model.temporary_location",
+    "get_peft_model.ensure_weight_tying",
+    "get_peft_model.task_type",
+    "embedding_learning_rate",
 };
-constexpr std::span<const KeyRow> kUnslothTables[] = {kUnslothKeys, kUnslothArguments};
+constexpr auto kUnslothHarmlessRows = harmless_rows(kUnslothHarmless);
+constexpr auto kUnslothSftRows = harmless_rows(kIgnoredSftArguments);
+constexpr KeyRow kUnslothSft[] = {
+    {"max_seq_length", KeyUse::used, "batch.sequence_length", "128|256"},
+    {"max_length", KeyUse::used, "batch.sequence_length", "128|256"},
+    {"packing", KeyUse::used, "batch", "true|false"},
+    {"padding_free", KeyUse::harmless},
+    {"pad_to_multiple_of", KeyUse::harmless},
+    {"activation_offloading", KeyUse::unsupported, "activations in host memory are not predicted"},
+};
+const std::span<const KeyRow> kUnslothTables[] = {kUnslothKeys,       kUnslothHarmlessRows, kUnslothSft,
+                                                  kScriptKeys,        kScriptHarmless,      kTrainingArguments,
+                                                  kHarmlessArguments, kUnslothSftRows};
 
-bool is_unsloth_script(const Document& document) {
-    return document.syntax == Syntax::python &&
-           (document.root.find("from_pretrained") || document.root.find("get_peft_model"));
+/// finetune_* of FastModel: all modules of the kinds that are on (unsloth/models/vision.py get_peft_model).
+std::vector<std::string> unsloth_targets(Reader& reader) {
+    if (reader.has("get_peft_model.target_modules"))
+        return reader.texts("get_peft_model.target_modules").value_or(std::vector<std::string>());
+    const bool attention = reader.boolean("get_peft_model.finetune_attention_modules").value_or(true);
+    const bool mlp = reader.boolean("get_peft_model.finetune_mlp_modules").value_or(true);
+    const bool language = reader.boolean("get_peft_model.finetune_language_layers").value_or(true);
+    if (!language || !(attention || mlp))
+        reader.refuse(language ? "get_peft_model.finetune_mlp_modules" : "get_peft_model.finetune_language_layers",
+                      "without adapters in the language layers nothing of what is predicted is trained");
+    if (attention && mlp) return {"all-linear"};
+    if (attention) return {"q_proj", "k_proj", "v_proj", "o_proj"};
+    return {"gate_proj", "up_proj", "down_proj"};
 }
 
-/// The key of an argument, in whichever call it stands.
-std::string argument_key(Reader& reader, std::string_view name) {
-    for (const std::string_view call : kConfigCalls) {
-        std::string key = fmt::format("{}.{}", call, name);
-        if (reader.has(key)) return key;
-    }
-    return fmt::format("SFTConfig.{}", name);
-}
-
-/// bf16 = is_bfloat16_supported(): by the card.
-bool unsloth_flag(Reader& reader, const std::string& key, bool otherwise) {
-    const Value* value = reader.value(key);
-    if (!value) return otherwise;
-    if (value->kind == Value::Kind::text && value->text.find("bfloat16_supported") != std::string::npos) {
-        const bool on = reader.question().bf16_card != value->text.starts_with("not ");
-        reader.derive(key, on ? "true" : "false", "whether the card computes in bfloat16");
-        return on;
-    }
-    return reader.boolean(key).value_or(otherwise);
-}
-
+// unsloth 2026.10.7, models/llama.py get_peft_model.
 void read_unsloth_adapter(Reader& reader, Draft& draft) {
     LoraPlan& lora = draft.job.plan.peft.emplace();
     lora.r = reader.integer_or("get_peft_model.r", 16, {.low = 1});
     lora.lora_alpha = reader.real_or("get_peft_model.lora_alpha", 16);
     lora.lora_dropout = reader.real_or("get_peft_model.lora_dropout", 0);
-    auto names = reader.texts("get_peft_model.target_modules").value_or(std::vector<std::string>{"all-linear"});
-    set_targets(reader, "get_peft_model.target_modules", names, draft);
+    set_targets(reader, "get_peft_model.target_modules", unsloth_targets(reader), draft);
     lora.modules_to_save = reader.texts("get_peft_model.modules_to_save").value_or(std::vector<std::string>());
     lora.use_rslora = reader.boolean("get_peft_model.use_rslora").value_or(false);
+    constexpr Named<LoraBias> kBiases[] = {
+        {"none", LoraBias::none}, {"all", LoraBias::all}, {"lora_only", LoraBias::lora_only}};
+    if (const auto bias = choice<LoraBias>(reader, "get_peft_model.bias", kBiases)) lora.bias = *bias;
 }
 
-// unsloth/models/loader.py, FastLanguageModel.from_pretrained and get_peft_model.
-void read_unsloth_script(Reader& reader, Draft& draft) {
-    draft.training_read = true;
+// unsloth 2026.10.7, models/loader.py FastLanguageModel.from_pretrained.
+void read_unsloth_loading(Reader& reader, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
-    const bool bf16_card = reader.question().bf16_card;
+    if (const Value* loading = reader.value("from_pretrained"); loading && loading->kind != Value::Kind::map)
+        (void)reader.text("from_pretrained");
+    const std::string loader = reader.text("loader").value_or("FastLanguageModel");
+    if (loader != "FastLanguageModel" && loader != "FastModel" && loader != "FastLlamaModel")
+        reader.refuse("loader", fmt::format("what {} loads is not predicted", loader), "FastLanguageModel, FastModel");
     plan.load.dtype = reader.has("from_pretrained.dtype")
                           ? read_dtype(reader, "from_pretrained.dtype", draft).value_or(DType::bfloat16)
-                          : (bf16_card ? DType::bfloat16 : DType::float16);
+                          : (reader.question().bf16_card ? DType::bfloat16 : DType::float16);
     if (reader.has("get_peft_model")) read_unsloth_adapter(reader, draft);
-    const bool full = reader.boolean("from_pretrained.full_finetuning").value_or(!plan.peft);
+    const bool full = reader.boolean("from_pretrained.full_finetuning").value_or(false);
+    if (full) plan.peft.reset();  // get_peft_model has no effect then
     const bool eight = reader.boolean("from_pretrained.load_in_8bit").value_or(false);
+    const bool sixteen = reader.boolean("from_pretrained.load_in_16bit").value_or(false);
     if (!full && eight)
         quantize_8bit(draft);
-    else if (!full && reader.boolean_or("from_pretrained.load_in_4bit", true))
+    else if (!full && !sixteen && reader.boolean_or("from_pretrained.load_in_4bit", true))
         quantize_4bit(draft, true, plan.load.dtype);
-    TrainingPlan& training = plan.training;
-    training.per_device_train_batch_size =
-        reader.integer(argument_key(reader, "per_device_train_batch_size"), {.low = 1}).value_or(8);
-    training.gradient_accumulation_steps =
-        reader.integer(argument_key(reader, "gradient_accumulation_steps"), {.low = 1, .high = 10'000}).value_or(1);
-    training.fp16 = unsloth_flag(reader, argument_key(reader, "fp16"), !bf16_card);
-    training.bf16 = unsloth_flag(reader, argument_key(reader, "bf16"), !training.fp16);
-    read_optimizer(reader, argument_key(reader, "optim"), default_optimizer(reader.stack()), draft);
-    training.max_grad_norm = reader.real(argument_key(reader, "max_grad_norm")).value_or(1.0);
-    const std::string checkpointing = reader.text_or("get_peft_model.use_gradient_checkpointing", "unsloth");
-    training.gradient_checkpointing = checkpointing != "false" && checkpointing != "False" && checkpointing != "none";
-    require_input_grads(draft);
-    std::string length = argument_key(reader, "max_seq_length");
-    if (!reader.has(length)) length = argument_key(reader, "max_length");
-    if (!reader.has(length)) length = "from_pretrained.max_seq_length";
-    draft.length_limit = reader.integer_or(length, 2048, {.low = 1});
-    draft.length_key = length;
-    draft.length_place = reader.place(length);
-    draft.packed = reader.boolean(argument_key(reader, "packing")).value_or(false);
+}
+
+/// rl.py: what the configuration asks for is cut to what the network was loaded for.
+void read_unsloth_rows(Reader& reader, Draft& draft) {
+    std::string key = "from_pretrained.max_seq_length";
+    std::int64_t limit = reader.integer_or(key, 2048, {.low = 1});
+    for (const char* each : {"max_seq_length", "trainer.max_seq_length", "max_length"}) {
+        const auto asked = reader.integer(each, {.low = 1});
+        if (!asked || *asked >= limit) continue;
+        limit = *asked;
+        key = each;
+        break;
+    }
+    draft.length_limit = limit;
+    draft.length_key = key;
+    draft.length_place = reader.place(key);
+    draft.packed = reader.boolean(reader.has("packing") ? "packing" : "trainer.packing").value_or(false);
     draft.no_padding_mask = true;
+}
+
+bool unsloth_flag(Reader& reader, const std::string& key) {
+    const std::string word = reader.text(key).value_or("unsloth");
+    return word != "false" && word != "False" && word != "none";
+}
+
+void read_unsloth_script(Reader& reader, Draft& draft) {
+    draft.training_read = true;
+    if (!judge_script(reader)) return;
+    const std::string config = reader.text("config_class").value_or("SFTConfig");
+    const bool sft = config != "TrainingArguments";
+    const bool bf16_card = reader.question().bf16_card;
+    TrainPlan& plan = draft.job.plan;
+    read_training_arguments(reader, {.batch = 8, .checkpointing = sft, .bf16 = false}, draft);
+    // rl.py: a network in float16 is trained in fp16, one in bfloat16 in bf16, where neither is asked for.
+    if (!plan.training.fp16 && !plan.training.bf16) (bf16_card ? plan.training.bf16 : plan.training.fp16) = true;
+    read_unsloth_loading(reader, draft);
+    const bool adapted = plan.peft.has_value();
+    const bool kept = unsloth_flag(
+        reader, adapted ? "get_peft_model.use_gradient_checkpointing" : "from_pretrained.use_gradient_checkpointing");
+    plan.training.gradient_checkpointing = plan.training.gradient_checkpointing || kept;
+    require_input_grads(draft);
+    read_unsloth_rows(reader, draft);
     reader.note(RemarkKind::other_program,
                 "Unsloth has kernels of its own for attention, norms, adapters, the loss and checkpointing: the run is "
                 "predicted as transformers and peft do it, which need more",
@@ -126,9 +182,9 @@ void read_unsloth_script(Reader& reader, Draft& draft) {
 }
 
 std::string unsloth_model(Reader& reader) {
-    auto name = reader.text("from_pretrained.model_name");
-    if (!name) name = reader.text("from_pretrained.0");
-    return name.value_or("");
+    for (const char* key : {"from_pretrained.model_name", "model"})
+        if (reader.has(key)) return reader.text(key).value_or("");
+    return "";
 }
 
 }  // namespace
@@ -140,13 +196,20 @@ namespace vramfit::trainer_formats {
 extern const TrainerFormat unsloth_script_entry;
 const TrainerFormat unsloth_script_entry = {
     .name = "unsloth-script",
-    .title = "Unsloth 2026.8",
-    .summary = "Python scripts with FastLanguageModel and literal arguments",
+    .title = "Unsloth 2026.10",
+    .summary = "Python scripts and notebooks with FastLanguageModel or FastModel",
     .order = 2,
-    .recognises = trainers::is_unsloth_script,
+    .recognises = trainers::is_unsloth,
     .keys = trainers::kUnslothTables,
     .model = trainers::unsloth_model,
     .read = trainers::read_unsloth_script,
+    .knobs = {.batch = "per_device_train_batch_size",
+              .accumulation = "gradient_accumulation_steps",
+              .rank = "get_peft_model.r",
+              .checkpointing = "get_peft_model.use_gradient_checkpointing=unsloth",
+              .optimizer = "optim=paged_adamw_8bit",
+              .unpacked = "packing=False",
+              .quantize = "from_pretrained.load_in_4bit=True from_pretrained.load_in_8bit="},
 };
 
 }  // namespace vramfit::trainer_formats

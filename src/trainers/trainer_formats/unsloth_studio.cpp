@@ -25,6 +25,7 @@ constexpr KeyRow kStudioKeys[] = {
     {"lora.use_rslora", KeyUse::used, "peft.use_rslora", "true|false"},
     {"lora.use_dora", KeyUse::used, "peft.use_dora", "true|false"},
     {"lora.vision_all_linear", KeyUse::unsupported, "models of images are not predicted"},
+    {"lora.use_loftq", KeyUse::unsupported, "LoftQ needs memory while loading that is not predicted"},
     {"lora.finetune_vision_layers", KeyUse::harmless},
     {"training.*", KeyUse::harmless},
     {"lora.*", KeyUse::harmless},
@@ -49,7 +50,7 @@ void read_unsloth_studio(Reader& reader, Draft& draft) {
     const std::string type = reader.text_or("training.training_type", "lora");
     if (type == "lora") {
         LoraPlan& lora = plan.peft.emplace();
-        lora.r = reader.integer_or("lora.lora_r", 16, {.low = 1});
+        lora.r = reader.integer_or("lora.lora_r", 64, {.low = 1});
         lora.lora_alpha = reader.real_or("lora.lora_alpha", 16);
         lora.lora_dropout = reader.real_or("lora.lora_dropout", 0);
         auto names = reader.texts("lora.target_modules").value_or(std::vector<std::string>());
@@ -89,20 +90,23 @@ namespace vramfit::trainer_formats {
 extern const TrainerFormat unsloth_studio_entry;
 const TrainerFormat unsloth_studio_entry = {
     .name = "unsloth-studio",
-    .title = "Unsloth Studio 2026.8",
+    .title = "Unsloth Studio 2026.10",
     .summary = "YAML of Unsloth Studio",
     .order = 40,
     .recognises = trainers::is_unsloth_studio,
     .keys = trainers::kStudioTables,
+    .releases = "Unsloth Studio up to 2026.10",
     .model = [](trainers::Reader& reader) { return reader.text("model").value_or(""); },
     .read = trainers::read_unsloth_studio,
     .knobs = {.batch = "training.batch_size",
               .accumulation = "training.gradient_accumulation_steps",
-              .length = "training.max_seq_length",
-              .checkpointing = "training.gradient_checkpointing",
-              .optimizer = "training.optim",
+              .rank = "lora.lora_r",
+              .checkpointing = "training.gradient_checkpointing=unsloth",
+              .optimizer = "training.optim=paged_adamw_8bit",
+              .unpacked = "training.packing=false",
               .quantize = "training.load_in_4bit=true",
-              .rank = "lora.lora_r"},
+              .lora = "training.training_type=lora training.load_in_4bit=false",
+              .qlora = "training.training_type=lora training.load_in_4bit=true"},
 };
 
 }  // namespace vramfit::trainer_formats

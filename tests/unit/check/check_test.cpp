@@ -55,6 +55,72 @@ TEST_CASE("each change is one that fits when the file is changed so") {
     }
 }
 
+namespace {
+
+/// Whether some change edits the key to the value.
+bool edits_to(const CheckAnswer& answer, const std::string& key, const std::string& value) {
+    for (const PricedChange& change : answer.changes)
+        for (const TrainerEdit& edit : change.edits)
+            if (edit.key == key && edit.value == value) return true;
+    return false;
+}
+
+/// Each change as a question of its own.
+void expect_that_all_fit(const CheckQuestion& question, const CheckAnswer& answer) {
+    for (const PricedChange& change : answer.changes) {
+        CheckQuestion changed = question;
+        changed.trainer.edits = change.edits;
+        CHECK(check(changed).verdict == Verdict::fits);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("an 8-bit base is tried in 4 bits") {
+    std::string text = kLora;
+    text.replace(text.find("base_model: llama-3.2-1b"), 24, "base_model: llama-3.1-8b");
+    text.replace(text.find("micro_batch_size: 8"), 19, "micro_batch_size: 1");
+    const CheckQuestion question = about(text + "load_in_8bit: true\ngradient_checkpointing: true\n", {"11GiB"});
+    const CheckResult result = check(question);
+    REQUIRE(result.answers.size() == 1);
+    CHECK(result.answers[0].prediction.verdict == Verdict::too_large);
+    CHECK(edits_to(result.answers[0], "load_in_4bit", "true"));
+    expect_that_all_fit(question, result.answers[0]);
+}
+
+TEST_CASE("what makes an Unsloth script smaller is in its own calls") {
+    CheckQuestion question = about(
+        "from unsloth import FastLanguageModel\n"
+        "model, tokenizer = FastLanguageModel.from_pretrained(model_name=\"llama-3-8b\", max_seq_length=4096, "
+        "load_in_4bit=False, load_in_8bit=True)\n"
+        "model = FastLanguageModel.get_peft_model(model, r=64, use_gradient_checkpointing=False)\n"
+        "trainer = SFTTrainer(model=model, args=TrainingArguments(per_device_train_batch_size=8, "
+        "optim=\"adamw_torch\"))\n",
+        {"16GiB"});
+    question.trainer.files[0].name = "train.py";
+    const CheckResult result = check(question);
+    REQUIRE(result.answers.size() == 1);
+    REQUIRE(!result.answers[0].changes.empty());
+    CHECK(edits_to(result.answers[0], "per_device_train_batch_size", "1"));
+    CHECK(edits_to(result.answers[0], "from_pretrained.load_in_4bit", "True"));
+    expect_that_all_fit(question, result.answers[0]);
+}
+
+TEST_CASE("where nothing fits, the smallest run says what is missing") {
+    const CheckResult result = check(about(kLora, {"2GiB"}));
+    REQUIRE(result.answers.size() == 1);
+    const CheckAnswer& answer = result.answers[0];
+    CHECK(answer.changes.empty());
+    CHECK(answer.tried.size() > 4);
+    REQUIRE(answer.smallest);
+    CHECK(answer.smallest->spare < 0);
+    CHECK(answer.smallest->reserved > answer.prediction.device.usable.count);
+    REQUIRE(!answer.holds_smallest.empty());
+    CheckQuestion again = about(kLora, {answer.holds_smallest});
+    again.trainer.edits = answer.smallest->edits;
+    CHECK(check(again).verdict == Verdict::fits);
+}
+
 TEST_CASE("with lengths, the longest row that fits is named") {
     std::string text = kLora;
     text.replace(text.find("pad_to_sequence_len: true"), 25, "pad_to_sequence_len: false");

@@ -57,21 +57,30 @@ Sample judged(const std::string& file, const std::string& text) {
     Sample sample;
     sample.file = file;
     sample.several_cards = has_any(text, {"\nfsdp:\n  - ", "\nfsdp_config:\n  "});
-    for (int attempt = 0; attempt < 3; ++attempt) {
+    std::string unknown;
+    for (int attempt = 0; attempt < 6; ++attempt) {
         try {
             const CheckResult result = check(question);
             sample.format = result.reading.files.front().format;
             sample.why.clear();
             sample.outcome = Outcome::predicted;
             if (result.refused()) judge_refusals(result.reading, sample);
+            if (!unknown.empty()) {
+                sample.outcome = Outcome::incomplete;
+                sample.why = unknown;
+            }
             return sample;
         } catch (const Error& error) {
             sample.why = error.problems().front().what;
             sample.no_training =
                 has_any(sample.why, {"no file names a model", "no trainer's file has", "is no value"}) ||
                 file.starts_with("peft/");
-            // What the data or the launcher decides is given.
-            if (sample.why.find("how long rows are") != std::string::npos)
+            // What the data or the launcher decides is given; a mistake in a key does not hide what the file is.
+            const std::string& where = error.problems().front().where;
+            if (sample.why.starts_with("unknown key")) {
+                unknown = sample.why;
+                question.trainer.assume_off.push_back(where.substr(where.rfind(' ') + 1));
+            } else if (sample.why.find("how long rows are") != std::string::npos)
                 question.trainer.seq = 2048;
             else if (sample.why.find("how many cards") != std::string::npos)
                 question.trainer.gpus = 4;

@@ -69,6 +69,7 @@ TEST_CASE("a micro batch that is written again is the one that would have been r
     for (std::size_t i = 0; i < run.allocations.size(); ++i) {
         REQUIRE(written.allocations[i].bytes == run.allocations[i].bytes);
         REQUIRE(written.allocations[i].category == run.allocations[i].category);
+        REQUIRE(module_of(written, written.allocations[i]) == module_of(run, run.allocations[i]));
     }
     for (std::size_t i = 0; i < run.windows.size(); ++i) {
         REQUIRE(written.windows[i].phase == run.windows[i].phase);

@@ -145,6 +145,7 @@ TEST_CASE("answers about trainers' files are as their schema says") {
     question.trainer.files = {{"a.yaml", std::string("base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\n"
                                                      "micro_batch_size: 8\nadapter: lora\nlora_r: 8\nbf16: true\n") +
                                              more}};
+    if (std::string_view(more).starts_with("unheard_of")) question.trainer.assume_off = {"unheard_of"};
     question.trainer.stack = stack_from("").stack;
     question.devices = {*card ? device_from(card) : unlimited_device()};
     const CheckReport report{check(question), false};

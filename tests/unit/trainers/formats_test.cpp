@@ -371,5 +371,7 @@ TEST_CASE("formats are recognised from their content") {
     CHECK(format_of("a.json", (json + ", \"max_length\": 64}").c_str()) == "trl");
     CHECK(format_of("a.sh", "trl sft --model_name_or_path x\n") == "trl");
     CHECK(format_of("a.sh", "torchrun --nproc_per_node 1 run_clm.py --model_name_or_path x\n") == "training-args");
-    CHECK(format_of("a.py", "m = FastLanguageModel.from_pretrained('x', load_in_4bit=True)\n") == "unsloth-script");
+    CHECK(format_of("a.py",
+                    "m, t = FastLanguageModel.from_pretrained('x', load_in_4bit=True)\n"
+                    "SFTTrainer(model=m, args=SFTConfig())\n") == "unsloth-script");
 }

@@ -191,7 +191,7 @@ TEST_CASE("every other key of accelerate that is used changes the plan, whatever
         const auto text = [&](const std::string& value) {
             std::string out = key.key == "distributed_type" ? "" : fmt::format("distributed_type: {}\n", kind);
             if (kind != "NO" || key.key == "distributed_type") out += "num_processes: 8\n";
-            if (kind == "FSDP") out += "fsdp_config:\n  x: 1\n";
+            if (kind == "FSDP") out += "fsdp_config:\n  fsdp_state_dict_type: FULL_STATE_DICT\n";
             if (kind == "FSDP" && key.key != "fsdp_version") out += "fsdp_version: 2\n";
             if (kind == "FSDP" && key.key != "fsdp_auto_wrap_policy")
                 out += "fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n";

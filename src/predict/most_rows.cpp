@@ -1,5 +1,5 @@
 // By steps that double, then between the last two.
-#include "methods/most_rows.hpp"
+#include "predict/most_rows.hpp"
 
 #include <algorithm>
 

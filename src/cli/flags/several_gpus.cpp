@@ -1,4 +1,4 @@
-// Flags of a plan: where it runs, that is library versions, card and allocator settings.
+// Flags of a plan: how several GPUs share it.
 #include <fmt/format.h>
 
 #include "cli/flags/tables.hpp"
@@ -8,34 +8,12 @@
 #include "vramfit/spec/deepspeed.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_names.hpp"
-#include "vramfit/spec/sizes.hpp"
-#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPlace = "Libraries and card";
-
-bool looks_like_file(std::string_view value) {
-    return value.find('/') != value.npos || value.ends_with(".txt") || value == "-";
-}
-
-void choose_stack(Job& job, std::string_view value, const std::string& where) {
-    StackChoice choice = looks_like_file(value) ? stack_from_pip_freeze(read_input(std::string(value), where),
-                                                                        name_of_input(std::string(value)))
-                                                : stack_from(value, where);
-    job.stack = std::move(choice.stack);
-    job.notes = std::move(choice.notes);  // until now all of them are the stack's
-}
-
-void choose_card(Job& job, std::string_view value, const std::string& where) {
-    Device device = device_from(value, where);
-    device.alloc_conf = job.device.alloc_conf;
-    device.cublas_workspace_config = job.device.cublas_workspace_config;
-    device.cublaslt_workspace_size = job.device.cublaslt_workspace_size;
-    job.device = std::move(device);
-}
+constexpr const char* kSeveral = "Several GPUs";
 
 void choose_processes(Job& job, std::string_view value, const std::string& where) {
     const std::int64_t count = integer_from(value, where);
@@ -252,141 +230,125 @@ void choose(Job& job, std::string_view value, const std::string& where) {
     Of(job, where).*Member = boolean_from(value, where);
 }
 
-constexpr PlanFlag kPlaceFlags[] = {
-    {"gpu", "", "CARD", nullptr, kPlace,
-     "A card's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
-     "nothing is too large]",
-     choose_card, 0},
-    {"gpus", "world_size num_processes nproc_per_node", "N", nullptr, kPlace,
-     "Processes with a card each, under torch's DistributedDataParallel or --fsdp; the answer is about one of them [1]",
+constexpr PlanFlag kSeveralFlags[] = {
+    {"gpus", "world_size num_processes nproc_per_node", "N", nullptr, kSeveral,
+     "Number of processes, each with its own GPU: DistributedDataParallel unless a flag below chooses another method; "
+     "the answer is about one of them [1]",
      choose_processes, 0},
-    {"gpus-per-node", "local_world_size", "N", nullptr, kPlace,
-     "Processes of a node, over which FSDP1's hybrid strategies cut, with --fsdp-sharding-strategy [all]",
+    {"gpus-per-node", "local_world_size", "N", nullptr, kSeveral,
+     "Processes in each node, over which FSDP1's hybrid strategies shard, with --fsdp-sharding-strategy [all]",
      [](Job& job, std::string_view value, const std::string& where) {
          processes_of(job, where).local_world_size = count_from(value, where, kMostRanks);
      },
      3},
-    {"tp", "tp_size tensor_parallel_size", "N", nullptr, kPlace,
-     "Processes that share every layer: transformers' tensor parallelism, tp_plan \"auto\"; all see the same batches "
-     "[off]",
+    {"tp", "tp_size tensor_parallel_size", "N", nullptr, kSeveral,
+     "Tensor parallelism over N processes: transformers' tp_plan \"auto\"; all of them see the same batches [off]",
      choose_tensor_parallelism, 2},
-    {"pp", "pp_size pipeline_parallel_size", "N", nullptr, kPlace,
-     "Processes that each have some of the layers: torch's pipelining in a plain loop; the answer is about the stage "
-     "that needs the most [off]",
+    {"pp", "pp_size pipeline_parallel_size", "N", nullptr, kSeveral,
+     "Pipeline parallelism over N processes: torch.distributed.pipelining in a plain loop; the answer is about the "
+     "stage that needs the most [off]",
      choose_pipeline, 2},
-    {"pp-schedule", "", "NAME", nullptr, kPlace,
-     "The order of the stages' work, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]",
+    {"pp-schedule", "", "NAME", nullptr, kSeveral,
+     "Pipeline schedule, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]",
      [](Job& job, std::string_view value, const std::string& where) {
          pipeline_of(job, where).schedule = value_from(value, where, kPipelineNames);
      },
      3},
-    {"micro-batches", "n_microbatches", "M", nullptr, kPlace,
-     "Micro batches of --batch rows in each step, with --pp [as many as processes]",
+    {"micro-batches", "n_microbatches", "M", nullptr, kSeveral,
+     "Microbatches of --batch sequences in each step, with --pp [one for each process]",
      [](Job& job, std::string_view value, const std::string& where) {
          pipeline_of(job, where).micro_batches = count_from(value, where, kMostBatches);
      },
      3},
-    {"pp-virtual-stages", "", "V", nullptr, kPlace, "Stages in each process, with --pp-schedule interleaved_1f1b [1]",
+    {"pp-virtual-stages", "", "V", nullptr, kSeveral, "Stages in each process, with --pp-schedule interleaved_1f1b [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          pipeline_of(job, where).virtual_stages = count_from(value, where, kMostRanks);
      },
      3},
-    {"pp-return-outputs", "", "BOOL", nullptr, kPlace,
-     "The last stage keeps the logits of all micro batches, schedule.step(return_outputs=...), with --pp [true]",
+    {"pp-return-outputs", "", "BOOL", nullptr, kSeveral,
+     "The last stage keeps the logits of all microbatches, schedule.step(return_outputs=...), with --pp [true]",
      choose<pipeline_of, &PipelinePlan::return_outputs>, 3},
-    {"cp", "cp_size context_parallel_size parallelism_config_cp_size", "N", nullptr, kPlace,
-     "Processes that share every sequence: accelerate's context parallelism, with --fsdp 2, which it implies; the "
+    {"cp", "cp_size context_parallel_size parallelism_config_cp_size", "N", nullptr, kSeveral,
+     "Context parallelism over N processes, which share each sequence, as accelerate has it; implies --fsdp 2; the "
      "answer is about the process that needs the most [off]",
      choose_context_parallelism, 3},
-    {"cp-comm-strategy", "cp_comm_strategy parallelism_config_cp_comm_strategy", "HOW", nullptr, kPlace,
-     "allgather or alltoall: how keys and values reach the other processes, with --cp [allgather]",
+    {"cp-comm-strategy", "cp_comm_strategy parallelism_config_cp_comm_strategy", "HOW", nullptr, kSeveral,
+     "How keys and values reach the other processes, with --cp: allgather or alltoall [allgather]",
      choose_context_strategy, 4},
-    {"fsdp", "fsdp_version", "1|2", nullptr, kPlace,
-     "The processes share weights, gradients and states: FSDP of this version, as accelerate sets it up, with --gpus "
-     "[off]",
+    {"fsdp", "fsdp_version", "1|2", nullptr, kSeveral,
+     "Fully Sharded Data Parallel, version 1 or 2, as accelerate sets it up: weights, gradients and optimizer states "
+     "are sharded; with --gpus [off]",
      choose_fsdp, 2},
-    {"fsdp-backward-prefetch", "backward_prefetch", "WHEN", nullptr, kPlace,
-     "backward_pre gathers the next layer's weights while one layer's gradients are made, backward_post after that, "
-     "with --fsdp 1 [no_prefetch]",
+    {"fsdp-backward-prefetch", "backward_prefetch", "WHEN", nullptr, kSeveral,
+     "backward_pre gathers the next layer's weights before the current layer's gradients are computed, backward_post "
+     "after that, with --fsdp 1 [no_prefetch]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp1_of(job, where).backward_prefetch = value_from(value, where, kBackwardPrefetchNames);
      },
      3},
-    {"fsdp-forward-prefetch", "forward_prefetch", "BOOL", nullptr, kPlace,
-     "The next layer's weights are gathered while one layer computes, from the second step on, with --fsdp 1 [false]",
+    {"fsdp-forward-prefetch", "forward_prefetch", "BOOL", nullptr, kSeveral,
+     "Gather the next layer's weights while the current layer runs, from the second step on, with --fsdp 1 [false]",
      choose<fsdp1_of, &Fsdp1Plan::forward_prefetch>, 3},
-    {"fsdp-limit-all-gathers", "limit_all_gathers", "BOOL", nullptr, kPlace,
-     "The host waits before a third layer is gathered, with --fsdp 1 [true]",
+    {"fsdp-limit-all-gathers", "limit_all_gathers", "BOOL", nullptr, kSeveral,
+     "Let the CPU wait rather than have a third layer gathered ahead, with --fsdp 1 [true]",
      choose<fsdp1_of, &Fsdp1Plan::limit_all_gathers>, 3},
-    {"fsdp-sharding-strategy", "sharding_strategy", "WHAT", nullptr, kPlace,
-     "full_shard; shard_grad_op: gathered weights of a layer stay until its backward; hybrid_shard and "
+    {"fsdp-sharding-strategy", "sharding_strategy", "WHAT", nullptr, kSeveral,
+     "full_shard; shard_grad_op: a layer's gathered weights stay until its backward; hybrid_shard and "
      "hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp1_of(job, where).sharding_strategy = value_from(value, where, kFsdpStrategyNames);
      },
      3},
-    {"fsdp-use-orig-params", "use_orig_params", "BOOL", nullptr, kPlace,
-     "The optimizer has the network's own parameters; false: one flat one of each layer, with --fsdp 1 [true]",
+    {"fsdp-use-orig-params", "use_orig_params", "BOOL", nullptr, kSeveral,
+     "The optimizer sees the model's own parameters; false: one flat parameter for each layer, with --fsdp 1 [true]",
      choose<fsdp1_of, &Fsdp1Plan::use_orig_params>, 3},
-    {"dp-replicate", "dp_replicate_size parallelism_config_dp_replicate_size", "N", nullptr, kPlace,
-     "Groups of processes that have all shards each and sum gradients (HSDP): accelerate's dp_replicate_size, with "
-     "--fsdp 2, which it implies [1]",
+    {"dp-replicate", "dp_replicate_size parallelism_config_dp_replicate_size", "N", nullptr, kSeveral,
+     "Number of replicas, each sharded over its own group of processes (HSDP): accelerate's dp_replicate_size; "
+     "implies --fsdp 2 [1]",
      choose_replicas, 3},
-    {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kPlace,
-     "Gathered weights of a layer end with its forward, with --fsdp 2 [true]",
+    {"fsdp-reshard-after-forward", "reshard_after_forward", "BOOL", nullptr, kSeveral,
+     "Free a layer's gathered weights after its forward, with --fsdp 2 [true]",
      choose<fsdp2_of, &Fsdp2Plan::reshard_after_forward>, 3},
-    {"fsdp-cpu-offload", "fsdp_offload_params offload_params", "BOOL", nullptr, kPlace,
-     "Weights, gradients and optimizer states of each process live in host memory, with --fsdp [false]",
+    {"fsdp-cpu-offload", "fsdp_offload_params offload_params", "BOOL", nullptr, kSeveral,
+     "Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]",
      choose_fsdp_offload, 3},
-    {"fsdp-auto-wrap-policy", "auto_wrap_policy", "WHAT", nullptr, kPlace,
-     "transformer_based_wrap: each decoder layer is a unit; size_based_wrap: what has many parameters; no_wrap: "
-     "accelerate's own default, none is, with --fsdp [transformer_based_wrap]",
+    {"fsdp-auto-wrap-policy", "auto_wrap_policy", "WHAT", nullptr, kSeveral,
+     "What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with "
+     "many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]",
      choose_fsdp_wrapping, 3},
-    {"fsdp-min-num-params", "min_num_params", "N", nullptr, kPlace,
-     "Parameters from which on a module is a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]",
+    {"fsdp-min-num-params", "min_num_params", "N", nullptr, kSeveral,
+     "Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]",
      choose_least_size, 4},
-    {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kPlace,
-     "The first process loads and sends parameters one by one, with --fsdp 2 [false]",
+    {"fsdp-cpu-ram-efficient-loading", "cpu_ram_efficient_loading", "BOOL", nullptr, kSeveral,
+     "Only the first process reads the weights and sends them to the others, with --fsdp 2 [false]",
      choose<fsdp2_of, &Fsdp2Plan::cpu_ram_efficient_loading>, 3},
-    {"process", "", "K", nullptr, kPlace,
-     "The process that the answer is about, from 0, with --gpus; shards of the first are the largest [0; with --pp the "
-     "stage that needs the most]",
+    {"process", "", "K", nullptr, kSeveral,
+     "The process that the answer is about, counted from 0, with --gpus; the first has the largest shards [0; with "
+     "--pp the stage that needs the most]",
      choose_process, 4},
-    {"ddp-find-unused-parameters", "", "BOOL", nullptr, kPlace,
+    {"ddp-find-unused-parameters", "", "BOOL", nullptr, kSeveral,
      "Trainer's argument, with --gpus [true with adapters or without checkpointing]",
      choose<ddp_of, &DdpPlan::find_unused_parameters>},
-    {"ddp-bucket-cap-mb", "", "N", nullptr, kPlace,
+    {"ddp-bucket-cap-mb", "", "N", nullptr, kSeveral,
      "Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]",
      [](Job& job, std::string_view value, const std::string& where) {
          ddp_of(job, where).bucket_cap_mb = integer_from(value, where);
      }},
-    {"ddp-static-graph", "", "BOOL", nullptr, kPlace, "Trainer's argument, with --gpus [false]",
+    {"ddp-static-graph", "", "BOOL", nullptr, kSeveral, "Trainer's argument, with --gpus [false]",
      choose<ddp_of, &DdpPlan::static_graph>},
-    {"deepspeed", "deepspeed_config_file", "FILE", nullptr, kPlace,
-     "DeepSpeed's configuration as Trainer takes it, with --gpus: ZeRO instead of DDP [none]",
+    {"deepspeed", "deepspeed_config_file", "FILE", nullptr, kSeveral,
+     "DeepSpeed config as Trainer takes it: ZeRO instead of DDP; with --gpus [none]",
      [](Job& job, std::string_view value, const std::string& where) {
          processes_of(job, where).method = zero_from(value, where);
      },
      0},
-    {"zero-stage", "zero_stage", "N", nullptr, kPlace,
-     "ZeRO-1, 2 or 3; without --deepspeed with DeepSpeed's AdamW and the sizes of \"auto\", with --gpus [none]",
+    {"zero-stage", "zero_stage", "N", nullptr, kSeveral,
+     "DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and \"auto\" sizes; with --gpus [none]",
      choose_zero_stage, 0},
-    {"reserve", "headroom", "SIZE", nullptr, kPlace, "Memory of the card that is kept free [0GiB]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         job.device = with_reserve(std::move(job.device), size_from(value, where), where);
-     }},
-    {"alloc-conf", "pytorch_cuda_alloc_conf pytorch_alloc_conf", "CONF", nullptr, kPlace,
-     "Settings of PyTorch's allocator, as PYTORCH_CUDA_ALLOC_CONF has them [none]",
-     [](Job& job, std::string_view value, const std::string&) {
-         job.device.alloc_conf = value == "none" ? std::string_view() : value;
-     }},
-    {"stack", "", "STACK", nullptr, kPlace,
-     "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or a file of pip freeze [hf-2026-11]",
-     choose_stack, 0},
 };
 
 }  // namespace
 
-std::span<const PlanFlag> place_flags() { return kPlaceFlags; }
+std::span<const PlanFlag> several_gpus_flags() { return kSeveralFlags; }
 
 }  // namespace vramfit::cli

@@ -1,5 +1,5 @@
 // The search for the most rows, against a known answer.
-#include "methods/most_rows.hpp"
+#include "predict/most_rows.hpp"
 
 #include "support/catch.hpp"
 

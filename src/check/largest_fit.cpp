@@ -1,0 +1,143 @@
+// The largest batch and the longest rows: what they request is a formula of the path, which leaves few replays.
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "check/fit.hpp"
+#include "model/record.hpp"
+#include "predict/most_rows.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/check/plan_changes.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/plan_check.hpp"
+
+namespace vramfit {
+
+namespace {
+
+// Rows are compared in steps of this many tokens; lengths are mostly chosen so.
+constexpr std::int64_t kTokensOfStep = 128;
+// What a batch can be at most, and what a row of a model without a limit.
+constexpr std::int64_t kLargest = 1 << 16;
+
+/// The runs of a job along one of its sizes.
+class Along {
+  public:
+    using Set = std::function<void(TrainPlan&, std::int64_t)>;
+
+    Along(const Job& job, Set set, model::FormulaAxes axes)
+        : job_(job),
+          set_(std::move(set)),
+          axes_(axes),
+          largest_(std::max(axes.batch.low < axes.batch.high ? axes.batch.high : 0,
+                            axes.length.low < axes.length.high ? axes.length.high : 0)),
+          capacity_(of_process(job_.device, job_.plan.distributed).usable.count),
+          checker_(job_.model, job_.stack) {}
+
+    /// The most steps of `unit` that fit: what requests too much needs no replay.
+    std::int64_t most(std::int64_t start, std::int64_t unit) {
+        const std::int64_t requested =
+            most_rows(start, [&](std::int64_t n) { return path_of(n * unit) && needs(n * unit) <= capacity_; });
+        if (requested == 0) return 0;
+        return most_rows(requested, [&](std::int64_t n) { return fits(n * unit); });
+    }
+
+  private:
+    struct Path {
+        model::FormulaAndProgram recorded;
+        Formula::Row row;
+    };
+
+    TrainPlan plan_at(std::int64_t value) const {
+        TrainPlan plan = job_.plan;
+        set_(plan, value);
+        return plan;
+    }
+
+    /// The path that the run takes; null: there is no such run.
+    Path* path_of(std::int64_t value) {
+        if (value > largest_) return nullptr;
+        const TrainPlan plan = plan_at(value);
+        try {
+            checker_.check(plan);
+            for (Path& path : paths_) {
+                path.recorded.formula.begin(path.row, std::span(&value, 1));
+                if (path.recorded.formula.covers(path.row)) return &path;
+            }
+            paths_.push_back({model::formulate_with_program(job_.model, plan, job_.stack, job_.device, axes_), {}});
+        } catch (const Error&) {
+            return nullptr;
+        }
+        Path& path = paths_.back();
+        path.recorded.formula.begin(path.row, std::span(&value, 1));
+        return &path;
+    }
+
+    std::int64_t needs(std::int64_t value) {
+        Path& path = *path_of(value);
+        return path.recorded.formula.highest(path.row).requested;
+    }
+
+    bool fits(std::int64_t value) {
+        Path* const path = path_of(value);
+        if (!path || needs(value) > capacity_) return false;
+        return fit_of(path->recorded.program.at(std::span(&value, 1)), job_).has_value();
+    }
+
+    Job job_;  ///< functions of the paths ask its device
+    Set set_;
+    model::FormulaAxes axes_;
+    std::int64_t largest_;
+    std::int64_t capacity_;
+    PlanChecker checker_;
+    std::deque<Path> paths_;
+};
+
+std::int64_t rank_of(const Job& job) { return job.plan.peft ? job.plan.peft->r : 0; }
+
+/// One recording for each process: every size is asked about by itself.
+bool is_of_several(const Job& job) { return job.plan.distributed && job.plan.distributed->any_rank; }
+
+std::int64_t most_one_by_one(Job job, const Along::Set& set, std::int64_t start, std::int64_t unit) {
+    return most_rows(start, [&](std::int64_t n) {
+        set(job.plan, n * unit);
+        return fit_of(job).has_value();
+    });
+}
+
+std::int64_t most_batch(const Job& job) {
+    const std::int64_t tokens = job.plan.batch.sequence_length;
+    const std::int64_t start = std::max<std::int64_t>(job.plan.training.per_device_train_batch_size, 2);
+    const auto set = [](TrainPlan& plan, std::int64_t rows) { plan.training.per_device_train_batch_size = rows; };
+    if (is_of_several(job)) return most_one_by_one(job, set, start, 1);
+    // A batch of one takes a path of its own: dimensions of one element lie as any stride says.
+    Along several(job, set, {{2, kLargest}, {tokens, tokens}, {rank_of(job), rank_of(job)}});
+    const std::int64_t most = several.most(start, 1);
+    if (most > 1) return most;
+    Job one = job;
+    one.plan.training.per_device_train_batch_size = 1;
+    return fit_of(one) ? 1 : 0;
+}
+
+std::int64_t most_tokens(const Job& job) {
+    const std::int64_t rows = job.plan.training.per_device_train_batch_size;
+    const std::int64_t most = job.model.max_position_embeddings / kTokensOfStep * kTokensOfStep;
+    const auto set = [](TrainPlan& plan, std::int64_t tokens) { plan.batch.sequence_length = tokens; };
+    if (most < 2 * kTokensOfStep) return 0;
+    const std::int64_t start = std::clamp(job.plan.batch.sequence_length, kTokensOfStep, most) / kTokensOfStep;
+    if (is_of_several(job)) return most_one_by_one(job, set, start, kTokensOfStep) * kTokensOfStep;
+    Along lengths(job, set, {{rows, rows}, {kTokensOfStep, most}, {rank_of(job), rank_of(job)}});
+    return lengths.most(start, kTokensOfStep) * kTokensOfStep;
+}
+
+}  // namespace
+
+LargestFit largest_fit(const Job& job) {
+    LargestFit out;
+    out.batch = most_batch(job);
+    out.seq = most_tokens(job);
+    out.seq_is_all = out.seq > 0 && out.seq + kTokensOfStep > job.model.max_position_embeddings;
+    return out;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,148 @@
+// The verdict over all that is not known: what a run needs beside both ends of what a card has.
+#include "predict/ends.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "model/ddp.hpp"
+#include "vramfit/predict/allocator.hpp"
+#include "vramfit/spec/plan_check.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// Whether the allocator does the same whatever the card has, as long as it has enough.
+bool ignores_capacity(const ReplayOptions& options) {
+    return options.settings.garbage_collection_threshold <= 0 && options.settings.memory_fraction >= 1.0 &&
+           !options.memory_fraction;
+}
+
+// docs/differences.md: blocks that were not split to the byte, and what follows, vary by up to 1 % from one trace of a
+// job to the next, as ProcessGroupNCCL's watchdog gets round to letting go of tensors.
+constexpr std::int64_t kTimingPart = 100;
+
+Assumption timing(const Device& device) {
+    return {AssumptionKind::timing,
+            Bytes{},
+            Bytes{},
+            Bytes{device.usable.count / kTimingPart},
+            "when NCCL's watchdog lets go of what was sent",
+            "traces of one job differ by up to 1 % of what is reserved (docs/differences.md)",
+            "a first run of a few steps shows it: torch.cuda.max_memory_reserved()"};
+}
+
+// cudnn-frontend 1.x node/scaled_dot_product_flash_attention.h: dP's workspace is limited to 256 MB
+// (CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT), dQ is accumulated in float32.
+Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
+    const std::int64_t queries = plan.training.per_device_train_batch_size * plan.batch.sequence_length *
+                                 model.num_attention_heads * model.head_dim;
+    return {AssumptionKind::workspace,
+            Bytes{},
+            Bytes{},
+            Bytes{256 * kMiB + 4 * queries},
+            "the workspaces of cuDNN's attention",
+            "cudnn-frontend's limit for dP and float32 for dQ",
+            "another kernel needs none that is not known: --sdpa-kernel flash"};
+}
+
+/// Operations of 16 bits of all tensor cores in a second, at most: dense products of NVIDIA's whitepapers on each
+/// architecture, for each multiprocessor and clock, by clocks above every card's.
+double most_operations(const Device& device) {
+    const double each = device.capability.major >= 10 && device.capability.major < 12 ? 8192
+                        : device.capability.major == 9                                ? 4096
+                        : device.capability == Capability{8, 0}                       ? 2048
+                                                                                      : 1024;
+    return each * 3e9 * device.multiprocessors;
+}
+
+// docs/several-gpus/ddp.md: the watchdog looks ten times a second; only then the first step's buckets go, while the
+// second step has made its own.
+constexpr double kWatchdog = 0.1;
+
+bool forward_outlasts_watchdog(const TrainPlan& plan, const Device& device, const Program& program) {
+    const auto tokens = static_cast<double>(plan.training.per_device_train_batch_size * plan.batch.sequence_length);
+    // Two operations for a weight and a token; half of the weights, as embeddings are not multiplied.
+    return static_cast<double>(program.total_parameters) * tokens > kWatchdog * most_operations(device);
+}
+
+Assumption old_buckets(const TrainPlan& plan, const Program& program) {
+    const Bytes gradients = size_of(program.trainable_parameters, plan.peft ? DType::float32 : plan.load.dtype);
+    return {AssumptionKind::ddp_buckets,
+            Bytes{},
+            Bytes{},
+            gradients,
+            "whether DDP's first buckets are still there in the second step",
+            "NCCL's watchdog looks ten times a second (docs/several-gpus/ddp.md)",
+            "the time of a step: in forwards of more than a tenth of a second they are gone"};
+}
+
+/// Whether the program fits where tensors have `usable` bytes, given its replay on a card that is large enough, or
+/// where that is not known: a replay of its own only where that one does not tell.
+bool fits_in(const Program& program, const ReplayOptions& options, const Timeline& known, Bytes usable) {
+    if (usable.count <= 0) return false;
+    if (!known.out_of_memory) {
+        if (known.peak.requested > usable.count) return false;
+        const bool same = known.retries == 0 && ignores_capacity(options);
+        if (same && known.peak.reserved <= usable.count) return true;
+    }
+    ReplayOptions there = options;
+    there.capacity = usable;
+    return !replay(program, there).out_of_memory;
+}
+
+/// Both ends over the assumptions about the card and the run. `timeline` is the replay under the device's usable
+/// capacity, `unlimited` one on a card that is large enough.
+VerdictEnds ends_of(const Program& program, const ReplayOptions& options, const Device& device,
+                    const Assumptions& assumptions, const Timeline& timeline, const Timeline& unlimited) {
+    if (!device.capacity_known) return {};
+    const auto verdict_in = [&](Bytes usable) {
+        return fits_in(program, options, unlimited, usable) ? Verdict::fits : Verdict::too_large;
+    };
+    const Bytes low = device.usable - at_worst(assumptions), high = device.usable + at_best(assumptions);
+    if (timeline.out_of_memory)
+        return {Verdict::too_large, high > device.usable ? verdict_in(high) : Verdict::too_large};
+    return {low < device.usable ? verdict_in(low) : Verdict::fits, Verdict::fits};
+}
+
+/// What is not known of the card, and of a run on it: when collectives let go of tensors, whose threads are first.
+/// `unlimited` is its replay on a card that is large enough.
+Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                           const Program& program, const Timeline& unlimited) {
+    Assumptions all = device.assumptions;
+    if (plan.distributed && plan.distributed->world_size > 1) all.push_back(timing(device));
+    if (model::rebuilds_buckets(plan) && !forward_outlasts_watchdog(plan, device, program))
+        all.push_back(old_buckets(plan, program));
+    if (plan.load.sdpa_kernel == SdpaKernel::cudnn) all.push_back(cudnn(model, plan));
+    const Bytes load = most_of_load(model, plan, stack);
+    if (load.count > unlimited.peak.reserved)
+        all.push_back({AssumptionKind::load_order, Bytes{}, Bytes{}, load - Bytes{unlimited.peak.reserved},
+                       "how far this version of transformers reads ahead of the quantizer",
+                       "all weights before quantization, beside what training reserves",
+                       "HF_DEACTIVATE_ASYNC_LOAD=1 (--async-load false) takes the race away"});
+    return all;
+}
+
+ReplayOptions without_limit(ReplayOptions options) {
+    options.capacity.reset();
+    options.device_total.reset();
+    options.memory_fraction.reset();
+    options.settings.memory_fraction = 1.0;
+    return options;
+}
+
+}  // namespace
+
+Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                     const Device& device) {
+    const ReplayOptions options = allocator_of(stack, device);
+    Judged out;
+    out.on_card = replay(program, options);
+    if (out.on_card.out_of_memory) out.unlimited = replay(program, without_limit(options));
+    out.assumptions = assumptions_of(model, plan, stack, device, program, out.whole());
+    out.ends = ends_of(program, options, device, out.assumptions, out.on_card, out.whole());
+    return out;
+}
+
+}  // namespace vramfit

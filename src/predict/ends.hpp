@@ -1,0 +1,27 @@
+// The verdict over all that is not known: what a run needs beside both ends of what a card has.
+#pragma once
+
+#include <optional>
+
+#include "vramfit/alloc/replay.hpp"
+#include "vramfit/predict/prediction.hpp"
+#include "vramfit/trace/program.hpp"
+
+namespace vramfit {
+
+/// A program on a card: the replay there, one on a card that is large enough, and both ends over what is not known.
+struct Judged {
+    Timeline on_card;
+    std::optional<Timeline> unlimited;  ///< where that one ran out of memory
+    Assumptions assumptions;
+    VerdictEnds ends;
+
+    /// Of the whole run.
+    const Timeline& whole() const { return unlimited ? *unlimited : on_card; }
+};
+
+/// `device` is that of one process (of_process).
+Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                     const Device& device);
+
+}  // namespace vramfit

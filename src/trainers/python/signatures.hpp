@@ -1,0 +1,27 @@
+// The names of positional arguments, from the libraries' own signatures.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace vramfit::trainers::python {
+
+/// transformers 5.17.0 (training_args.py, trainer.py, auto_factory.py), trl 1.16.0 (sft_config.py, sft_trainer.py),
+/// peft 0.21.2 (config.py, mapping_func.py, other.py), unsloth 2026.10.7 (loader.py, llama.py). Earlier releases differ
+/// behind the first two: what would be read wrongly there has no name here and is refused.
+inline constexpr std::string_view kConfigNames[] = {"output_dir"};
+inline constexpr std::string_view kTrainerNames[] = {"model", "args", "data_collator", "train_dataset", "eval_dataset"};
+inline constexpr std::string_view kFromPretrainedNames[] = {"pretrained_model_name_or_path"};
+inline constexpr std::string_view kFastNames[] = {"model_name",   "max_seq_length", "dtype",          "load_in_4bit",
+                                                  "load_in_8bit", "load_in_16bit",  "full_finetuning"};
+inline constexpr std::string_view kFastAdapterNames[] = {"model",        "r",   "target_modules", "lora_alpha",
+                                                         "lora_dropout", "bias"};
+inline constexpr std::string_view kAdapterNames[] = {"model", "peft_config", "adapter_name"};
+inline constexpr std::string_view kLoraNames[] = {"task_type"};
+inline constexpr std::string_view kBitsAndBytesNames[] = {"load_in_8bit", "load_in_4bit"};
+inline constexpr std::string_view kPrepareNames[] = {"model", "use_gradient_checkpointing",
+                                                     "gradient_checkpointing_kwargs"};
+inline constexpr std::string_view kEnableNames[] = {"gradient_checkpointing_kwargs"};
+inline constexpr std::string_view kResizeNames[] = {"new_num_tokens"};
+
+}  // namespace vramfit::trainers::python
