@@ -19,7 +19,9 @@ class TextCursor {
     /// What lies between an earlier position and this one.
     std::string_view since(std::size_t begin) const { return text_.substr(begin, at_ - begin); }
 
+    /// Stays at the end.
     void step() {
+        if (done()) return;
         if (peek() == '\n') {
             ++line_;
             line_start_ = at_ + 1;

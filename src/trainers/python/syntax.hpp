@@ -29,12 +29,12 @@ struct Expression {
     };
 
     Kind kind = Kind::opaque;
-    Place place;
-    std::string text;
-    std::vector<Expression> items;
-    std::vector<std::string> names;  ///< call: of each item but the first: a keyword, "", "*" or "**"
-    std::vector<Place> places;       ///< call: where each of these begins
-    std::string_view source;         ///< as it is written
+    Place place{};
+    std::string text{};
+    std::vector<Expression> items{};
+    std::vector<std::string> names{};  ///< call: of each item but the first: a keyword, "", "*" or "**"
+    std::vector<Place> places{};       ///< call: where each of these begins
+    std::string_view source{};         ///< as it is written
 };
 
 using ExpressionKind = Expression::Kind;
@@ -56,14 +56,14 @@ struct Statement {
     };
 
     Kind kind = Kind::pass;
-    Place place;
-    std::string text;
-    std::vector<Expression> items;
-    std::vector<std::string> names;
-    std::vector<std::string> words;
-    std::vector<Statement> body;
-    std::vector<Statement> other;
-    std::vector<std::vector<Statement>> blocks;
+    Place place{};
+    std::string text{};
+    std::vector<Expression> items{};
+    std::vector<std::string> names{};
+    std::vector<std::string> words{};
+    std::vector<Statement> body{};
+    std::vector<Statement> other{};
+    std::vector<std::vector<Statement>> blocks{};
 };
 
 using StatementKind = Statement::Kind;
