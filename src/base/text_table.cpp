@@ -108,7 +108,7 @@ int width_of(std::string_view text) {
 std::string grouped(std::int64_t number) {
     std::string out = std::to_string(number);
     const std::size_t first = number < 0 ? 1 : 0;
-    for (std::size_t at = out.size(); at > first + 3;) out.insert(at -= 3, ",");
+    for (std::size_t at = out.size(); at > first + 3;) out.insert(at -= 3, 1, ',');
     return out;
 }
 
