@@ -149,7 +149,7 @@ struct PlanFlags::State {
 
 PlanFlags::PlanFlags() : state_(std::make_shared<State>()) {}
 
-void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job) {
+void PlanFlags::add(CLI::App& app, const GivenWords& given, std::span<const PlanAxis> axes, bool with_job) {
     add_value(app, "MODEL", state_->argument, "",
               fmt::format("Built-in name (vramfit models), Hugging Face id, folder or config.json{}",
                           with_job ? " (required without --job)" : " (required)"));
@@ -166,8 +166,9 @@ void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job
         const bool list = takes_list(*flag) && !is_axis;
         const char* group = is_axis ? "Axes" : flag->group;
         for (const std::string& name : spellings(*flag)) {
-            Spelling& spelling =
-                state_->spellings.emplace_back(Spelling{flag, fmt::format("--{}", name), {}, nullptr, is_axis});
+            std::string word = fmt::format("--{}", name);
+            if (!is_axis && !given.call_for(word)) continue;
+            Spelling& spelling = state_->spellings.emplace_back(Spelling{flag, std::move(word), {}, nullptr, is_axis});
             spelling.option =
                 app.add_option(spelling.name, spelling.values, help_text(is_axis ? axis->help : flag->help));
             spelling.option->type_name(is_axis ? "LIST" : flag->alone ? fmt::format("[{}]", flag->value) : flag->value);

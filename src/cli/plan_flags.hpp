@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/given_words.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 
@@ -62,8 +63,9 @@ class PlanFlags {
   public:
     PlanFlags();
 
-    /// Declares --model, --job and all flags. Those in `axes` take a text that is not applied to the job.
-    void add(CLI::App& app, std::span<const PlanAxis> axes = {}, bool with_job = true);
+    /// Declares --model, --job and all flags that the given words call for. Those in `axes` take a text that is not
+    /// applied to the job.
+    void add(CLI::App& app, const GivenWords& given, std::span<const PlanAxis> axes = {}, bool with_job = true);
 
     /// What was given for an axis.
     std::optional<std::string> axis(std::string_view name) const;

@@ -75,32 +75,10 @@ Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
                  missing ? "a value is missing" : std::string(text.substr(colon + 2)), hint);
 }
 
-ExitStatus parse_and_run(int argc, const char* const* argv) {
-    CLI::App app{
-        "Predict the GPU memory of an LLM fine-tuning run before you launch it.\n\nExample:\n"
-        "  vramfit predict qwen3-8b --method qlora --gpu \"RTX 4090\"\n",
-        "vramfit"};
-    app.set_help_flag("--help", "Print all flags of a command");
-    app.set_help_all_flag("-h", "Print the flags that most people need");
-    app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION, "Print the version");
-    app.get_formatter()->column_width(kHelpColumn);
-    app.get_formatter()->label("Positionals", "Arguments");
-    app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-    app.get_formatter()->label("Subcommands", "Commands");
-    app.fallthrough();  // -v may also follow the command
-    int verbosity = 0;
-    app.add_flag("-v,--verbose", verbosity, "Log to standard error what is done; -vv logs more");
-    std::map<const CLI::App*, Run> runs;
-    const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
-    for (const Command* command : commands()) {
-        CLI::App* sub = app.add_subcommand(command->name, help_text(command->summary));
-        // Declaring the flags of every command takes longer than most answers: those of the one that is named will do.
-        if (std::find(words.begin(), words.end(), command->name) == words.end()) continue;
-        sub->description(description_of(*command));
-        runs[sub] = command->add(*sub);
-    }
+/// What is said where parsing did not come to its end; called while its exception is handled.
+ExitStatus answer_without_run(CLI::App& app) {
     try {
-        app.parse(argc, argv);
+        throw;
     } catch (const CLI::CallForHelp&) {
         write_result(full_help(app));
         return kFits;
@@ -116,6 +94,45 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
         if (!extras.empty()) throw unknown_argument(app, extras.front());
         throw misused_argument(app, error);
     }
+}
+
+ExitStatus parse_and_run(int argc, const char* const* argv, const GivenWords& given);
+
+/// With every flag declared, which help and messages name.
+ExitStatus parse_again(int argc, const char* const* argv, GivenWords given) {
+    given.all = true;
+    return parse_and_run(argc, argv, given);
+}
+
+ExitStatus parse_and_run(int argc, const char* const* argv, const GivenWords& given) {
+    CLI::App app{
+        "Predict the GPU memory of an LLM fine-tuning run before you launch it.\n\nExample:\n"
+        "  vramfit predict qwen3-8b --method qlora --gpu \"RTX 4090\"\n",
+        "vramfit"};
+    app.set_help_flag("--help", "Print all flags of a command");
+    app.set_help_all_flag("-h", "Print the flags that most people need");
+    app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION, "Print the version");
+    app.get_formatter()->column_width(kHelpColumn);
+    app.get_formatter()->label("Positionals", "Arguments");
+    app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+    app.get_formatter()->label("Subcommands", "Commands");
+    app.fallthrough();  // -v may also follow the command
+    int verbosity = 0;
+    app.add_flag("-v,--verbose", verbosity, "Log to standard error what is done; -vv logs more");
+    std::map<const CLI::App*, Run> runs;
+    for (const Command* command : commands()) {
+        CLI::App* sub = app.add_subcommand(command->name, help_text(command->summary));
+        // Declaring the flags of every command takes longer than most answers: those of the one that is named will do.
+        if (std::find(given.words.begin(), given.words.end(), command->name) == given.words.end()) continue;
+        sub->description(description_of(*command));
+        runs[sub] = command->add(*sub, given);
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Error&) {
+        if (!given.all) return parse_again(argc, argv, given);
+        return answer_without_run(app);
+    }
     start_log(verbosity);
     const auto run = runs.find(&innermost(app));
     if (run == runs.end()) {
@@ -130,7 +147,7 @@ int run_program(int argc, const char* const* argv) {
     std::signal(SIGPIPE, SIG_IGN);  // a closed pipe and a file that may not grow are seen by write_result
     std::signal(SIGXFSZ, SIG_IGN);
     try {
-        return parse_and_run(argc, argv);
+        return parse_and_run(argc, argv, {{argv + std::min(argc, 1), argv + argc}});
     } catch (const std::exception& error) {
         return report(error);
     }

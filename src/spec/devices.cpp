@@ -99,15 +99,34 @@ Device unlimited_device() {
     return device;
 }
 
+namespace {
+
+/// A name or an alias of a known card, as names are compared.
+struct PlainName {
+    std::string plain;
+    const KnownDevice* device = nullptr;
+    bool alias = false;
+};
+
+const std::vector<PlainName>& plain_names() {
+    static const std::vector<PlainName> names = [] {
+        std::vector<PlainName> out;
+        for (const KnownDevice& known : known_devices()) {
+            out.push_back({plain(known.name), &known, false});
+            for (const std::string& alias : known.aliases) out.push_back({plain(alias), &known, true});
+        }
+        return out;
+    }();
+    return names;
+}
+
+}  // namespace
+
 const KnownDevice* find_device(std::string_view name) {
     const std::string wanted = plain(name);
     if (wanted.empty()) return nullptr;
-    for (const KnownDevice& known : known_devices()) {
-        if (plain(known.name) == wanted) return &known;
-        for (const std::string& alias : known.aliases) {
-            if (plain(alias) == wanted) return &known;
-        }
-    }
+    for (const PlainName& known : plain_names())
+        if (known.plain == wanted) return known.device;
     return nullptr;
 }
 
@@ -157,22 +176,20 @@ Device unknown_device(Bytes total) {
 
 /// "NVIDIA GeForce RTX 4090" and the like with the letters of the name and other numbers.
 std::string others_of_the_series(std::string_view name) {
-    const auto letters = [](std::string_view text) {
-        std::string out = plain(text);
-        std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
-        return out;
+    const auto letters = [](std::string plain) {
+        std::erase_if(plain, [](char c) { return c >= '0' && c <= '9'; });
+        return plain;
     };
-    const auto series = [](std::string_view text) {  // "rtx4050" -> "rtx40"
-        const std::string whole = plain(text);
-        const std::size_t digits = whole.find_first_of("0123456789");
-        return whole.substr(0, digits == whole.npos ? digits : digits + 2);
+    const auto series = [](std::string_view plain) {  // "rtx4050" -> "rtx40"
+        const std::size_t digits = plain.find_first_of("0123456789");
+        return plain.substr(0, digits == plain.npos ? digits : digits + 2);
     };
+    const std::string wanted = plain(name), wanted_letters = letters(wanted);
+    if (wanted_letters.empty()) return {};
     std::vector<std::string> found;
-    for (const KnownDevice& known : known_devices()) {
-        const bool same = std::any_of(known.aliases.begin(), known.aliases.end(), [&](const std::string& alias) {
-            return letters(alias) == letters(name) && series(alias) == series(name);
-        });
-        if (same && !letters(name).empty()) found.push_back(known.name);
+    for (const PlainName& known : plain_names()) {
+        if (!known.alias || series(known.plain) != series(wanted) || letters(known.plain) != wanted_letters) continue;
+        if (found.empty() || found.back() != known.device->name) found.push_back(known.device->name);
     }
     constexpr std::size_t kMost = 12;
     if (found.empty() || found.size() > kMost) return {};

@@ -205,7 +205,7 @@ void add_question(CLI::App& app, CheckFlags& flags) {
         ->group(kQuestion);
 }
 
-Run add_check(CLI::App& app) {
+Run add_check(CLI::App& app, const GivenWords&) {
     auto flags = std::make_shared<CheckFlags>();
     flags->report.writes = [](const Format& each) { return each.check != nullptr; };
     add_question(app, *flags);

@@ -9,7 +9,7 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add_gpus(CLI::App& app) {
+Run add_gpus(CLI::App& app, const GivenWords&) {
     return add_table_command(app, gpu_table, "Only cards with this text in their name or aliases");
 }
 

@@ -104,9 +104,9 @@ ExitStatus run_plan(const MethodFlags& flags) {
     return any ? kFits : kTooLarge;
 }
 
-Run add_plan(CLI::App& app) {
+Run add_plan(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<MethodFlags>();
-    flags->plan.add(app, kCards);
+    flags->plan.add(app, given, kCards);
     app.add_flag("--no-largest", flags->no_largest, "Do not look for the largest batch of each method")
         ->group("Output");
     add_value(app, "--operations-per-byte", flags->operations_per_byte, "X",

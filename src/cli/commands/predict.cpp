@@ -42,9 +42,9 @@ ExitStatus run_predict(const PredictFlags& flags) {
     return flags.verdict.status_of(prediction.verdict);
 }
 
-Run add_predict(CLI::App& app) {
+Run add_predict(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<PredictFlags>();
-    flags->plan.add(app);
+    flags->plan.add(app, given);
     flags->report.add(app);
     flags->verdict.add(app);
     app.add_flag("--no-changes", flags->no_changes,

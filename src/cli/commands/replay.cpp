@@ -42,7 +42,7 @@ ExitStatus run_replay(const ReplayFlags& flags) {
     return result.summary.mismatches.empty() ? kFits : kTooLarge;
 }
 
-Run add_replay(CLI::App& app) {
+Run add_replay(CLI::App& app, const GivenWords&) {
     auto flags = std::make_shared<ReplayFlags>();
     add_value(app, "FILE", flags->file, "", "Allocations and frees, one a line; - is standard input");
     add_value(app, "--addresses", flags->addresses, "RULE",

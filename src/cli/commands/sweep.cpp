@@ -56,7 +56,7 @@ ExitStatus run_merge(const SweepFlags& flags, const CLI::App& app) {
               [](const SweepPart& a, const SweepPart& b) { return a.shard.part < b.shard.part; });
     CLI::App line;
     SweepFlags asked;
-    asked.add(line);
+    asked.add(line, {{}, true});
     std::vector<std::string> words = parts.front().arguments;
     std::reverse(words.begin(), words.end());
     try {
@@ -104,9 +104,9 @@ ExitStatus run_sweep(SweepFlags& flags, const CLI::App& app) {
     return deliver(flags, report);
 }
 
-Run add_sweep(CLI::App& app) {
+Run add_sweep(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<SweepFlags>();
-    flags->add(app);
+    flags->add(app, given);
     app.footer(wrapped("Without plan flags: QLoRA as in the paper (nf4 with double quantization, prepared for k-bit "
                        "training, gradient checkpointing, paged_adamw_32bit).",
                        80) +

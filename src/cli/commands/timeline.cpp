@@ -29,9 +29,9 @@ ExitStatus run_timeline(const TimelineFlags& flags) {
     return report.timeline.out_of_memory ? kTooLarge : kFits;
 }
 
-Run add_timeline(CLI::App& app) {
+Run add_timeline(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<TimelineFlags>();
-    flags->plan.add(app);
+    flags->plan.add(app, given);
     app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
     flags->report.writes = [](const Format& each) { return each.timeline != nullptr; };
     flags->report.add(app);

@@ -16,8 +16,8 @@
 
 namespace vramfit::cli {
 
-void SweepFlags::add(CLI::App& app) {
-    plan.add(app, sweep_axes(), false);
+void SweepFlags::add(CLI::App& app, const GivenWords& given) {
+    plan.add(app, given, sweep_axes(), false);
     add_value(app, "--targets-each", targets_each, "MODULE,...",
               "Every set of these modules or groups, with at least one, in place of --targets")
         ->group("Axes");
