@@ -127,7 +127,9 @@ void set_rows(TrainPlan& plan, std::int64_t rows) { plan.training.per_device_tra
 void set_tokens(TrainPlan& plan, std::int64_t tokens) { plan.batch.sequence_length = tokens; }
 
 /// The longest rows that the model has positions for, in steps.
-std::int64_t most_positions(const Job& job) { return job.model.max_position_embeddings / kTokensOfStep * kTokensOfStep; }
+std::int64_t most_positions(const Job& job) {
+    return job.model.max_position_embeddings / kTokensOfStep * kTokensOfStep;
+}
 
 /// Batches of the job's rows. A batch of one takes a path of its own: dimensions of one element lie as any stride says.
 Along along_batches(const Job& job) {

@@ -9,7 +9,8 @@ namespace vramfit::cli {
 /// The words of a command line before it is parsed.
 struct GivenWords {
     std::vector<std::string_view> words;
-    bool all = false;  ///< every flag is to be declared: for help, and for messages that look for the one that was meant
+    bool all =
+        false;  ///< every flag is to be declared: for help, and for messages that look for the one that was meant
 
     /// Whether the flag ("--batch") is to be declared.
     bool call_for(std::string_view flag) const {

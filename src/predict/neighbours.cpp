@@ -14,9 +14,6 @@ namespace {
 // Rows are compared in steps of this many tokens; lengths are mostly chosen so.
 constexpr std::int64_t kTokens = 128;
 
-std::int64_t& batch_of(TrainPlan& plan) { return plan.training.per_device_train_batch_size; }
-std::int64_t& length_of(TrainPlan& plan) { return plan.batch.sequence_length; }
-
 /// Records a job, and its neighbours from the same recording where they take the same path.
 class SharedRecording {
   public:
@@ -65,8 +62,8 @@ struct NextLarger {
 
 NextLarger next_larger_of(const TrainPlan& plan) {
     NextLarger next{plan, plan};
-    ++batch_of(next.larger);
-    length_of(next.longer) = (length_of(plan) / kTokens + 1) * kTokens;
+    ++next.larger.training.per_device_train_batch_size;
+    next.longer.batch.sequence_length = (plan.batch.sequence_length / kTokens + 1) * kTokens;
     return next;
 }
 
@@ -74,8 +71,8 @@ Prediction with_next_larger(const Job& job, const NextLarger& next, const Ask& a
     Prediction out = ask(job.plan);
     out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
     if (out.verdict != Verdict::fits) return out;
-    add(next.larger, ask, "--batch", batch_of(next.larger), out.next_larger);
-    add(next.longer, ask, "--seq", length_of(next.longer), out.next_larger);
+    add(next.larger, ask, "--batch", next.larger.training.per_device_train_batch_size, out.next_larger);
+    add(next.longer, ask, "--seq", next.longer.batch.sequence_length, out.next_larger);
     return out;
 }
 
@@ -91,8 +88,8 @@ Prediction predict_with_next_larger(const Job& job) {
     if (!job.device.capacity_known) return predict(job);
     const NextLarger next = next_larger_of(job.plan);
     if (job.plan.distributed && job.plan.distributed->any_rank)  // one recording for each process
-        return with_next_larger(
-            job, next, [&](const TrainPlan& plan) { return predict(job.model, plan, job.stack, job.device); });
+        return with_next_larger(job, next,
+                                [&](const TrainPlan& plan) { return predict(job.model, plan, job.stack, job.device); });
     SharedRecording shared(job.plan, next.larger, next.longer);
     return predict_with_next_larger(job, std::ref(shared));
 }

@@ -5,7 +5,5 @@
 using namespace vramfit;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    return reads(data, size, [](std::string_view text) {
-        (void)device_from(text);
-    });
+    return reads(data, size, [](std::string_view text) { (void)device_from(text); });
 }
