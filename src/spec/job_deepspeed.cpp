@@ -215,11 +215,15 @@ ZeroPlan read_deepspeed(ObjectReader config) {
     not_supported(config, {"communication_data_type", "data_types", "amp", "torch_autocast", "sparse_gradients",
                            "compression_training", "data_efficiency", "curriculum_learning", "autotuning", "compile",
                            "tensor_parallel", "expert_parallel", "sequence_parallel_size", "flops_profiler",
-                           "keep_in_fp32_modules", "mixed_precision"});
+                           "keep_in_fp32_modules", "mixed_precision", "zenflow", "fp32_allreduce", "disable_allgather",
+                           "eigenvalue", "gradient_accumulation_dtype", "pipeline", "gradient_allreduce_op",
+                           "managed_gradient_accumulation", "use_data_before_expert_parallel_",
+                           "use_data_before_expert_parallelism"});
     no_effect(config, {"steps_per_print", "wall_clock_breakdown", "dump_state", "scheduler", "tensorboard", "wandb",
                        "csv_monitor", "comet", "comms_logger", "checkpoint", "memory_breakdown", "aio", "elasticity",
                        "prescale_gradients", "gradient_predivide_factor", "activation_checkpointing",
-                       "dataloader_drop_last", "seed"});
+                       "dataloader_drop_last", "seed", "comms_config", "monitor_config", "timers", "nebula",
+                       "disable_python_gc", "log_level", "cuda_visible_devices", "_comment"});
     config.refuse_unknown();
     return plan;
 }
