@@ -43,7 +43,8 @@ class Search {
             if (turns[k] == 0) continue;
             Turns without = turns;
             without[k] = 0;
-            if (requested(without) == least && run_.reserved(without) <= run_.reserved(turns)) turns = std::move(without);
+            if (requested(without) == least && run_.reserved(without) <= run_.reserved(turns))
+                turns = std::move(without);
         }
         return turns;
     }

@@ -113,7 +113,6 @@ void launch_with(const ZeroPlan& zero, const TrainPlan& plan, const std::string&
 
 void launch_with(const TpPlan&, const TrainPlan& plan, const std::string&, Launch& launch) {
     launch_with_torchrun(launch, plan);
-    launch.script.emplace_back("load the model with from_pretrained(..., tp_plan=\"auto\")");
 }
 
 void launch_with(const PipelinePlan& pipeline, const TrainPlan& plan, const std::string&, Launch& launch) {
@@ -143,19 +142,21 @@ std::vector<std::string> training_arguments(const TrainPlan& plan) {
 }
 
 std::string quantization_text(const QuantizationPlan& q) {
-    if (q.method == QuantMethod::int8)
-        return "load the model with quantization_config=BitsAndBytesConfig(load_in_8bit=True)";
+    if (q.method == QuantMethod::int8) return "quantization_config=BitsAndBytesConfig(load_in_8bit=True)";
     std::string out = fmt::format(
-        "load the model with quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"{}\"",
-        name_of(q.method));
+        "quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"{}\"", name_of(q.method));
     if (q.double_quant) out += ", bnb_4bit_use_double_quant=True";
     if (q.compute_dtype) out += fmt::format(", bnb_4bit_compute_dtype=torch.{}", name_of(*q.compute_dtype));
     if (q.storage != DType::uint8) out += fmt::format(", bnb_4bit_quant_storage=torch.{}", name_of(q.storage));
     return out + ")";
 }
 
+/// What no file and no argument says.
 void describe_script(const TrainPlan& plan, Launch& launch) {
-    if (plan.load.quantization) launch.script.push_back(quantization_text(*plan.load.quantization));
+    std::string load = fmt::format("load the model with from_pretrained(..., dtype=torch.{}", name_of(plan.load.dtype));
+    if (plan.distributed && plan.distributed->as<TpPlan>()) load += ", tp_plan=\"auto\"";
+    if (plan.load.quantization) load += fmt::format(", {}", quantization_text(*plan.load.quantization));
+    launch.script.insert(launch.script.begin(), fmt::format("{})", load));
     if (plan.prepare_kbit)
         launch.script.push_back(
             fmt::format("call prepare_model_for_kbit_training(model, use_gradient_checkpointing={})",

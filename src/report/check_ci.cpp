@@ -117,7 +117,12 @@ struct Obstacle {
 
 std::vector<Obstacle> obstacles_of(const CheckReport& report) {
     std::vector<Obstacle> out;
-    for (const Problem& problem : report.problems) out.push_back({problem.where, place_of(report, problem), problem});
+    for (const Problem& problem : report.problems) {
+        const FilePlace place = place_of(report, problem);
+        const std::string at = fmt::format("{} ", text_of(place));
+        const bool in_file = place.at.line > 0 && problem.where.starts_with(at);
+        out.push_back({in_file ? problem.where.substr(at.size()) : problem.where, place, problem});
+    }
     for (const Refusal& refusal : report.result.reading.refusals) {
         const std::string where = fmt::format("{} {}", text_of(refusal.place), refusal.key);
         out.push_back({refusal.key, refusal.place, {where, refusal.what, refusal.hint}});

@@ -22,7 +22,7 @@ std::string usable_by_rows(const MethodsReport& report) {
     std::int64_t least = 0, most = 0;
     for (const MethodRow& row : report.answer.rows) {
         if (!row.prediction) continue;
-        const std::int64_t usable = row.prediction->usable_low().count;
+        const std::int64_t usable = std::max<std::int64_t>(row.prediction->usable_low().count, 0);
         least = most == 0 ? usable : std::min(least, usable);
         most = std::max(most, usable);
     }
@@ -72,7 +72,7 @@ std::vector<std::string> cells_of(const MethodRow& row, std::size_t place, bool 
                                       std::to_string(row.cards),
                                       row.job.plan.checkpoints() ? "yes" : "no",
                                       size_text(p.peak.reserved),
-                                      size_text(usable),
+                                      size_text(std::max<std::int64_t>(usable, 0)),
                                       size_text(usable - p.peak.reserved),
                                       amount(row.host_bytes)};
     if (with_largest) cells.push_back(largest_text(row));
@@ -89,10 +89,10 @@ std::string method_table(const MethodsReport& report, int width, Wanted wanted) 
     TextTable table;
     table.columns = {{"#", Align::right},           {"method", Align::left, 0, ' '}, {"GPUs", Align::right, 2},
                      {"recompute", Align::left, 1}, {"reserved", Align::right},      {"usable", Align::right, 6},
-                     {"left", Align::right, 4},     {"host memory", Align::right}};
+                     {"left", Align::right, 3},     {"host memory", Align::right}};
     if (with_largest) table.columns.push_back({"max batch", Align::right});
     table.columns.push_back({"cost", Align::right});
-    table.columns.push_back({"sent", Align::right, 3});
+    table.columns.push_back({"sent", Align::right, 4});
     table.columns.push_back({"to host", Align::right, 5});
     const double least = least_cost(report);
     std::size_t place = 0;

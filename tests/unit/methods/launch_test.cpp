@@ -37,7 +37,8 @@ CheckResult check_of(const Launch& launch, const TrainPlan& plan) {
     CheckQuestion question;
     std::string line = fmt::format("{}", fmt::join(launch.words, " "));
     for (const std::string& argument : launch.arguments) line += " " + argument;
-    question.trainer.files = {{"run.sh", fmt::format("{} --model_name_or_path {}\n", line, kModel)}};
+    question.trainer.files = {
+        {"run.sh", fmt::format("{} --model_name_or_path {} --torch_dtype bfloat16\n", line, kModel)}};
     question.trainer.open = [&](const std::string& path) -> std::optional<std::string> {
         for (const LaunchFile& file : launch.files)
             if (path == file.name) return file.text;
@@ -82,18 +83,18 @@ TEST_CASE("a launch names its files where they lie, and says what no file can") 
     plan.distributed.emplace().world_size = 4;
     plan.distributed->method = Fsdp2Plan{};
     const Launch fsdp = launch_of(plan, "out/");
-    CHECK(fsdp.words == std::vector<std::string>{"accelerate", "launch", "--config_file", "out/accelerate.yaml",
-                                                 "train.py"});
+    CHECK(fsdp.words ==
+          std::vector<std::string>{"accelerate", "launch", "--config_file", "out/accelerate.yaml", "train.py"});
     REQUIRE(fsdp.files.size() == 1);
     CHECK(fsdp.files.front().text.find("num_processes: 4\n") != std::string::npos);
     plan.distributed->method = TpPlan{};
     const Launch tensor = launch_of(plan);
     CHECK(tensor.files.empty());
-    REQUIRE(tensor.script.size() == 1);
+    REQUIRE(tensor.script.size() == 1);  // dtype and plan
     CHECK(tensor.script.front().find("tp_plan=\"auto\"") != std::string::npos);
     plan.distributed->method = PipelinePlan{.micro_batches = 8};
     CHECK(launch_of(plan).arguments.empty());
-    CHECK(launch_of(plan).script.front().find("n_microbatches=8") != std::string::npos);
+    CHECK(launch_of(plan).script.back().find("n_microbatches=8") != std::string::npos);
     plan.distributed.reset();
     CHECK(launch_of(plan).words.back() == "train.py");
 }
@@ -110,6 +111,7 @@ TEST_CASE("a limit of host memory refuses what keeps more there, and nothing els
         CHECK(row.verdict() == Verdict::too_large);
         ++lacking;
     }
-    CHECK(lacking == std::count_if(all.rows.begin(), all.rows.end(), [](const auto& row) { return row.host_bytes > 1; }));
+    CHECK(lacking ==
+          std::count_if(all.rows.begin(), all.rows.end(), [](const auto& row) { return row.host_bytes > 1; }));
     CHECK(lacking >= 3);
 }
