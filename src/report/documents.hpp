@@ -22,14 +22,14 @@ std::string sweep_markdown(const SweepReport& report, const Layout& layout);
 std::vector<std::string> command_of(const SweepReport& report, const SweepRow& row);
 /// "bisection", "scan" or "end of range".
 const char* found_by(LargestHow how);
-std::string check_json(const CheckReport& report, const Layout& layout);
-std::string check_text(const CheckReport& report, const Layout& layout);
-std::string check_github(const CheckReport& report, const Layout& layout);
-std::string check_junit(const CheckReport& report, const Layout& layout);
+std::string check_json(const CheckReports& reports, const Layout& layout);
+std::string check_text(const CheckReports& reports, const Layout& layout);
+std::string check_github(const CheckReports& reports, const Layout& layout);
+std::string check_junit(const CheckReports& reports, const Layout& layout);
 std::string formulas_json(const FormulaReport& report, const Layout& layout);
 std::string formulas_text(const FormulaReport& report, const Layout& layout);
-std::string methods_json(const MethodsReport& report, const Layout& layout);
-std::string methods_text(const MethodsReport& report, const Layout& layout);
+std::string methods_json(const MethodsReports& reports, const Layout& layout);
+std::string methods_text(const MethodsReports& reports, const Layout& layout);
 std::string table_json(const ReportTable& table, const Layout& layout);
 std::string table_text(const ReportTable& table, const Layout& layout);
 

@@ -21,7 +21,7 @@ std::string what_decides(const Prediction& p) {
     Assumptions others = p.assumptions;
     const Assumption* first = widest(p.assumptions);
     if (!first) return {};
-    std::string out = fmt::format("That depends most on {}, {} to {} of the card", first->what,
+    std::string out = fmt::format("That depends most on {}, {} to {} of the GPU", first->what,
                                   size_text(first->least.count), size_text(first->most.count));
     if (first->kind == AssumptionKind::total)
         out = fmt::format("That depends most on {}, {} to {}", first->what,

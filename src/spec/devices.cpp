@@ -251,7 +251,7 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
                                   "nvidia-smi beside torch.cuda.memory_reserved() in a first run"});
     if (!device.capacity_known) return device;
     if (device.usable <= buffers)
-        throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the card beside NCCL's buffers",
+        throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the GPU beside NCCL's buffers",
                     "give a larger card");
     device.usable -= buffers;
     return device;
@@ -264,7 +264,7 @@ Device with_reserve(Device device, Bytes reserve, std::string_view where) {
     if (!device.capacity_known) return device;
     if (device.usable <= reserve) {
         throw Error(ErrorKind::invalid, std::string(where),
-                    fmt::format("nothing is left of the card: {} of {} are usable without the reserve",
+                    fmt::format("nothing is left of the GPU: {} of {} are usable without the reserve",
                                 text_of(device.usable), text_of(device.total)),
                     "keep less free");
     }

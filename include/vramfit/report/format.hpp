@@ -4,8 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "vramfit/base/error.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/methods/compare.hpp"
+#include "vramfit/methods/launch.hpp"
 #include "vramfit/predict/peak_formulas.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
@@ -66,11 +68,24 @@ struct SweepReport {
     }
 };
 
-/// The answer about a trainer's files.
+/// The answer about one run that a trainer's files describe.
 struct CheckReport {
     CheckResult result;
-    bool explain_inputs = false;  ///< text: every value with where it comes from
-    bool accept_tight = false;    ///< a tight run is no failure
+    bool explain_inputs = false;     ///< text: every value with where it comes from
+    bool accept_tight = false;       ///< a tight run is no failure
+    bool pass_unsupported = false;   ///< nor is one that is not supported
+    std::vector<std::string> files;  ///< names of the files of this run, as they were given
+    std::vector<Problem> problems;   ///< why there is no result; empty: there is one
+    bool problems_invalid = true;    ///< the files could not be understood; false: they ask for something unsupported
+    int status = 0;                  ///< exit status of this run alone
+
+    bool unsupported() const { return !problems.empty() ? !problems_invalid : result.refused(); }
+};
+
+/// One run; with --each any number of them.
+struct CheckReports {
+    std::vector<CheckReport> runs;
+    bool each = false;
 };
 
 /// The peaks of a run as formulas.
@@ -85,6 +100,14 @@ struct MethodsReport {
     MethodsAnswer answer;
 };
 
+/// The same run on one fleet of cards or on several, each with its answer.
+struct MethodsReports {
+    std::vector<MethodsReport> fleets;
+    std::size_t row = 1;                         ///< of the ranking, whose launch is told
+    std::vector<std::string> folders;            ///< by fleet, where they are written
+    std::vector<std::vector<LaunchFile>> files;  ///< by fleet: those that were written there, with their paths
+};
+
 /// One format. A plug-in; a function it does not have is nullptr.
 struct Format {
     const char* name;     ///< "text", "json": the word after --format
@@ -94,9 +117,9 @@ struct Format {
     std::string (*timeline)(const TimelineReport&, const Layout&) = nullptr;
     std::string (*table)(const ReportTable&, const Layout&) = nullptr;
     std::string (*sweep)(const SweepReport&, const Layout&) = nullptr;
-    std::string (*check)(const CheckReport&, const Layout&) = nullptr;
+    std::string (*check)(const CheckReports&, const Layout&) = nullptr;
     std::string (*formulas)(const FormulaReport&, const Layout&) = nullptr;
-    std::string (*methods)(const MethodsReport&, const Layout&) = nullptr;
+    std::string (*methods)(const MethodsReports&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

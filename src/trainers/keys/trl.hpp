@@ -47,7 +47,7 @@ inline constexpr KeyRow kTrlKeys[] = {
     {"reward_funcs", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"num_generations", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"max_completion_length", KeyUse::unsupported, "training with rewards is not predicted yet"},
-    {"use_vllm", KeyUse::unsupported, "vLLM on the same card is not predicted"},
+    {"use_vllm", KeyUse::unsupported, "vLLM on the same GPU is not predicted"},
     {"teacher_model_name_or_path", KeyUse::unsupported, "distillation is not predicted"},
     {"spectrum_config_path", KeyUse::unsupported, "training of some parameters is not predicted"},
     {"bf16_full_eval", KeyUse::harmless},

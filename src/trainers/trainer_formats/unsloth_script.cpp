@@ -37,7 +37,7 @@ constexpr KeyRow kUnslothKeys[] = {
     {"get_peft_model.use_dora", KeyUse::unsupported, "DoRA is not predicted for Unsloth"},
     {"from_pretrained.qat_scheme", KeyUse::unsupported, "training that is aware of quantization is not predicted"},
     {"from_pretrained.load_in_fp8", KeyUse::unsupported, "fp8 is not predicted"},
-    {"from_pretrained.fast_inference", KeyUse::unsupported, "vLLM on the same card is not predicted"},
+    {"from_pretrained.fast_inference", KeyUse::unsupported, "vLLM on the same GPU is not predicted"},
     {"from_pretrained.device_map", KeyUse::unsupported, "a device map is not predicted", "auto|sequential|cuda:0|cuda"},
     {"from_pretrained.num_labels", KeyUse::unsupported, "another task needs another head"},
     {"from_pretrained.rope_scaling", KeyUse::harmless},

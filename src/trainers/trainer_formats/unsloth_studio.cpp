@@ -25,6 +25,7 @@ constexpr KeyRow kStudioKeys[] = {
     {"lora.use_rslora", KeyUse::used, "peft.use_rslora", "true|false"},
     {"lora.use_dora", KeyUse::used, "peft.use_dora", "true|false"},
     {"lora.vision_all_linear", KeyUse::unsupported, "models of images are not predicted"},
+    {"audio_type", KeyUse::unsupported, "models of sound are not predicted"},
     {"lora.use_loftq", KeyUse::unsupported, "LoftQ needs memory while loading that is not predicted"},
     {"lora.finetune_vision_layers", KeyUse::harmless},
     {"training.*", KeyUse::harmless},
