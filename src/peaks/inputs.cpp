@@ -16,6 +16,7 @@ const Peak inputs_entry = {
     .id = "",
     .name = "inputs",
     .question = "What is held while a batch is moved to the card?",
+    .moment = "A batch is being moved to the GPU.",
     .order = 50,
     .covers = covers_inputs,
 };

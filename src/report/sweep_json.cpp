@@ -139,6 +139,18 @@ JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& r
     return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
 }
 
+JsonValue nearest_of(const SweepReport& report, const NearestMiss& miss) {
+    const SweepRow& row = report.result.rows[miss.number];
+    JsonValue out = JsonValue::object();
+    out.put("row", number(row.number));
+    out.put("plan", plan_to_json(report.plan(row)));
+    out.put("verdict", JsonValue::of(name_of(miss.verdict)));
+    out.put("requested", JsonValue::of(row.requested));
+    out.put("reserved", JsonValue::of(miss.reserved));
+    out.put("missing", JsonValue::of(miss.missing));
+    return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
+}
+
 JsonValue any_row(const SweepReport& report, const SweepRow& row) {
     const SweepSpace& space = report.question_of(row).space;
     const Coordinates c = report.coordinates(row);
@@ -189,6 +201,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("other_problems", JsonValue::of(result.other_problems));
     out.put("stopped", JsonValue::of(result.stopped));
     out.put("rows", JsonValue::list(std::move(rows)));
+    if (result.nearest) out.put("nearest", nearest_of(report, *result.nearest));
     if (report.all_rows) {
         std::vector<JsonValue> all;
         for (const SweepRow& row : result.rows) all.push_back(any_row(report, row));

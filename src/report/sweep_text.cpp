@@ -149,6 +149,43 @@ std::string table_of(const SweepReport& report, const std::vector<std::size_t>& 
     return text_of(table, width);
 }
 
+/// Where the best row has the largest value of an axis, larger ones may fit as well. Axes that were taken as far as
+/// anything fits have no such end.
+std::string open_ends(const SweepReport& report) {
+    const SweepRow& best = report.result.rows[report.result.ranking.front()];
+    const SweepQuestion& question = report.question_of(best);
+    const SweepSpace& space = question.space;
+    const Coordinates at = report.coordinates(best);
+    const WidenedAxes widened = report.widened.empty() ? WidenedAxes{} : report.widened[best.question];
+    std::vector<std::string> ends;
+    const auto add = [&](const char* name, const std::vector<std::int64_t>& axis, std::size_t place) {
+        const std::int64_t largest = *std::max_element(axis.begin(), axis.end());
+        if (axis.size() > 1 && axis[place] == largest) ends.push_back(fmt::format("{} ({})", name, largest));
+    };
+    if (question.base.peft && report.largest != "rank") add("--rank", space.ranks, at.rank);
+    if (!widened.batch && report.largest != "batch") add("--batch", space.batches, at.batch);
+    const bool all_positions = space.lengths[at.length] >= question.model.max_position_embeddings;
+    if (!widened.length && !all_positions && report.largest != "seq") add("--seq", space.lengths, at.length);
+    if (ends.empty()) return {};
+    return fmt::format("The first row has the largest {} that {} searched: larger ones may fit as well.",
+                       fmt::join(ends, " and the largest "), ends.size() == 1 ? "was" : "were");
+}
+
+std::string nothing_fits(const SweepReport& report, int width) {
+    if (!report.result.nearest) return "No configuration fits.\n";
+    const NearestMiss& miss = *report.result.nearest;
+    const std::string how = miss.verdict == Verdict::tight
+                                ? std::string("is tight: it fits unless what is assumed turns out badly")
+                            : miss.verdict == Verdict::fits ? std::string("fits by itself")
+                                                            : fmt::format("reserves {}, {} more than the GPU has for it",
+                                                                          size_text(miss.reserved),
+                                                                          size_text(miss.missing));
+    return wrapped(fmt::format("No configuration fits{}. The nearest miss {}:",
+                               miss.verdict == Verdict::tight ? " for certain" : "", how),
+                   width) +
+           wrapped(command_of(report, report.result.rows[miss.number]), width, "  ", "    ", " \\");
+}
+
 bool is_wider(std::string_view text, int width) {
     for (const std::string_view line : split(text, '\n'))
         if (width_of(line) > width) return true;
@@ -207,11 +244,12 @@ std::string sweep_text(const SweepReport& report, const Layout& layout) {
     std::string out = fmt::format("{}\n{}\n", head(report, width), wrapped(counts(report), width));
     if (report.shard.of > 1) out += fmt::format("part {} of {}\n\n", report.shard.part, report.shard.of);
     if (report.result.ranking.empty()) {
-        out += "No configuration fits.\n";
+        out += nothing_fits(report, width);
     } else {
         if (const std::string order = order_of(report); !order.empty()) out += wrapped(order, width) + "\n";
         out += ranking(report, layout);
         out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", width, "\n");
+        if (const std::string ends = open_ends(report); !ends.empty()) out += wrapped(ends, width);
         out += "\nThe first row alone:\n";
         out += wrapped(command_of(report, report.result.rows[report.result.ranking[0]]), width, "  ", "    ", " \\");
     }

@@ -108,7 +108,8 @@ TrainPlan plan_of(const SweepSpace& space, const TrainPlan& base, std::size_t ro
     plan.batch.sequence_length = space.lengths[c.length];
     if (plan.peft) {
         plan.peft->r = space.ranks[c.rank];
-        plan.peft->target_modules = space.targets[c.target].modules;
+        const TargetSet& targets = space.targets[c.target];
+        if (!targets.modules.empty()) plan.peft->target_modules = targets.modules;
     }
     return plan;
 }

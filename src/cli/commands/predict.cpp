@@ -2,6 +2,8 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -20,12 +22,21 @@ struct PredictFlags {
     ReportFlags report;
     VerdictFlags verdict;
     bool no_changes = false;
+    bool details = false;
 };
+
+/// What takes less than what is predicted may fit where that does not.
+void bound(Prediction& prediction) {
+    const bool upper_bound = std::any_of(prediction.notes.begin(), prediction.notes.end(),
+                                         [](const Note& note) { return note.kind == NoteKind::upper_bound; });
+    if (upper_bound && prediction.verdict == Verdict::too_large) prediction.verdict = Verdict::unknown;
+}
 
 /// What to change where the run does not fit, and how far it can grow where it does.
 void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction) {
-    if (!job.device.capacity_known) return;
-    if (prediction.verdict == Verdict::fits)
+    if (!job.device.capacity_known)
+        prediction.smallest_gpu = smallest_gpu(job, prediction.peak.reserved);
+    else if (prediction.verdict == Verdict::fits)
         prediction.largest = largest_fit(job);
     else
         prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
@@ -37,8 +48,11 @@ ExitStatus run_predict(const PredictFlags& flags) {
     spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
     Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
+    bound(prediction);
     if (!flags.no_changes) add_changes(flags.plan, job, prediction);
-    flags.report.deliver(format.prediction(prediction, flags.report.layout()));
+    Layout layout = flags.report.layout();
+    layout.details = flags.details;
+    flags.report.deliver(format.prediction(prediction, layout));
     return flags.verdict.status_of(prediction.verdict);
 }
 
@@ -47,6 +61,9 @@ Run add_predict(CLI::App& app) {
     flags->plan.add(app);
     flags->report.add(app);
     flags->verdict.add(app);
+    app.add_flag("--details", flags->details,
+                 help_text("Show all: what was asked, every named peak, levels of memory, notes with hints"))
+        ->group("Output");
     app.add_flag("--no-changes", flags->no_changes,
                  help_text("Look neither for changes with which it fits nor for the largest run that does"))
         ->group("Output");

@@ -53,6 +53,7 @@ void SweepFlags::add(CLI::App& app) {
 
 void SweepFlags::ask(SweepReport& asked, Notes& notes) {
     SweepAsked what{plan.choices(), {}, {}, {}};
+    what.widen = max.empty();
     if (!space.empty()) {
         SpaceFile file = read_space(space, plan);
         selection.take_bounds(file.bounds, space);
