@@ -12,7 +12,8 @@ namespace {
 
 constexpr RecipeFlag kPaper[] = {{"method", "qlora"}, {"optim", "paged_adamw_32bit"}};
 
-constexpr RecipeFlag kQlora[] = {{"method", "qlora"}, {"rank", "16"}, {"targets", "attention"}, {"lora-dropout", "0.05"}};
+constexpr RecipeFlag kQlora[] = {
+    {"method", "qlora"}, {"rank", "16"}, {"targets", "attention"}, {"lora-dropout", "0.05"}};
 
 constexpr RecipeFlag kQloraPaper[] = {{"method", "qlora"},
                                       {"rank", "64"},
@@ -26,14 +27,10 @@ constexpr RecipeFlag kQloraPaper[] = {{"method", "qlora"},
                                       {"seq", "528"},
                                       {"max-grad-norm", "0.3"}};
 
-constexpr RecipeFlag kTrlSft[] = {{"method", "full"},
-                                  {"loop", "sft"},
-                                  {"dtype", "auto"},
-                                  {"mixed-precision", "bf16"},
-                                  {"checkpointing", "on"},
-                                  {"optim", "adamw_torch_fused"},
-                                  {"batch", "8"},
-                                  {"seq", "1024"}};
+constexpr RecipeFlag kTrlSft[] = {{"method", "full"},      {"loop", "sft"},
+                                  {"dtype", "auto"},       {"mixed-precision", "bf16"},
+                                  {"checkpointing", "on"}, {"optim", "adamw_torch_fused"},
+                                  {"batch", "8"},          {"seq", "1024"}};
 
 constexpr RecipeFlag kAxolotl[] = {{"method", "qlora"},
                                    {"rank", "32"},
@@ -47,21 +44,21 @@ constexpr RecipeFlag kAxolotl[] = {{"method", "qlora"},
                                    {"accumulate", "4"},
                                    {"seq", "4096"}};
 
-constexpr RecipeFlag kLlamaFactory[] = {{"method", "lora"},         {"rank", "8"},  {"lora-alpha", "16"},
-                                        {"targets", "all-linear"},  {"mixed-precision", "bf16"},
-                                        {"checkpointing", "on"},    {"batch", "1"}, {"accumulate", "8"},
+constexpr RecipeFlag kLlamaFactory[] = {{"method", "lora"},
+                                        {"rank", "8"},
+                                        {"lora-alpha", "16"},
+                                        {"targets", "all-linear"},
+                                        {"mixed-precision", "bf16"},
+                                        {"checkpointing", "on"},
+                                        {"batch", "1"},
+                                        {"accumulate", "8"},
                                         {"seq", "2048"}};
 
-constexpr RecipeFlag kUnsloth[] = {{"method", "qlora"},
-                                   {"rank", "16"},
-                                   {"lora-alpha", "16"},
-                                   {"targets", "all-linear"},
-                                   {"loop", "sft"},
-                                   {"mixed-precision", "bf16"},
-                                   {"optim", "adamw_8bit"},
-                                   {"batch", "2"},
-                                   {"accumulate", "4"},
-                                   {"seq", "2048"}};
+constexpr RecipeFlag kUnsloth[] = {{"method", "qlora"},     {"rank", "16"},
+                                   {"lora-alpha", "16"},    {"targets", "all-linear"},
+                                   {"loop", "sft"},         {"mixed-precision", "bf16"},
+                                   {"optim", "adamw_8bit"}, {"batch", "2"},
+                                   {"accumulate", "4"},     {"seq", "2048"}};
 
 constexpr RecipeFlag kFull[] = {{"method", "full"},
                                 {"mixed-precision", "bf16"},

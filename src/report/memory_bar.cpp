@@ -26,9 +26,8 @@ std::vector<std::size_t> lengths(const std::vector<Part>& parts, std::int64_t su
     std::int64_t before = 0;
     std::size_t at = 0;
     const auto place = [&](std::int64_t bytes) {
-        return static_cast<std::size_t>(static_cast<double>(bytes) / static_cast<double>(sum) *
-                                            static_cast<double>(width) +
-                                        0.5);
+        return static_cast<std::size_t>(
+            static_cast<double>(bytes) / static_cast<double>(sum) * static_cast<double>(width) + 0.5);
     };
     for (const Part& part : parts) {
         before += part.bytes;
@@ -44,14 +43,14 @@ std::vector<std::size_t> lengths(const std::vector<Part>& parts, std::int64_t su
 MemoryParts memory_parts(const Prediction& p) {
     MemoryParts out;
     out.total = p.device.total.count;
-    const std::int64_t high = std::min(p.usable_high().count, out.total);
-    out.outside = out.total - high;
-    out.reserved = p.peak.reserved;
-    out.assumed = std::max<std::int64_t>(high - p.usable_low().count, 0);
-    // What fits at the worst end does so by giving cached memory back: nothing of it is missing then.
-    if (p.verdict == Verdict::fits) out.reserved = std::min(out.reserved, high);
-    if (p.verdict == Verdict::fits) out.assumed = std::min(out.assumed, high - out.reserved);
-    out.spare = std::max<std::int64_t>(high - out.reserved - out.assumed, 0);
+    const std::int64_t usable = p.device.usable.count;
+    out.outside = out.total - usable;
+    // What fits at the worst end may do so by giving cached memory back: nothing of it is missing then.
+    out.reserved = p.verdict == Verdict::fits ? std::min(p.peak.reserved, usable) : p.peak.reserved;
+    const std::int64_t left = std::max<std::int64_t>(usable - out.reserved, 0);
+    if (p.verdict != Verdict::too_large) out.assumed = at_worst(p.assumptions).count;
+    if (p.verdict == Verdict::fits) out.assumed = std::min(out.assumed, left);
+    out.spare = std::max<std::int64_t>(left - out.assumed, 0);
     return out;
 }
 

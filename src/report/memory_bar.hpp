@@ -10,9 +10,9 @@ namespace vramfit::report {
 
 /// What of a GPU's memory goes where. The parts sum to the GPU's total, or to more where the run needs more.
 struct MemoryParts {
-    std::int64_t outside = 0;   ///< of PyTorch: the CUDA context, what is kept free, as far as it is certain
+    std::int64_t outside = 0;   ///< of PyTorch: the CUDA context as assumed, what is kept free
     std::int64_t reserved = 0;  ///< by PyTorch's allocator
-    std::int64_t assumed = 0;   ///< may be there for tensors, and may not
+    std::int64_t assumed = 0;   ///< free as far as is known, and perhaps not
     std::int64_t spare = 0;
     std::int64_t total = 0;  ///< of the GPU
 
@@ -22,8 +22,8 @@ struct MemoryParts {
 /// For a prediction with a GPU.
 MemoryParts memory_parts(const Prediction& prediction);
 
-/// The bar with a legend below it: `=` outside of PyTorch, `#` reserved, `?` assumed, `.` spare, `|` the GPU's end where
-/// the run needs more.
+/// The bar with a legend below it: `=` outside of PyTorch, `#` reserved, `?` assumed, `.` spare, `|` the GPU's end
+/// where the run needs more.
 std::string memory_bar(const Prediction& prediction, const Layout& layout);
 
 }  // namespace vramfit::report

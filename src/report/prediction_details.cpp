@@ -21,7 +21,7 @@ std::string share(std::int64_t bytes) { return bytes < kGiB / 200 ? "< 0.01 GiB"
 std::string question(const Prediction& p, const Layout& layout) {
     std::vector<Line> lines = {{"model", p.model.name}};
     for (Line& line : describe(p.plan, p.stack)) lines.push_back(std::move(line));
-    lines.push_back({"card", describe(p.device)});
+    lines.push_back({"GPU", describe(p.device)});
     int widest = 0;
     for (const Line& line : lines) widest = std::max(widest, width_of(line.key));
     std::string out;
@@ -35,11 +35,10 @@ std::string question(const Prediction& p, const Layout& layout) {
 std::string memory(const Prediction& p, const Layout& layout) {
     if (!p.device.capacity_known) return {};
     const std::int64_t process = p.peak.reserved + p.device.context.count;
-    std::string out =
-        fmt::format("reserved at most: {} of {} usable; the process takes up to {} ({:.0f} % of the GPU)",
-                    size_text(p.peak.reserved), text_of(p.device.usable), size_text(process),
-                    100.0 * static_cast<double>(process) /
-                        static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
+    std::string out = fmt::format(
+        "reserved at most: {} of {} usable; the process takes up to {} ({:.0f} % of the GPU)",
+        size_text(p.peak.reserved), text_of(p.device.usable), size_text(process),
+        100.0 * static_cast<double>(process) / static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
     if (p.out_of_memory)
         out += fmt::format(
             "; out of memory in {}, at a request of {} with {} allocated and {} reserved. All levels here are those on "

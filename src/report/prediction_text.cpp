@@ -1,4 +1,5 @@
-// The answer about one configuration as text: verdict, the GPU's memory, what fits or what to change, the highest moment.
+// The answer about one configuration as text: verdict, the GPU's memory, what fits or what to change, the highest
+// moment.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,9 +80,10 @@ std::string verdict(const Prediction& p, const Layout& layout) {
     const VerdictWord word = word_of(p.verdict);
     std::string rest = verdict_rest(p);
     if (p.managed > 0)
-        rest += fmt::format(" Beside this, {} of optimizer states are paged: they move to host memory when the GPU is "
-                            "full.",
-                            size_text(p.managed));
+        rest += fmt::format(
+            " Beside this, {} of optimizer states are paged: they move to host memory when the GPU is "
+            "full.",
+            size_text(p.managed));
     const std::string text = wrapped(word.text + rest, layout.width);
     return painted(word.text, word.colour, layout) + text.substr(std::string_view(word.text).size());
 }
@@ -96,6 +98,8 @@ std::string percent(std::int64_t bytes, std::int64_t whole) {
     return fmt::format("{:.1f} %", 100.0 * static_cast<double>(bytes) / static_cast<double>(whole));
 }
 
+constexpr std::int64_t kBar = 16;  // characters of 100 %
+
 /// What the highest moment is made of, the largest part first; the rows sum to what the process takes.
 TextTable parts_of(const Prediction& p, const PeakResult& highest) {
     struct Row {
@@ -108,7 +112,7 @@ TextTable parts_of(const Prediction& p, const PeakResult& highest) {
             rows.push_back({words_of(static_cast<Category>(i), p), bytes});
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
     const std::int64_t beyond = p.peak.reserved - highest.requested;
-    if (beyond > 0) rows.push_back({"the allocator's rounding, gaps and cache", beyond});
+    if (beyond > 0) rows.push_back({"allocator: rounding, gaps, cache", beyond});
     if (p.device.capacity_known) rows.push_back({"CUDA context", p.device.context.count});
     std::int64_t all = 0;
     for (const Row& row : rows) all += row.bytes;
@@ -118,7 +122,7 @@ TextTable parts_of(const Prediction& p, const PeakResult& highest) {
     for (const Row& row : rows)
         table.rows.push_back({row.words, row.bytes < kGiB / 200 ? "< 0.01 GiB" : size_text(row.bytes),
                               percent(row.bytes, all),
-                              std::string(static_cast<std::size_t>(30 * row.bytes / all + 0), '#')});
+                              std::string(static_cast<std::size_t>((kBar * row.bytes + all / 2) / all), '#')});
     return table;
 }
 
@@ -128,25 +132,17 @@ std::string highest_moment(const Prediction& p, const Layout& layout) {
     if (highest == p.peaks.end() || highest->requested == 0) return {};
     const Peak* peak = peak_named(highest->name);
     const std::string id = highest->id.empty() ? "" : fmt::format(" ({})", highest->id);
-    return wrapped(fmt::format("Highest moment, {}{}: {} What is in memory then:", highest->name, id,
-                               peak ? peak->moment : ""),
+    return wrapped(fmt::format("Highest moment, {}{}. {} In memory then:", highest->name, id, peak ? peak->moment : ""),
                    layout.width) +
            text_of(parts_of(p, *highest), layout.table_width);
-}
-
-/// Notes about the GPU alone, which stand under nearly every answer; what they say is in the bar.
-bool is_usual(const Note& note) {
-    return note.kind == NoteKind::assumed_context || note.kind == NoteKind::assumed_card ||
-           note.kind == NoteKind::marketed_size || note.kind == NoteKind::assumed_communicator;
 }
 
 std::string notes(const Prediction& p, const Layout& layout) {
     std::string out;
     for (const Note& note : p.notes)
         if (!is_usual(note)) out += wrapped(note.text, layout.width, "note: ", "      ");
-    std::string assumed;
-    for (const Assumption& one : p.assumptions) assumed += fmt::format("{}{}", assumed.empty() ? "" : ", ", one.what);
-    if (!assumed.empty()) assumed = fmt::format("Not known exactly: {}. ", assumed);
+    std::string assumed = assumed_text(p.device, p.assumptions);
+    if (!assumed.empty()) assumed += ' ';
     const std::size_t count = p.notes.size();
     return out + wrapped(fmt::format("{}--details shows what was asked, all peaks{}.", assumed,
                                      count == 0   ? std::string()

@@ -22,9 +22,9 @@ std::int64_t expert_parameters(const ModelSpec& model) {
 void note_experts(const TrainPlan& plan, const Stack& stack, std::int64_t experts, Notes& notes) {
     if (experts == 0) return;
     const bool prepared = plan.prepare_kbit || (plan.loop.kind == LoopKind::sft && stack.sft_prepares_model());
-    std::string text = fmt::format(
-        "bitsandbytes quantizes linear layers only: the experts of this model are not, and take {} in {}",
-        text_of(size_of(experts, plan.load.dtype)), name_of(plan.load.dtype));
+    std::string text =
+        fmt::format("bitsandbytes quantizes linear layers only: the experts of this model are not, and take {} in {}",
+                    text_of(size_of(experts, plan.load.dtype)), name_of(plan.load.dtype));
     if (prepared && plan.load.dtype != DType::float32)
         text += fmt::format("; prepare_model_for_kbit_training then makes them float32, {}",
                             text_of(size_of(experts, DType::float32)));

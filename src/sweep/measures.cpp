@@ -33,7 +33,7 @@ PlanNumber tokens_of(const SweepQuestion& q, const Coordinates& at) {
 }
 
 constexpr SweepMeasure kMeasures[] = {
-    {"capacity", "", "closest to the card's capacity", nullptr, [](const SweepRow& row) { return row.utilization; }},
+    {"capacity", "", "closest to the GPU's capacity", nullptr, [](const SweepRow& row) { return row.utilization; }},
     {"tokens", "", "tokens of a step (batch x length x accumulation)", tokens_of},
     {"rank", "", "rank of the adapters", rank_of},
     {"sequence", "seq", "sequence length", length_of},

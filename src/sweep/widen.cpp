@@ -24,9 +24,9 @@ std::vector<std::int64_t> beyond(const std::vector<std::int64_t>& axis, std::int
 
 /// The set of targets whose adapters are the fewest.
 const TargetSet& smallest_set(const SweepSpace& space) {
-    return *std::min_element(
-        space.targets.begin(), space.targets.end(),
-        [](const TargetSet& a, const TargetSet& b) { return a.modules.size() < b.modules.size(); });
+    return *std::min_element(space.targets.begin(), space.targets.end(), [](const TargetSet& a, const TargetSet& b) {
+        return a.modules.size() < b.modules.size();
+    });
 }
 
 /// How many of the rows of a question that rises along one axis request what the card surely has, from the first on.
@@ -46,8 +46,8 @@ std::size_t fitting(const SweepQuestion& question) {
     return rows;
 }
 
-void extend(const SweepQuestion& question, std::vector<std::int64_t> SweepSpace::*axis,
-            std::vector<std::int64_t> more, SweepSpace& out) {
+void extend(const SweepQuestion& question, std::vector<std::int64_t> SweepSpace::*axis, std::vector<std::int64_t> more,
+            SweepSpace& out) {
     if (more.empty()) return;
     SweepQuestion smallest = question;
     const auto least = [](const std::vector<std::int64_t>& values) {
@@ -67,8 +67,8 @@ void extend(const SweepQuestion& question, std::vector<std::int64_t> SweepSpace:
 SweepSpace widened(const SweepQuestion& question, WidenedAxes axes) {
     SweepSpace out = question.space;
     if (axes.length)
-        extend(question, &SweepSpace::lengths,
-               beyond(question.space.lengths, question.model.max_position_embeddings), out);
+        extend(question, &SweepSpace::lengths, beyond(question.space.lengths, question.model.max_position_embeddings),
+               out);
     if (axes.batch) extend(question, &SweepSpace::batches, beyond(question.space.batches, kLargestBatch), out);
     return out;
 }

@@ -48,9 +48,9 @@ struct SweepReport {
     std::string largest;           ///< the axis whose largest value each row of the answer has: "seq"
     std::vector<LargestRow> largest_rows;
     std::vector<WidenedAxes> widened;  ///< by question: axes that go on until nothing fits
-    std::size_t combinations = 0;  ///< of the other axes
-    std::size_t top = 10;          ///< rows of the ranking that are shown
-    bool all_rows = false;         ///< every row of the space too, where the format can
+    std::size_t combinations = 0;      ///< of the other axes
+    std::size_t top = 10;              ///< rows of the ranking that are shown
+    bool all_rows = false;             ///< every row of the space too, where the format can
     /// By question: "vramfit predict", "--model gemma-2b", ...: what all its rows share.
     std::vector<std::vector<std::string>> commands;
 

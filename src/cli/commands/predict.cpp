@@ -45,7 +45,7 @@ void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction)
 ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
-    spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
+    spdlog::info("{}: {} layers, stack {}, GPU {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
     Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
     bound(prediction);
@@ -68,7 +68,7 @@ Run add_predict(CLI::App& app) {
                  help_text("Look neither for changes with which it fits nor for the largest run that does"))
         ->group("Output");
     app.footer(
-        wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit, or is tight (--accept-tight: 0); "
+        wrapped("Exit status: 0 it fits, or no GPU was given; 1 it does not fit, or is tight (--accept-tight: 0); "
                 "2 the question could not be understood; 3 it is about something that is not supported.",
                 80));
     return [flags] { return run_predict(*flags); };

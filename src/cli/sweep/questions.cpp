@@ -18,7 +18,8 @@ constexpr PlanAxis kAxes[] = {
     {"rank", "Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"},
     {"batch", "Batch sizes [1..8:x2, doubled on while anything fits]"},
     {"seq", "Sequence lengths: 512..4096:+512 [16..512:x2, doubled on while anything fits]"},
-    {"targets", "Sets of target modules: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"},
+    {"targets",
+     "Sets of target modules: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"},
 };
 
 bool is_axis(const std::string& name) {
@@ -124,8 +125,7 @@ std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& ch
 }
 
 /// Adds the question of one combination.
-void add_question(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, Job job,
-                  SweepReport& report) {
+void add_question(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, Job job, SweepReport& report) {
     SweepQuestion question{job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
                            space_from(flags, asked, chosen, job)};
     const WidenedAxes axes = widening(flags, asked, chosen);
