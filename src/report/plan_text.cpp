@@ -68,7 +68,7 @@ std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
 }
 
 std::string batch(const TrainPlan& plan, Axes axes) {
-    std::string out = axes == Axes::listed ? std::string("rows and tokens as listed")
+    std::string out = axes == Axes::listed ? std::string("batch size and tokens as listed")
                                            : fmt::format("{} x {} tokens", plan.training.per_device_train_batch_size,
                                                          plan.batch.sequence_length);
     if (plan.training.gradient_accumulation_steps > 1)

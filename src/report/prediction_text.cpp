@@ -49,7 +49,9 @@ std::string verdict_rest(const Prediction& p) {
         case Verdict::too_large:
             return fmt::format("{} It needs {}, {} more than the GPU has for it.", run, need,
                                size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
-        case Verdict::unknown: return fmt::format("{} Whether it fits is not known.", run);
+        case Verdict::unknown:
+            return fmt::format("{} It needs {} at most, {} more than the GPU has for it; only this bound is known.", run,
+                               need, size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
         case Verdict::not_asked: break;
     }
     std::string out = fmt::format(": {}, needs {} of GPU memory", run_of(p), need);

@@ -166,8 +166,10 @@ std::string open_ends(const SweepReport& report) {
     const bool all_positions = space.lengths[at.length] >= question.model.max_position_embeddings;
     if (!widened.length && !all_positions && report.largest != "seq") add("--seq", space.lengths, at.length);
     if (ends.empty()) return {};
-    return fmt::format("The first row has the largest {} that {} searched: larger ones may fit as well.",
-                       fmt::join(ends, " and the largest "), ends.size() == 1 ? "was" : "were");
+    std::string list = ends.back();
+    ends.pop_back();
+    if (!ends.empty()) list = fmt::format("{} and {}", fmt::join(ends, ", "), list);
+    return fmt::format("The best row has the largest value searched of {}: larger ones may fit as well.", list);
 }
 
 std::string nothing_fits(const SweepReport& report, int width) {

@@ -65,9 +65,7 @@ TEST_CASE("a bar is as wide as the screen, and each part of it is seen") {
     const auto width = GENERATE(20, 33, 40, 60, 80);
     const auto reserved = GENERATE(std::int64_t{1}, 4000 * kMiB, 7900 * kMiB, 8500 * kMiB, 90000 * kMiB);
     p.peak.reserved = reserved;
-    p.verdict = reserved < 7000 * kMiB   ? Verdict::fits
-                : reserved < 8000 * kMiB ? Verdict::tight
-                                         : Verdict::too_large;
+    p.verdict = reserved < 7000 * kMiB ? Verdict::fits : reserved < 8000 * kMiB ? Verdict::tight : Verdict::too_large;
     CAPTURE(width, reserved);
     std::string picture = text().prediction(p, {width, width, false});
     const std::size_t first = picture.find('[');

@@ -37,12 +37,10 @@ TEST_CASE("lengths and batches are doubled while the smallest run of each may fi
     const SweepQuestion q = question_on(card);
     const SweepSpace wide = widened(q, {.length = true, .batch = true});
     const auto lengths = [&](std::size_t i) { return wide.lengths[q.space.lengths.size() + i]; };
-    for (std::size_t i = 0; i < wide.lengths.size() - q.space.lengths.size(); ++i)
-        CHECK(may_fit(q, 1, lengths(i)));
+    for (std::size_t i = 0; i < wide.lengths.size() - q.space.lengths.size(); ++i) CHECK(may_fit(q, 1, lengths(i)));
     if (const std::int64_t last = wide.lengths.back(); last < 3000)
         CHECK_FALSE(may_fit(q, 1, std::min<std::int64_t>(2 * last, 3000)));
-    for (std::size_t i = q.space.batches.size(); i < wide.batches.size(); ++i)
-        CHECK(may_fit(q, wide.batches[i], 128));
+    for (std::size_t i = q.space.batches.size(); i < wide.batches.size(); ++i) CHECK(may_fit(q, wide.batches[i], 128));
     if (const std::int64_t last = wide.batches.back(); last < 1024) CHECK_FALSE(may_fit(q, 2 * last, 128));
     CHECK(std::is_sorted(wide.lengths.begin(), wide.lengths.end()));
     CHECK(wide.lengths.back() <= 3000);

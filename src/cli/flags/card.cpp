@@ -36,7 +36,7 @@ void choose_card(Job& job, std::string_view value, const std::string& where) {
 }
 
 constexpr PlanFlag kCardFlags[] = {
-    {"gpu", "", "CARD", nullptr, kPlace,
+    {"gpu", "", "GPU", nullptr, kPlace,
      "A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
      "nothing is too large]",
      choose_card, 0},
