@@ -44,7 +44,7 @@ std::string verdict_rest(const Prediction& p) {
     switch (p.verdict) {
         case Verdict::fits: return run;
         case Verdict::tight:
-            return fmt::format("{} It may or may not fit: it needs {}, and {}. {}", run, need, usable_text(p),
+            return fmt::format("{} It may or may not fit: it needs {}, with {}. {}", run, need, usable_text(p),
                                what_decides(p));
         case Verdict::too_large:
             return fmt::format("{} It needs {}, {} more than the GPU has for it.", run, need,
