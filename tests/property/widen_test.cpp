@@ -5,6 +5,7 @@
 #include "support/llama.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/models.hpp"
 #include "vramfit/sweep/sweep.hpp"
 
 using namespace vramfit;
@@ -51,6 +52,14 @@ TEST_CASE("axes that are not to be widened stay as they are") {
     CHECK(widened(q, {}).lengths == q.space.lengths);
     CHECK(widened(q, {.batch = true}).lengths == q.space.lengths);
     CHECK(widened(q, {.length = true}).batches == q.space.batches);
+}
+
+TEST_CASE("groups that share a module's name may stand together") {
+    const ModelSpec gpt2 = load_model("gpt2", {});
+    CHECK(target_set(gpt2, "attention+mlp").modules == std::vector<std::string>{"c_attn", "c_proj", "c_fc"});
+    CHECK_THROWS(target_set(gpt2, "attention+attention"));
+    CHECK_THROWS(target_set(gpt2, "attention+c_proj"));
+    CHECK(paper_space(gpt2).targets.size() == 7);
 }
 
 TEST_CASE("where nothing fits, the nearest miss is the row that requests least") {
