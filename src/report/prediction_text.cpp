@@ -12,6 +12,7 @@
 #include "report/prediction_details.hpp"
 #include "report/verdict_text.hpp"
 #include "vramfit/peaks/peak.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::report {
 
@@ -31,11 +32,18 @@ std::string run_of(const Prediction& p) {
     return out;
 }
 
-/// "on NVIDIA A10G", or "on each of 4 GPUs: NVIDIA A10G".
+/// "FSDP2", "DeepSpeed ZeRO-3".
+std::string method_of(const DistributedPlan& plan) {
+    const auto* zero = plan.as<ZeroPlan>();
+    return zero ? fmt::format("{}-{}", name_of(plan.method).title, zero->stage)
+                : std::string(name_of(plan.method).title);
+}
+
+/// "on NVIDIA A10G", or "on each of 4 x NVIDIA A10G (FSDP2)".
 std::string place_of(const Prediction& p) {
-    const std::int64_t count = p.plan.distributed ? p.plan.distributed->world_size : 1;
-    if (count == 1) return fmt::format("on {}", p.device.name);
-    return fmt::format("on each of {} x {}", count, p.device.name);
+    if (!p.plan.distributed || p.plan.distributed->world_size == 1) return fmt::format("on {}", p.device.name);
+    return fmt::format("on each of {} x {} ({})", p.plan.distributed->world_size, p.device.name,
+                       method_of(*p.plan.distributed));
 }
 
 std::string verdict_rest(const Prediction& p) {
@@ -50,13 +58,14 @@ std::string verdict_rest(const Prediction& p) {
             return fmt::format("{} It needs {}, {} more than the GPU has for it.", run, need,
                                size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
         case Verdict::unknown:
-            return fmt::format("{} It needs {} at most, {} more than the GPU has for it; only this bound is known.", run,
-                               need, size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
+            return fmt::format("{} It needs {} at most, {} more than the GPU has for it; only this bound is known.",
+                               run, need,
+                               size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
         case Verdict::not_asked: break;
     }
     std::string out = fmt::format(": {}, needs {} of GPU memory", run_of(p), need);
     if (p.plan.distributed && p.plan.distributed->world_size > 1)
-        out += fmt::format(" on each of {} GPUs", p.plan.distributed->world_size);
+        out += fmt::format(" on each of {} GPUs ({})", p.plan.distributed->world_size, method_of(*p.plan.distributed));
     out += ", and the CUDA context beside it.";
     if (!p.smallest_gpu.empty()) out += fmt::format(" The smallest known GPU that holds it: {}.", p.smallest_gpu);
     return out + " Ask about yours with --gpu.";

@@ -33,6 +33,22 @@ JsonValue space_of(const SweepQuestion& question) {
     return out.put("sequence_length", numbers(space.lengths));
 }
 
+/// Of each question in order; axes that nobody gave go on for each as far as anything fits.
+JsonValue all_spaces(const SweepReport& report) {
+    std::vector<JsonValue> out;
+    for (const SweepQuestion& question : report.questions) out.push_back(space_of(question));
+    return JsonValue::list(std::move(out));
+}
+
+/// Whether some question was searched over other values than the one that `space` shows.
+bool spaces_differ(const SweepReport& report) {
+    const SweepSpace& shown = report.widest().space;
+    return std::any_of(report.questions.begin(), report.questions.end(), [&](const SweepQuestion& q) {
+        return q.space.batches != shown.batches || q.space.lengths != shown.lengths ||
+               (q.base.peft && (q.space.ranks != shown.ranks || q.space.targets.size() != shown.targets.size()));
+    });
+}
+
 JsonValue counts_of(const SweepCounts& counts) {
     JsonValue out = JsonValue::object();
     out.put("total", number(counts.total));
@@ -188,6 +204,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("device", device_to_json(widest.device));
     if (!report.choices.empty()) out.put("choices", all_choices(report));
     out.put("space", space_of(widest));
+    if (spaces_differ(report)) out.put("spaces", all_spaces(report));
     if (!report.largest.empty()) {
         JsonValue largest = JsonValue::object();
         largest.put("axis", text(report.largest));

@@ -104,7 +104,8 @@ void SelectionFlags::add(CLI::App& app) {
     bound("--min-batch", min_batch, "Batch sizes of N or more");
     bound("--min-seq", min_seq, "Sequences of N tokens or more");
     const std::string names = fmt::format("{}", fmt::join(measure_names(), ", "));
-    add_value(app, "--sort", sort, "NAME", fmt::format("Which rows come first, those with most of: {} [capacity]", names))
+    add_value(app, "--sort", sort, "NAME",
+              fmt::format("Which rows come first, those with most of: {} [capacity]", names))
         ->group("Ranking");
     add_value(app, "--pareto", pareto, "NAME,...",
               "Only rows that no other row beats in all of these, named as for --sort")
