@@ -17,6 +17,7 @@ const Peak forward_entry = {
     .id = "",
     .name = "forward",
     .question = "What is held in the embedding and in the decoder layers below the last one?",
+    .moment = "The forward pass is in the embedding or in a decoder layer below the last one.",
     .order = 60,
     .covers = covers_forward,
 };

@@ -16,6 +16,7 @@ const Peak forward_top_layer_entry = {
     .id = "B",
     .name = "forward_top_layer",
     .question = "What is held inside the last decoder layer of the forward pass?",
+    .moment = "The forward pass is in the last decoder layer, with what all layers keep for the backward pass.",
     .order = 70,
     .covers = covers_forward_top_layer,
 };

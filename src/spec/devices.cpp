@@ -93,7 +93,7 @@ Device unlimited_device() {
     device.capability = {8, 0};
     device.multiprocessors = 108;
     device.notes.push_back({NoteKind::assumed_card,
-                            "no card given: operators choose as on an A100 (capability 8.0, 108 multiprocessors), and "
+                            "no GPU given: operators choose as on an A100 (capability 8.0, 108 multiprocessors), and "
                             "nothing is too large",
                             "give --gpu"});
     return device;
@@ -162,13 +162,13 @@ Device unknown_device(Bytes total) {
     device.usable = total - device.context;
     device.notes.push_back(
         {NoteKind::assumed_card,
-         "a size, not a card: operators choose as on an RTX 3090 (capability 8.6, 82 multiprocessors)",
-         "give the card's name (vramfit gpus lists them)"});
+         "a size, not a GPU: operators choose as on an RTX 3090 (capability 8.6, 82 multiprocessors)",
+         "give the GPU's name (vramfit gpus lists them)"});
     device.notes.push_back(
         {NoteKind::marketed_size,
-         fmt::format("{}{} are taken as what CUDA reports; a card sold with that size may report less", text_of(total),
+         fmt::format("{}{} are taken as what CUDA reports; a GPU sold with that size may report less", text_of(total),
                      total.count % kMiB == 0 ? "" : fmt::format(" ({} bytes)", total.count)),
-         "give the card's name, or the total that torch.cuda.mem_get_info() shows with --gpu-total"});
+         "give the GPU's name, or the total that torch.cuda.mem_get_info() shows with --gpu-total"});
     note_context(device);
     assume_ends_of_size(device);
     return device;
@@ -201,8 +201,8 @@ void refuse_device(std::string_view name, std::string_view where) {
                                                   "7900xtx", "rx7900xtx", "radeonrx7900xtx", "amdinstinctmi300x"};
     if (std::find(std::begin(others), std::end(others), plain(name)) != std::end(others)) {
         throw Error(ErrorKind::unsupported, std::string(where),
-                    fmt::format("'{}' is no CUDA card; other makers' cards are not supported", name),
-                    "vramfit gpus lists the cards that are known");
+                    fmt::format("'{}' is not a CUDA GPU; other makers' GPUs are not supported", name),
+                    "vramfit gpus lists the GPUs that are known");
     }
     std::vector<std::string_view> names;
     for (const KnownDevice& known : known_devices()) {
@@ -211,7 +211,7 @@ void refuse_device(std::string_view name, std::string_view where) {
     }
     constexpr const char* kOtherwise = "vramfit gpus lists the known ones; or give a size: 24GiB";
     const std::string series = others_of_the_series(name);
-    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown card '{}'", name),
+    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown GPU '{}'", name),
                 did_you_mean(name, names, series.empty() ? kOtherwise : series));
 }
 
@@ -223,7 +223,7 @@ Device device_from(std::string_view text, std::string_view where) {
     if (total <= kDefaultContext)
         throw Error(ErrorKind::invalid, std::string(where),
                     fmt::format("'{}' is less than a CUDA context takes ({} MiB)", text, kDefaultContext.count / kMiB),
-                    "give a larger card");
+                    "give a larger GPU");
     return unknown_device(total);
 }
 
@@ -252,7 +252,7 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
     if (!device.capacity_known) return device;
     if (device.usable <= buffers)
         throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the GPU beside NCCL's buffers",
-                    "give a larger card");
+                    "give a larger GPU");
     device.usable -= buffers;
     return device;
 }

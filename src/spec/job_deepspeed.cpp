@@ -65,7 +65,7 @@ bool read_offload(ObjectReader offload) {
         offload.problems().unsupported(offload.path("device"), fmt::format("'{}' is not supported", device),
                                        "cpu or none");
     if (const auto ratio = offload.real("ratio", {.low = 0, .high = 1}); ratio && *ratio != 1)
-        offload.problems().unsupported(offload.path("ratio"), "a part of the optimizer on the card is not supported",
+        offload.problems().unsupported(offload.path("ratio"), "a part of the optimizer on the GPU is not supported",
                                        "leave it out");
     no_effect(offload, {"pin_memory", "buffer_count", "buffer_size", "max_in_cpu", "fast_init", "pipeline",
                         "pipeline_read", "pipeline_write", "nvme_path", "cpuadam_cores_perc"});

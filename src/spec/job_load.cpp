@@ -18,7 +18,7 @@ void read_device_map(ObjectReader& load, LoadPlan& plan) {
     }
     const JsonValue* whole = map->kind == JsonValue::Kind::object && map->keys.size() == 1 ? map->find("") : nullptr;
     if (whole && whole->kind == JsonValue::Kind::integer && whole->integer == 0) return;
-    const std::string hint = "write {\"\": 0} for the one card, or null for host memory";
+    const std::string hint = "write {\"\": 0} for the one GPU, or null for host memory";
     if (map->kind == JsonValue::Kind::object || map->kind == JsonValue::Kind::text)
         load.problems().unsupported(load.path("device_map"), "other device maps are not supported", hint);
     else

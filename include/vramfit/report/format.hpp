@@ -13,6 +13,7 @@
 #include "vramfit/report/table.hpp"
 #include "vramfit/sweep/largest.hpp"
 #include "vramfit/sweep/sweep.hpp"
+#include "vramfit/sweep/widen.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit {
@@ -22,6 +23,7 @@ struct Layout {
     int width = 80;        ///< columns of prose
     int table_width = 80;  ///< columns of tables: without a limit where no screen is too narrow for them
     bool colour = false;   ///< a terminal that shows colours
+    bool details = false;  ///< a prediction as text: all there is to say, not the answer alone
 };
 
 /// The windows of a run, and its events if they were asked for.
@@ -47,9 +49,10 @@ struct SweepReport {
     std::vector<std::string> map;  ///< the two axes of a picture; empty: those with most values
     std::string largest;           ///< the axis whose largest value each row of the answer has: "seq"
     std::vector<LargestRow> largest_rows;
-    std::size_t combinations = 0;  ///< of the other axes
-    std::size_t top = 10;          ///< rows of the ranking that are shown
-    bool all_rows = false;         ///< every row of the space too, where the format can
+    std::vector<WidenedAxes> widened;  ///< by question: axes that go on until nothing fits
+    std::size_t combinations = 0;      ///< of the other axes
+    std::size_t top = 10;              ///< rows of the ranking that are shown
+    bool all_rows = false;             ///< every row of the space too, where the format can
     /// By question: "vramfit predict", "--model gemma-2b", ...: what all its rows share.
     std::vector<std::vector<std::string>> commands;
 

@@ -2,6 +2,8 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
@@ -20,12 +22,22 @@ struct PredictFlags {
     ReportFlags report;
     VerdictFlags verdict;
     bool no_changes = false;
+    bool details = false;
 };
+
+/// What takes less than what is predicted may fit where that does not.
+void bound(Prediction& prediction) {
+    const bool upper_bound = std::any_of(prediction.notes.begin(), prediction.notes.end(),
+                                          [](const Note& note) { return note.kind == NoteKind::upper_bound; });
+    if (upper_bound && prediction.verdict == Verdict::too_large) prediction.verdict = Verdict::unknown;
+}
 
 /// With what to change where the run does not fit, and how far it can grow where it does.
 Prediction with_changes(const PlanFlags& flags, const Job& job) {
     Prediction out = predict_with_largest_fit(job);
-    if (job.device.capacity_known && out.verdict != Verdict::fits)
+    if (!job.device.capacity_known)
+        out.smallest_gpu = smallest_gpu(job, out.peak.reserved);
+    else if (out.verdict != Verdict::fits)
         out.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
     return out;
 }
@@ -33,11 +45,14 @@ Prediction with_changes(const PlanFlags& flags, const Job& job) {
 ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
-    spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
+    spdlog::info("{}: {} layers, stack {}, GPU {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
-    const Prediction prediction =
+    Prediction prediction =
         flags.plan.answered([&] { return flags.no_changes ? predict(job) : with_changes(flags.plan, job); });
-    flags.report.deliver(format.prediction(prediction, flags.report.layout()));
+    bound(prediction);
+    Layout layout = flags.report.layout();
+    layout.details = flags.details;
+    flags.report.deliver(format.prediction(prediction, layout));
     return flags.verdict.status_of(prediction.verdict);
 }
 
@@ -46,11 +61,14 @@ Run add_predict(CLI::App& app, const GivenWords& given) {
     flags->plan.add(app, given);
     flags->report.add(app);
     flags->verdict.add(app);
+    app.add_flag("--details", flags->details,
+                 help_text("Show all: what was asked, every named peak, levels of memory, notes with hints"))
+        ->group("Output");
     app.add_flag("--no-changes", flags->no_changes,
                  help_text("Look neither for changes with which it fits nor for larger runs that do"))
         ->group("Output");
     app.footer(
-        wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit, or is tight (--accept-tight: 0); "
+        wrapped("Exit status: 0 it fits, or no GPU was given; 1 it does not fit, or is tight (--accept-tight: 0); "
                 "2 the question could not be understood; 3 it is about something that is not supported.",
                 80));
     return [flags] { return run_predict(*flags); };

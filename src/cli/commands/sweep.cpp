@@ -107,12 +107,13 @@ ExitStatus run_sweep(SweepFlags& flags, const CLI::App& app) {
 Run add_sweep(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<SweepFlags>();
     flags->add(app, given);
-    app.footer(wrapped("Without plan flags: QLoRA as in the paper (nf4 with double quantization, prepared for k-bit "
-                       "training, gradient checkpointing, paged_adamw_32bit).",
-                       80) +
-               "\nCtrl-C ends the search and ranks what is known; once more prints at once.\n"
-               "Exit status: 0 a configuration fits; 1 none fits; 2 and 3 as for predict; 130\n"
-               "after Ctrl-C.\n");
+    app.footer(
+        wrapped(
+            "Flags have the defaults of vramfit predict. --recipe paper is the space of S. Salisbury's paper alone.",
+            80) +
+        "\nCtrl-C ends the search and ranks what is known; once more prints at once.\n"
+        "Exit status: 0 a configuration fits; 1 none fits; 2 and 3 as for predict; 130\n"
+        "after Ctrl-C.\n");
     return [flags, &app] { return run_sweep(*flags, app); };
 }
 

@@ -35,7 +35,7 @@ Run add_timeline(CLI::App& app, const GivenWords& given) {
     app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
     flags->report.writes = [](const Format& each) { return each.timeline != nullptr; };
     flags->report.add(app);
-    app.footer(wrapped("A run that is too large for the card ends at the request that fails (exit status 1).", 80));
+    app.footer(wrapped("A run that is too large for the GPU ends at the request that fails (exit status 1).", 80));
     return [flags] { return run_timeline(*flags); };
 }
 

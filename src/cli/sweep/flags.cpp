@@ -22,15 +22,15 @@ void SweepFlags::add(CLI::App& app, const GivenWords& given) {
               "Every set of these modules or groups, with at least one, in place of --targets")
         ->group("Axes");
     selection.add(app);
-    app.add_flag("--no-prune", no_prune, "Simulate every configuration; the answer is the same")->group("Ranking");
+    app.add_flag("--no-prune", no_prune, "Simulate every configuration by itself: slow, and the answer is the same")
+        ->group("Ranking");
     add_value(app, "--threads", threads, "N",
               "Threads to search on; the answer is the same [as many as the machine runs]")
         ->group("Ranking");
     app.add_flag("--all-rows", all_rows, "JSON: every row of the space with its status")->group("Ranking");
-    add_value(
-        app, "--max", max, "AXIS",
-        "The largest seq, batch or rank that fits, for each combination of the other axes; without a range of its "
-        "own up to 131072, 1024 or 512")
+    add_value(app, "--max", max, "AXIS",
+              "The largest seq, batch or rank that fits, for each combination of the other axes; without values of its "
+              "own up to 131072, 1024 or 512")
         ->group("Ranking");
     add_value(app, "--space", space, "FILE", "A sweep file (vramfit.space/1), - for standard input; docs/sweep.md")
         ->group("Model");
@@ -53,6 +53,7 @@ void SweepFlags::add(CLI::App& app, const GivenWords& given) {
 
 void SweepFlags::ask(SweepReport& asked, Notes& notes) {
     SweepAsked what{plan.choices(), {}, {}, {}};
+    what.widen = max.empty();
     if (!space.empty()) {
         SpaceFile file = read_space(space, plan);
         selection.take_bounds(file.bounds, space);

@@ -151,7 +151,7 @@ TEST_CASE("typing mistakes and wrong values in every section") {
         {R"("loop": {"peak_window": {"steps": []}})", "/loop/peak_window/steps", "a list of steps"},
         {R"("loop": {"phase_step": 3})", "/loop/phase_step", "3 is not between 1 and 2"},
         {R"("loop": {"before": [{"grad": 1}]})", "/loop/before/0/grad", "true or false"},
-        {R"("device": {"name": "rtx 4900"})", "/device", "unknown card"},
+        {R"("device": {"name": "rtx 4900"})", "/device", "unknown GPU"},
         {R"("device": {"total_bytes": 100, "vram_bytes": 101})", "/device/vram_bytes", "differs"},
         {R"("card": "aa100")", "/card", "did you mean 'a100'?"},
         {R"("environment": {"PATH": "x"})", "/environment/PATH", "unknown key"},
