@@ -34,6 +34,11 @@ FoldedParameter::FoldedParameter(const BareModule& module, std::size_t index) : 
         const Tensor a = reshape(adapter->a, {weight_.size(0), -1, adapter->a.size(-1)});
         const Tensor b = permuted_b(adapter->b, weight_.size(0));
         const bool transposed = module.parameters[index].transposed;
+        if (!weight_.session().stack.experts_are_folded_in_one_step()) {
+            delta_ = to(mul(transposed ? transpose(bmm(b, a), 1, 2) : bmm(b, a), 1.0), dtype);
+            const Tensor checked = value();
+            return;
+        }
         left_ = to(transposed ? transpose(a, -2, -1) : b, dtype);
         right_ = to(transposed ? transpose(b, -2, -1) : a, dtype);
     } else {

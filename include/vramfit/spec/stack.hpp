@@ -26,6 +26,18 @@ struct Stack {
     // torch
     bool mean_saves_its_input() const;                            ///< mean(dim) keeps its input for backward
     bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
+    bool outer_products_are_native() const;
+    bool experts_mask_each_product() const;
+    bool experts_always_mask() const;
+    bool efficient_attention_groups_heads() const;
+    bool efficient_attention_keeps_its_seed() const;
+    bool foreach_norms_pack_chunks() const;
+    bool cublaslt_shares_its_workspace() const;
+    bool trainer_always_divides_counts() const;
+    bool trainer_divides_counts_exactly() const;
+    bool rotary_multiplies_elements() const;
+    bool experts_are_folded_in_one_step() const;
+    bool cublas_workspace_stays() const;
     bool cublaslt_workspace_stays() const;                        ///< cublasLt's scratch is kept for each thread
     bool cublaslt_workspace_is_limited() const;                   ///< to as much as cuBLAS has
     bool grad_scale_is_multiplied() const;                        ///< GradScaler.step of a fused optimizer

@@ -14,9 +14,28 @@ bool Stack::cublas_workspace_is_32_mib(const Capability& on) const {
     return on.major == 9 || on.major == 10 || on.major == 12;
 }
 
+// ATen/native/transformers/cuda/sdp_utils.cpp and attention.cu: keys and values of fewer heads, and seed and offset on
+// the device without dropout too; traced with 2.14 and 2.15, not with 2.13.
+bool Stack::efficient_attention_groups_heads() const { return torch >= Version{2, 14, 0}; }
+bool Stack::efficient_attention_keeps_its_seed() const { return torch >= Version{2, 14, 0}; }
+
+// ATen/native/cuda/ForeachReduceOp.cu foreach_tensor_norm_cuda: traced with 2.15, not with 2.14.
+bool Stack::foreach_norms_pack_chunks() const { return torch >= Version{2, 15, 0}; }
+
+// torch/_native/ops/bmm_outer_product: there in 2.13, not in 2.11.
+bool Stack::outer_products_are_native() const { return torch >= Version{2, 13, 0}; }
+
+// ATen/cuda/CublasHandlePool.cpp: traced with 2.15, where each call takes and gives back its workspace; up to 2.13 one
+// for each handle and stream.
+bool Stack::cublas_workspace_stays() const { return torch < Version{2, 15, 0}; }
+
 // ATen/cuda/CUDABlas.cpp: up to 2.8 a temporary of each call, from 2.9 one for each handle and stream (pull request
 // 156495).
 bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0}; }
+
+// ATen/cuda/CUDABlas.cpp: one of its own up to 2.11; in 2.12 to 2.14 that of cuBLAS; in 2.15 one of its own for each
+// call.
+bool Stack::cublaslt_shares_its_workspace() const { return torch >= Version{2, 12, 0} && torch < Version{2, 15, 0}; }
 
 // ATen/cuda/CUDABlas.cpp of 2.11 shares cuBLAS' limit (pull request 168175): traced with 9000 and 32768 KiB, and with
 // CUBLAS_WORKSPACE_CONFIG=:16:8, which makes the usual 1 MiB smaller. 2.10 takes what is asked for.

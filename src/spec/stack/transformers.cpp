@@ -28,7 +28,12 @@ bool Stack::trainer_knows_static_graphs() const { return transformers >= Version
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
 
 // integrations/moe.py as read here; 4.x has a module for each expert, 5.0 other steps around the grouped products.
-bool Stack::knows_mixtures() const { return transformers >= Version{5, 17, 0}; }
+bool Stack::knows_mixtures() const { return transformers >= Version{5, 16, 0}; }
+
+// integrations/moe.py grouped_mm_experts_forward: rows of experts that another process has are masked in the weighted
+// result up to 5.16, in 5.17 in each product, from 5.18 only where experts are shared out.
+bool Stack::experts_mask_each_product() const { return transformers >= Version{5, 17, 0}; }
+bool Stack::experts_always_mask() const { return transformers < Version{5, 18, 0}; }
 
 // core_model_loading.py came with 5.0; before, modeling_utils.py _load_state_dict_into_meta_model and accelerate.
 bool Stack::loader_converts_tensors() const { return transformers >= Version{5, 0, 0}; }
@@ -207,6 +212,14 @@ bool Stack::trainer_counts_in_a_list() const { return transformers < Version{5, 
 
 // trainer.py _loss_shifts_labels, in 5.10.
 bool Stack::trainer_counts_shifted_labels() const { return transformers >= Version{5, 10, 0}; }
+
+// trainer.py _get_num_items_in_batch: divided by the processes that share a batch, be it one: `//` in 5.19, `/`
+// from 5.20.
+bool Stack::trainer_always_divides_counts() const { return transformers >= Version{5, 19, 0}; }
+bool Stack::trainer_divides_counts_exactly() const { return transformers >= Version{5, 20, 0}; }
+
+// models/*/modeling_*.py XRotaryEmbedding.forward: inv_freq @ position_ids up to 5.18, then position_ids * inv_freq.
+bool Stack::rotary_multiplies_elements() const { return transformers >= Version{5, 19, 0}; }
 
 // training_args.py average_tokens_across_devices: True by default from 4.54 on.
 bool Stack::trainer_averages_over_devices() const { return transformers >= Version{4, 54, 0}; }
