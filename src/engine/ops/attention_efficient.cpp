@@ -64,11 +64,11 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
     return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
 }
 
-AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp) {
+AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp, bool drops) {
     Session& session = query.session();
     const Size B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
     Tensor seed, offset;
-    if (session.stack.efficient_attention_keeps_its_seed()) {
+    if (session.stack.efficient_attention_keeps_its_seed() && !drops) {  // with dropout they are scalars of the host
         seed = zeros(session, {}, DType::int64);
         offset = zeros(session, {}, DType::int64);
     }
@@ -90,7 +90,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
         node->ints[0] = dropout > 0;
         node->save(bias);
     }
-    const AttentionResult result = efficient_forward(query, static_cast<bool>(node));
+    const AttentionResult result = efficient_forward(query, static_cast<bool>(node), dropout > 0);
     if (node) {
         set_history(result.output, node);
         node->save(result.output, true);

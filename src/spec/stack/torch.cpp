@@ -53,18 +53,20 @@ bool Stack::sft_of_processes_is_known() const { return torch >= Version{2, 10, 0
 bool Stack::collectives_record_streams() const { return torch < Version{2, 8, 0}; }
 
 // distributed/fsdp of 2.3, 2.5, 2.7 and 2.11, with accelerate of 0.33 to 1.15 and Trainer of 4.44 to 5.17; runs
-// with 2.4 and 4.43 were measured (docs/accuracy.md).
+// with 2.4 and 4.43 were measured (docs/accuracy.md). Later releases of torch have not been compared.
 bool Stack::fsdp1_is_known() const {
-    return torch >= Version{2, 3, 0} && accelerate >= Version{0, 33, 0} && transformers >= Version{4, 43, 0};
+    return torch >= Version{2, 3, 0} && torch < Version{2, 12, 0} && accelerate >= Version{0, 33, 0} &&
+           transformers >= Version{4, 43, 0};
 }
 
 // distributed/fsdp/fully_sharded_data_parallel.py clip_grad_norm_: _zero_scalar in 2.5; in 2.3.1 and 2.4.1
 // torch.tensor(0.0), on the device, for the gradients that are not cut.
 bool Stack::fsdp1_clips_by_a_kept_zero() const { return torch >= Version{2, 5, 0}; }
 
-// distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head) and Trainer of 5.17 use it.
+// distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head; 1.13 has none) and Trainer of 5.17 use it.
 bool Stack::fsdp2_is_known() const {
-    return torch >= Version{2, 11, 0} && accelerate >= Version{1, 15, 0} && transformers >= Version{5, 17, 0};
+    return torch >= Version{2, 11, 0} && torch < Version{2, 12, 0} && accelerate >= Version{1, 15, 0} &&
+           transformers >= Version{5, 17, 0} && transformers < Version{5, 18, 0};
 }
 
 // distributed/tensor of 2.11, as distributed/tensor_parallel.py of transformers 5.17 uses it.
@@ -78,12 +80,11 @@ bool Stack::allocator_knows_large_segment_size() const { return torch >= Version
 bool Stack::allocator_knows_throw_on_device_oom() const { return torch >= Version{2, 12, 0}; }
 
 // c10/cuda/CUDACachingAllocator.cpp, BlockComparatorSize: ties go to the lower address up to 2.11; by creation of the
-// block in 2.12 (pull request 178362), taken back in 2.13 (183489); by creation of the segment in the sources of
-// mid-2026 (183591), taken as 2.14.
+// block in 2.12 (pull request 178362), taken back (183489); by creation of the segment (183591), traced with 2.13.
 bool Stack::allocator_orders_blocks_by_creation() const {
     return torch >= Version{2, 12, 0} && torch < Version{2, 13, 0};
 }
-bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 14, 0}; }
+bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 13, 0}; }
 
 // flash_attn/flash_api.cpp mha_fwd: scalars in host memory in eager mode up to 2.6 (traced: 2.2 and 2.11).
 bool Stack::flash_attention_keeps_its_state_on_device() const { return torch >= Version{2, 7, 0}; }

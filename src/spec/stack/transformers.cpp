@@ -158,6 +158,12 @@ bool Stack::masks_are_read_by_sum() const { return transformers >= Version{5, 14
 bool Stack::sdpa_groups_heads() const { return transformers >= Version{4, 54, 0} && torch >= Version{2, 5, 0}; }
 bool Stack::sdpa_groups_only_narrow_heads() const { return transformers >= Version{5, 13, 0}; }
 
+// integrations/sdpa_attention.py pack_gqa: not in 5.22.0, in 5.23.0.
+bool Stack::sdpa_packs_groups_of_one_token() const { return transformers >= Version{5, 23, 0}; }
+
+// models/gemma2/modeling_gemma2.py Gemma2PreTrainedModel._supports_sdpa: True in 5.20.0, False in 5.21.0.
+bool Stack::gemma2_knows_sdpa() const { return transformers < Version{5, 21, 0}; }
+
 // integrations/sdpa_attention.py sdpa_attention_forward: query.contiguous() up to 4.55.
 bool Stack::sdpa_makes_contiguous() const { return transformers < Version{4, 56, 0}; }
 
