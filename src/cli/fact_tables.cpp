@@ -124,9 +124,9 @@ ReportTable gpu_table() {
 std::string origin_of(const Stack& named) {
     constexpr std::pair<std::string_view, const char*> kTrainers[] = {
         {"axolotl-0.19", "pip install axolotl==0.19.0"},
-        {"llamafactory-0.9.5", "pip install llamafactory==0.9.5 bitsandbytes"},
-        {"swift-4.6", "pip install ms-swift==4.6.0 bitsandbytes"},
-        {"unsloth-2026.10", "unsloth 2026.10.9 with torch 2.11, its extra cu130-torch2110"},
+        {"llamafactory-0.9.5", "pip install llamafactory==0.9.5"},
+        {"swift-4.6", "pip install ms-swift==4.6.0"},
+        {"unsloth-2026.10", "unsloth 2026.10 on torch 2.11"},
     };
     for (const auto& [name, origin] : kTrainers)
         if (name == named.name) return origin;
@@ -143,7 +143,7 @@ ReportTable stack_table() {
         if (used) table.columns.push_back({std::string(library), std::string(library), drop});
     }
     const std::size_t libraries = table.columns.size();
-    table.columns.push_back({"origin", "origin", static_cast<int>(libraries)});
+    table.columns.push_back({"origin", "origin", 2});
     for (const auto* stacks : {&named_stacks(), &trainer_stacks()})
         for (const Stack& stack : *stacks) {
             std::vector<Cell> row = {stack.name};

@@ -47,7 +47,7 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
     const std::string& type = run.spec.model_type;
     if (type != "llama" && type != "mistral" && type != "phi3" && type != "qwen2" && type != "smollm3")
         refuse("Liger's kernels are supported for llama, mistral, phi3, qwen2 and smollm3");
-    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.15 and later");
+    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.17 and later");
     if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))

@@ -21,7 +21,10 @@ std::string stack_text(const Reading& reading) {
     const Input* input = reading.input("stack");
     if (!input) return {};
     const bool own = input->source == InputSource::trainer_default && !input->key.empty();
-    return fmt::format("; stack {} ({})", input->value, own ? "the trainer's" : input->key.empty() ? "the default" : input->key);
+    return fmt::format("; stack {} ({})", input->value,
+                       own                  ? "the trainer's"
+                       : input->key.empty() ? "the default"
+                                            : input->key);
 }
 
 std::string files_line(const CheckResult& result, const Layout& layout) {

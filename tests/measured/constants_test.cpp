@@ -41,7 +41,8 @@ std::string contexts() {
 std::string workspaces() {
     std::string out =
         "## Workspaces of cuBLAS and cuBLASLt\n\nFor each thread that multiplies matrices: the main one and the one of "
-        "the backward pass; from torch 2.15 on for each product, given back at once. Source: torch\nATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize, "
+        "the backward pass; from torch 2.15 on for each product, given back at once. Source: "
+        "torch\nATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize, "
         "ATen/cuda/CUDABlas.cpp _getWorkspaceSize.\n\n| stack | torch |";
     for (const Capability& c : kCapabilities) out += fmt::format(" {} |", name_of_capability(c));
     out += " cuBLASLt |\n|---|---|";

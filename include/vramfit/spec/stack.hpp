@@ -93,14 +93,14 @@ struct Stack {
     bool mistral_masks_have_a_function() const;  ///< ... later
     bool masks_of_phi3_slide() const;            ///< additive ones
     bool masks_of_qwen2_slide() const;
-    bool masks_are_boolean() const;                  ///< masking_utils.py; before, additive
-    bool masks_are_mapped() const;                   ///< by torch.vmap
-    bool masks_index_by_tensors() const;             ///< ... also over rows
-    bool masks_look_for_packed_rows() const;         ///< and drop what they found where nothing is packed
-    bool masks_are_read_by_sum() const;              ///< the host's question whether all are ones
-    bool sdpa_groups_heads() const;                  ///< enable_gqa instead of repeated keys and values
-    bool sdpa_groups_only_narrow_heads() const;      ///< up to 256 channels
-    bool sdpa_packs_groups_of_one_token() const;     ///< in place of repeated keys and values
+    bool masks_are_boolean() const;               ///< masking_utils.py; before, additive
+    bool masks_are_mapped() const;                ///< by torch.vmap
+    bool masks_index_by_tensors() const;          ///< ... also over rows
+    bool masks_look_for_packed_rows() const;      ///< and drop what they found where nothing is packed
+    bool masks_are_read_by_sum() const;           ///< the host's question whether all are ones
+    bool sdpa_groups_heads() const;               ///< enable_gqa instead of repeated keys and values
+    bool sdpa_groups_only_narrow_heads() const;   ///< up to 256 channels
+    bool sdpa_packs_groups_of_one_token() const;  ///< in place of repeated keys and values
     bool gemma2_knows_sdpa() const;
     bool sdpa_makes_contiguous() const;              ///< queries, keys and values
     bool flash_looks_for_packed_rows() const;        ///< where there is no mask,
@@ -167,7 +167,7 @@ struct Stack {
     bool dora_starts_in_float32() const;        ///< where the adapter is float16
     bool dora_drops_out_in_packed_layers() const;
     bool experts_are_folded_in_one_step() const;  ///< adapters of parameters by baddbmm; before, their product is added
-    bool dora_is_a_variant() const;  ///< which quantized layers leave the whole sum to
+    bool dora_is_a_variant() const;               ///< which quantized layers leave the whole sum to
     bool saved_modules_are_copied_twice() const;
     bool prepare_empties_cache() const;  ///< prepare_model_for_kbit_training
 

@@ -266,7 +266,8 @@ bool Stack::trainer_counts_for_models_that_take_it() const {
 // training_args.py OptimizerNames, pull request 33682.
 bool Stack::knows_ademamix() const { return transformers >= Version{4, 46, 0}; }
 
-// integrations/liger.py of 5.17 with liger-kernel 0.8.5; earlier releases of Liger have not been read.
-bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 15, 0}; }
+// integrations/liger.py of 5.17 with liger-kernel 0.8.5. axolotl 0.19 with 5.16 pins 0.8.1, whose fused loss holds the
+// logits of other parts (traced).
+bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 17, 0}; }
 
 }  // namespace vramfit
