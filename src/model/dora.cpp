@@ -133,7 +133,7 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     Tensor lora_result, x_eye;
     if (identity && !stack.dora_reuses_the_result()) lora_result = adapted(layer, x);
     Tensor lora_weight = lora_weight_of(layer, x.dtype(), x_eye);
-    if (identity) lora_weight = to(lora_weight, x.dtype());
+    if (stack.dora_identity_has_adapter_dtype()) lora_weight = to(lora_weight, x.dtype());
     if (layer.weight.defined()) read(layer.weight);
     Tensor weight = dequantized_weight(layer);
     weight = turned(layer, to(weight, x.dtype()));

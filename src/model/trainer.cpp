@@ -51,9 +51,13 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
         total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
         // parallelism_config.non_data_parallel_size.
-        if (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed))
+        if (!run.stack.trainer_always_divides_counts() &&
+            (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed)))
             total = pointwise_result(total, total.dtype(), Op::floor_divide);
     }
+    if (run.stack.trainer_always_divides_counts())
+        total = run.stack.trainer_divides_counts_exactly() ? pointwise_result(total, DType::float32, Op::div)
+                                                           : pointwise_result(total, total.dtype(), Op::floor_divide);
     if (!run.stack.trainer_counts_on_host()) return total;
     run.session.streams.host_waits(0);  // Tensor.item
     return host_tensor(run.session, {}, DType::int64);

@@ -16,11 +16,22 @@ std::string in_colour(std::string_view text, const char* code, const Layout& lay
     return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
+/// "; stack axolotl-0.19 (the trainer's)".
+std::string stack_text(const Reading& reading) {
+    const Input* input = reading.input("stack");
+    if (!input) return {};
+    const bool own = input->source == InputSource::trainer_default && !input->key.empty();
+    return fmt::format("; stack {} ({})", input->value,
+                       own                  ? "the trainer's"
+                       : input->key.empty() ? "the default"
+                                            : input->key);
+}
+
 std::string files_line(const CheckResult& result, const Layout& layout) {
     std::string names;
     for (const ReadFile& file : result.reading.files)
         names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", file.name, file.title);
-    return wrapped(names, layout.width);
+    return wrapped(names + stack_text(result.reading), layout.width);
 }
 
 const PeakResult* peak_named(const Prediction& p, const std::string& name) {

@@ -121,7 +121,7 @@ CheckQuestion question_of(const CheckFlags& flags, const std::vector<std::string
     const bool freeze = flags.stack.find('/') != flags.stack.npos || flags.stack.ends_with(".txt");
     StackChoice stack = freeze ? stack_from_pip_freeze(read_input(flags.stack, "--stack"), flags.stack)
                                : stack_from(flags.stack, "--stack");
-    trainer.stack = std::move(stack.stack);
+    if (!flags.stack.empty()) trainer.stack = std::move(stack.stack);
     notes = std::move(stack.notes);
     trainer.environment = process_environment();
     trainer.open = file_if_there;
@@ -240,7 +240,7 @@ void add_question(CLI::App& app, CheckFlags& flags) {
         ->group(kCard);
     add_value(app, "--stack", flags.stack, "STACK",
               "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file "
-              "[hf-2026-11]")
+              "[the trainer's own, else hf-2026-11]")
         ->group(kCard);
     add_value(app, "--seq", flags.seq, "N",
               "Tokens of the longest sequence, where the data decides [the most that the file allows]")

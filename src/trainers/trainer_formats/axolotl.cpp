@@ -362,6 +362,7 @@ const TrainerFormat axolotl_entry = {
     .name = "axolotl",
     .title = "axolotl 0.19",
     .summary = "YAML of axolotl train",
+    .stack = "axolotl-0.19",
     .order = 60,
     .recognises = trainers::is_axolotl,
     .keys = trainers::kAxolotlTables,

@@ -123,6 +123,7 @@ const TrainerFormat ms_swift_entry = {
     .name = "ms-swift",
     .title = "ms-swift 3 and 4",
     .summary = "shell lines of swift sft, YAML and JSON with its arguments",
+    .stack = "swift-4.6",
     .order = 70,
     .recognises = trainers::is_swift,
     .keys = trainers::kSwiftTables,

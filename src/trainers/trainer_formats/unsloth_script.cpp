@@ -198,6 +198,7 @@ const TrainerFormat unsloth_script_entry = {
     .name = "unsloth-script",
     .title = "Unsloth 2026.10",
     .summary = "Python scripts and notebooks with FastLanguageModel or FastModel",
+    .stack = "unsloth-2026.10",
     .order = 2,
     .recognises = trainers::is_unsloth,
     .keys = trainers::kUnslothTables,

@@ -93,6 +93,7 @@ const TrainerFormat unsloth_studio_entry = {
     .name = "unsloth-studio",
     .title = "Unsloth Studio 2026.10",
     .summary = "YAML of Unsloth Studio",
+    .stack = "unsloth-2026.10",
     .order = 40,
     .recognises = trainers::is_unsloth_studio,
     .keys = trainers::kStudioTables,

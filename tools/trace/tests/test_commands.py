@@ -12,6 +12,7 @@ from vramfit_trace.job import JobError, complete, read_job
 from vramfit_trace.space import draw
 from vramfit_trace.space_processes import METHODS
 from vramfit_trace.tracing import variables_of_processes
+from vramfit_trace.walk import jobs_of
 from vramfit_trace.worker import history
 
 MODEL = {"model_type": "llama"}
@@ -60,6 +61,13 @@ class Jobs(unittest.TestCase):
 
     def test_a_card_can_be_spelled_out(self) -> None:
         self.assertEqual(card_named(CARDS["t4"].text()), CARDS["t4"])
+
+    def test_walks_of_trl_leave_out_what_its_trainer_cannot_trace(self) -> None:
+        jobs = jobs_of(1, 40, "hf-2026-11", ["llama"], [], sft=True)
+        self.assertTrue(jobs)
+        self.assertEqual({job["loop"]["kind"] for job in jobs}, {"sft"})
+        self.assertLessEqual({job["batch"]["attention_mask"] for job in jobs}, {"ones", "right_padded"})
+        self.assertFalse([job["name"] for job in jobs if "int8" in job["name"]])
 
 
 class Histories(unittest.TestCase):

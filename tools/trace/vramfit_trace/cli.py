@@ -64,7 +64,7 @@ def walk(flags: argparse.Namespace) -> int:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads,
-                   flags.distributed)
+                   flags.distributed, flags.sft)
     forks = Forks(tracer_of(flags))
     try:
         rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
@@ -128,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
                       help="transformers 5 loads without threads (HF_DEACTIVATE_ASYNC_LOAD): no job's figures vary from run to run")
     many.add_argument("--distributed", nargs="+", default=[], choices=sorted(METHODS), metavar="KIND",
                       help=f"each job is one rank of several processes: {', '.join(METHODS)}")
+    many.add_argument("--sft", action="store_true", help="each job is one of trl's SFTTrainer")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
     add_program(many)
     add_tracing(many)

@@ -100,8 +100,19 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 
 def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True,
-            kinds: list[str] | None = None) -> list[dict[str, Any]]:
+            kinds: list[str] | None = None, sft: bool = False) -> list[dict[str, Any]]:
     """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes."""
     models = [json.loads(path.read_text()) for path in configs]
     environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
-    return [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
+    jobs = [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
+    return [by_trl(job) for job in jobs if "load_in_8bit" not in str(job["load"])] if sft else jobs
+
+
+def by_trl(job: dict[str, Any]) -> dict[str, Any]:
+    """The job with trl's SFTTrainer, whose collator makes the mask; the sampler's order decides how long padded rows of a batch are.
+
+    The number of labels that its loss is told would be the number of int8's outliers as well.
+    """
+    whole = job["training"]["gradient_accumulation_steps"] == 1 and job["training"]["per_device_train_batch_size"] > 1
+    mask = "right_padded" if whole and "padded" in job["batch"]["attention_mask"] else "ones"
+    return {**job, "name": f"{job['name']}-sft", "loop": {"kind": "sft"}, "batch": {**job["batch"], "attention_mask": mask}}
