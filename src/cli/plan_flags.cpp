@@ -174,6 +174,7 @@ void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job
             spelling.option->group(group);
             spelling.option->expected(flag->alone ? 0 : 1, list ? 100 : 1);
             spelling.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+            if (flag->words && !is_axis) offer(spelling.option, flag->words());
             group = "";  // aliases are understood, not listed
         }
     }

@@ -17,6 +17,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -62,10 +63,14 @@ void ReportFlags::add(CLI::App& app) {
     std::string help = "How the result is written:";
     for (const Format* each : formats_in_order(writes)) help += fmt::format(" {} ({}),", each->name, each->summary);
     help.back() = ' ';
-    add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help))->group("Output");
+    Words names;
+    for (const Format* each : formats_in_order(writes)) names.emplace_back(each->name);
+    offer(add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help)), names)->group("Output");
     add_value(app, "--output", output, "FILE", "Write the result to FILE; - is standard output [-]")->group("Output");
     app.add_flag("-q,--quiet", quiet, "Print errors only; the exit status is the answer")->group("Output");
-    add_value(app, "--color", color, "WHEN", "auto (on a terminal, unless NO_COLOR is set), always or never [auto]")
+    offer(add_value(app, "--color", color, "WHEN",
+                    "auto (on a terminal, unless NO_COLOR is set), always or never [auto]"),
+          words_of<kColors>())
         ->group("Output");
 }
 
