@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "cli/log.hpp"
 #include "cli/other_names.hpp"
 #include "cli/output.hpp"
+#include "cli/platform.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -110,8 +110,7 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe and a file that may not grow are seen by write_result
-    std::signal(SIGXFSZ, SIG_IGN);
+    prepare_streams();
     try {
         return parse_and_run(argc, argv);
     } catch (const std::exception& error) {

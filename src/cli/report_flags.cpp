@@ -1,9 +1,6 @@
 // The flags that say in which format a result is written, and where to.
 #include "cli/report_flags.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -17,6 +14,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/output.hpp"
+#include "cli/platform.hpp"
 #include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -45,8 +43,7 @@ std::optional<int> width_of_output(bool to_file) {
     const char* columns = std::getenv("COLUMNS");
     int width = 0;
     if (columns) std::from_chars(columns, columns + std::strlen(columns), width);
-    winsize size{};
-    if (width <= 0 && !to_file && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+    if (width <= 0 && !to_file) width = terminal_width();
     return width > 0 ? std::optional(std::max(width, kNarrowest)) : std::nullopt;
 }
 
@@ -54,7 +51,7 @@ std::optional<int> width_of_output(bool to_file) {
 bool terminal_has_colors() {
     const char* kind = std::getenv("TERM");
     const char* no_color = std::getenv("NO_COLOR");
-    return ::isatty(STDOUT_FILENO) == 1 && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
+    return is_terminal(kStandardOutput) && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
 }
 
 }  // namespace
