@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/given_words.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 
@@ -28,7 +29,8 @@ struct PlanFlag {
     const char* group;    ///< heading in help; empty: not shown
     const char* help;     ///< one sentence, the default in brackets
     void (*apply)(Job& job, std::string_view value, const std::string& where);
-    int turn = 1;  ///< flags of a lower turn are applied first
+    int turn = 1;                ///< flags of a lower turn are applied first
+    Words (*words)() = nullptr;  ///< values that a shell can complete, where there is a list of them
 };
 
 /// All flags of a plan in the order of help, without --model and --job.

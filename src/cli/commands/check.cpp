@@ -16,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/report_flags.hpp"
 #include "cli/verdict_flags.hpp"
+#include "cli/words.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
@@ -267,6 +268,10 @@ Run add_check(CLI::App& app, const GivenWords&) {
     auto flags = std::make_shared<CheckFlags>();
     flags->report.writes = [](const Format& each) { return each.check != nullptr; };
     add_question(app, *flags);
+    const std::vector<KnownTrainer> trainers = known_trainers();
+    Words names;
+    for (const KnownTrainer& known : trainers) names.emplace_back(known.name);
+    offer(app.get_option("--format-of"), names);
     app.add_flag("--explain-inputs", flags->explain_inputs, help_text("Show every value and where it comes from"))
         ->group("Output");
     app.add_flag("--no-changes", flags->no_changes, help_text("Do not look for changes with which it fits"))

@@ -12,6 +12,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/sweep/space_file.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
@@ -28,9 +29,10 @@ void SweepFlags::add(CLI::App& app, const GivenWords& given) {
               "Threads to search on; the answer is the same [as many as the machine runs]")
         ->group("Ranking");
     app.add_flag("--all-rows", all_rows, "JSON: every row of the space with its status")->group("Ranking");
-    add_value(app, "--max", max, "AXIS",
-              "The largest seq, batch or rank that fits, for each combination of the other axes; without values of its "
-              "own up to 131072, 1024 or 512")
+    offer(add_value(app, "--max", max, "AXIS",
+                    "The largest seq, batch or rank that fits, for each combination of the other axes; without values "
+                    "of its own up to 131072, 1024 or 512"),
+          {"seq", "batch", "rank"})
         ->group("Ranking");
     add_value(app, "--space", space, "FILE", "A sweep file (vramfit.space/1), - for standard input; docs/sweep.md")
         ->group("Model");

@@ -10,6 +10,7 @@
 #include "cli/flags/axes.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
@@ -104,14 +105,17 @@ void SelectionFlags::add(CLI::App& app) {
     bound("--min-batch", min_batch, "Batch sizes of N or more");
     bound("--min-seq", min_seq, "Sequences of N tokens or more");
     const std::string names = fmt::format("{}", fmt::join(measure_names(), ", "));
-    add_value(app, "--sort", sort, "NAME",
-              fmt::format("Which rows come first, those with most of: {} [capacity]", names))
+    offer(add_value(app, "--sort", sort, "NAME",
+                    fmt::format("Which rows come first, those with most of: {} [capacity]", names)),
+          measure_names())
         ->group("Ranking");
-    add_value(app, "--pareto", pareto, "NAME,...",
-              "Only rows that no other row beats in all of these, named as for --sort")
+    offer(add_value(app, "--pareto", pareto, "NAME,...",
+                    "Only rows that no other row beats in all of these, named as for --sort"),
+          measure_names())
         ->group("Ranking");
-    add_value(app, "--per-group", per_group, "AXIS",
-              "The best rows for each value of rank, batch, seq, targets or a flag with a list")
+    offer(add_value(app, "--per-group", per_group, "AXIS",
+                    "The best rows for each value of rank, batch, seq, targets or a flag with a list"),
+          {"rank", "batch", "seq", "targets"})
         ->group("Ranking");
     add_value(app, "--top", top, "N", "Rows to show [10; with --per-group 1 of each; with --pareto all]")
         ->group("Ranking");
