@@ -104,9 +104,12 @@ std::optional<CheckResult> with_default_stack(const CheckQuestion& question, con
     if (own.job.stack.name == other.trainer.stack.name) return std::nullopt;
     try {
         CheckResult result = check(other);
-        if (result.refused()) return std::nullopt;
         for (Input& input : result.reading.inputs)
             if (input.field == "stack") input = {input.field, input.value, InputSource::trainer_default, "", {}};
+        // What bars both is all there is to say.
+        if (result.refused())
+            return result.reading.refusals.size() < own.refusals.size() ? std::optional(std::move(result))
+                                                                        : std::nullopt;
         result.reading.notes.push_back(
             {RemarkKind::odd_value,
              fmt::format("stack {} instead of the trainer's {}, with which this run is refused: {}",
