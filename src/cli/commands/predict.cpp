@@ -22,12 +22,13 @@ struct PredictFlags {
     bool no_changes = false;
 };
 
-/// With what to change where the run does not fit, and how far it can grow where it does.
-Prediction with_changes(const PlanFlags& flags, const Job& job) {
-    Prediction out = predict_with_largest_fit(job);
-    if (job.device.capacity_known && out.verdict != Verdict::fits)
-        out.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
-    return out;
+/// What to change where the run does not fit, and how far it can grow where it does.
+void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction) {
+    if (!job.device.capacity_known) return;
+    if (prediction.verdict == Verdict::fits)
+        prediction.largest = largest_fit(job);
+    else
+        prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
 }
 
 ExitStatus run_predict(const PredictFlags& flags) {
@@ -35,8 +36,9 @@ ExitStatus run_predict(const PredictFlags& flags) {
     const Job job = flags.plan.job();
     spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
-    const Prediction prediction =
-        flags.plan.answered([&] { return flags.no_changes ? predict(job) : with_changes(flags.plan, job); });
+    Prediction prediction =
+        flags.plan.answered([&] { return flags.no_changes ? predict(job) : predict_with_next_larger(job); });
+    if (!flags.no_changes) add_changes(flags.plan, job, prediction);
     flags.report.deliver(format.prediction(prediction, flags.report.layout()));
     return flags.verdict.status_of(prediction.verdict);
 }
@@ -47,7 +49,7 @@ Run add_predict(CLI::App& app, const GivenWords& given) {
     flags->report.add(app);
     flags->verdict.add(app);
     app.add_flag("--no-changes", flags->no_changes,
-                 help_text("Look neither for changes with which it fits nor for larger runs that do"))
+                 help_text("Look neither for changes with which it fits nor for the largest run that does"))
         ->group("Output");
     app.footer(
         wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit, or is tight (--accept-tight: 0); "
