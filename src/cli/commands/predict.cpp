@@ -28,18 +28,18 @@ struct PredictFlags {
 /// What takes less than what is predicted may fit where that does not.
 void bound(Prediction& prediction) {
     const bool upper_bound = std::any_of(prediction.notes.begin(), prediction.notes.end(),
-                                          [](const Note& note) { return note.kind == NoteKind::upper_bound; });
+                                         [](const Note& note) { return note.kind == NoteKind::upper_bound; });
     if (upper_bound && prediction.verdict == Verdict::too_large) prediction.verdict = Verdict::unknown;
 }
 
-/// With what to change where the run does not fit, and how far it can grow where it does.
-Prediction with_changes(const PlanFlags& flags, const Job& job) {
-    Prediction out = predict_with_largest_fit(job);
+/// What to change where the run does not fit, and how far it can grow where it does.
+void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction) {
     if (!job.device.capacity_known)
-        out.smallest_gpu = smallest_gpu(job, out.peak.reserved);
-    else if (out.verdict != Verdict::fits)
-        out.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
-    return out;
+        prediction.smallest_gpu = smallest_gpu(job, prediction.peak.reserved);
+    else if (prediction.verdict == Verdict::fits)
+        prediction.largest = largest_fit(job);
+    else
+        prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
 }
 
 ExitStatus run_predict(const PredictFlags& flags) {
@@ -48,8 +48,9 @@ ExitStatus run_predict(const PredictFlags& flags) {
     spdlog::info("{}: {} layers, stack {}, GPU {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
     Prediction prediction =
-        flags.plan.answered([&] { return flags.no_changes ? predict(job) : with_changes(flags.plan, job); });
+        flags.plan.answered([&] { return flags.no_changes ? predict(job) : predict_with_next_larger(job); });
     bound(prediction);
+    if (!flags.no_changes) add_changes(flags.plan, job, prediction);
     Layout layout = flags.report.layout();
     layout.details = flags.details;
     flags.report.deliver(format.prediction(prediction, layout));
@@ -65,7 +66,7 @@ Run add_predict(CLI::App& app, const GivenWords& given) {
                  help_text("Show all: what was asked, every named peak, levels of memory, notes with hints"))
         ->group("Output");
     app.add_flag("--no-changes", flags->no_changes,
-                 help_text("Look neither for changes with which it fits nor for larger runs that do"))
+                 help_text("Look neither for changes with which it fits nor for the largest run that does"))
         ->group("Output");
     app.footer(
         wrapped("Exit status: 0 it fits, or no GPU was given; 1 it does not fit, or is tight (--accept-tight: 0); "
