@@ -352,6 +352,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                              "Liger's kernels are put in by the Trainer, not by the plain loop",
                              "choose loop.kind trainer");
     check_trainers_own(plan, problems);
+    check_evaluation(model_, plan, problems);
     if (plan.training.torch_empty_cache_steps && !stack_.trainer_empties_cache())
         problems.unsupported("training.torch_empty_cache_steps",
                              fmt::format("transformers {} does not know it", text_of(stack_.transformers)),

@@ -120,6 +120,8 @@ struct Stack {
     bool trainer_counts_in_a_list() const;           ///< and then sums
     bool trainer_counts_on_host() const;             ///< num_items_in_batch.item()
     bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
+    bool evaluates_at_the_end() const;               ///< also where the last step is none of each n-th
+    bool evaluation_counts_items() const;            ///< as training does; before, the model takes the mean
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared

@@ -164,6 +164,18 @@ struct LoopPlan {
     friend bool operator==(const LoopPlan&, const LoopPlan&) = default;
 };
 
+/// What Trainer.evaluate is called on, and when; the loss alone is kept of a batch.
+struct EvaluationPlan {
+    std::int64_t per_device_eval_batch_size = 8;
+    bool on_start = false;                         ///< eval_on_start
+    std::int64_t every = 0;                        ///< eval_steps, and after the last step; 0: on the start only
+    std::optional<std::int64_t> accumulation;      ///< eval_accumulation_steps: losses go to the host after so many
+    std::int64_t batches = 2;                      ///< of each evaluation; the second is like all later ones
+    std::optional<std::int64_t> sequence_length;   ///< absent: as long as in training
+
+    friend bool operator==(const EvaluationPlan&, const EvaluationPlan&) = default;
+};
+
 /// `TrainingArguments` of torch's DistributedDataParallel.
 struct DdpPlan {
     std::optional<bool> find_unused_parameters;  ///< absent: what Trainer chooses
@@ -326,6 +338,7 @@ struct TrainPlan {
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
+    std::optional<EvaluationPlan> evaluation;    ///< absent: none
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 
     /// Whether layers are checkpointed, by the Trainer or from the load on.

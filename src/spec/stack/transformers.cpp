@@ -208,6 +208,12 @@ bool Stack::trainer_counts_in_a_list() const { return transformers < Version{5, 
 // trainer.py _loss_shifts_labels, in 5.10.
 bool Stack::trainer_counts_shifted_labels() const { return transformers >= Version{5, 10, 0}; }
 
+// trainer_callback.py DefaultFlowCallback.on_step_end: not in 5.3.0, in 5.6.0.
+bool Stack::evaluates_at_the_end() const { return transformers >= Version{5, 6, 0}; }
+
+// trainer.py prediction_step: num_items_in_batch is not in 4.56.2, it is in 4.57.6.
+bool Stack::evaluation_counts_items() const { return transformers >= Version{4, 57, 0}; }
+
 // training_args.py average_tokens_across_devices: True by default from 4.54 on.
 bool Stack::trainer_averages_over_devices() const { return transformers >= Version{4, 54, 0}; }
 
