@@ -6,6 +6,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/batch.hpp"
+#include "model/collectives.hpp"
 #include "model/mixed_precision.hpp"
 #include "model/sft_loss.hpp"
 
@@ -26,18 +27,23 @@ Tensor loss_of_batch(const Run& run, const Network& network, const Batch& batch,
     return mean_all(outputs.loss);
 }
 
-/// losses.repeat(batch_size).
+/// gather_function(losses.repeat(batch_size)): accelerate utils/operations.py _gpu_gather_one.
 Tensor repeated_loss(const Run& run, const Tensor& loss) {
-    return empty(run.session, {run.sizes.batch}, loss.dtype(), Op::empty);
+    const Tensor own = empty(run.session, {run.sizes.batch}, loss.dtype(), Op::empty);
+    if (!run.plan.distributed) return own;
+    Tensor all = empty(run.session, {run.sizes.batch * run.plan.distributed->world_size}, loss.dtype(), Op::empty);
+    run_collective(run.session);
+    return all;
 }
 
-/// evaluation_loop, whose variables live from one batch to the next; enumerate and the loader hold a batch until the
-/// next one is there.
+/// evaluation_loop. enumerate holds a batch until the next one is there, whether the loop does or not.
 void evaluate(Trainer& trainer, std::int32_t step) {
     const EvaluationPlan& plan = *trainer.run.plan.evaluation;
     Session& session = trainer.session();
     const Size length = plan.sequence_length ? Size(*plan.sequence_length) : trainer.run.sizes.length;
-    const Run run{session, trainer.run.spec, trainer.run.plan, trainer.run.stack,
+    TrainPlan with_rows = trainer.run.plan;
+    if (plan.attention_mask) with_rows.batch.attention_mask = *plan.attention_mask;
+    const Run run{session, trainer.run.spec, with_rows, trainer.run.stack,
                   {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank}};
     const Scoped<bool> evaluates(session.training, false);
     const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);
@@ -62,7 +68,6 @@ void evaluate(Trainer& trainer, std::int32_t step) {
         session.streams.host_waits(0);  // to_cpu_and_numpy
         all_losses.reset();
         losses.reset();
-        inputs = {};
         session.recorder.empty_cache();
     }
     session.streams.host_waits(0);

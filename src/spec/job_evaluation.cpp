@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "spec/job_read.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
 
@@ -46,10 +47,12 @@ std::optional<EvaluationPlan> read_training_evaluation(ObjectReader& training) {
 void read_evaluation(ObjectReader evaluation, std::optional<EvaluationPlan>& plan) {
     const auto batches = evaluation.integer("batches", {.low = 1, .high = kMostEvaluated});
     const auto length = evaluation.integer("sequence_length", kCount, Null::absent);
+    const auto mask = evaluation.choice<AttentionMask>("attention_mask", kMaskNames, Null::absent);
     evaluation.refuse_unknown();
     if (!plan) return;
     ObjectReader::set(plan->batches, batches);
     plan->sequence_length = length;
+    plan->attention_mask = mask;
 }
 
 }  // namespace vramfit

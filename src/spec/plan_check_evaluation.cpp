@@ -45,9 +45,13 @@ void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& p
                          fmt::format("{} tokens are more than the model's {} positions", length,
                                      model.max_position_embeddings),
                          "a shorter sequence");
-    if (plan.distributed)
-        problems.unsupported("training.eval_strategy", "evaluation is predicted on one GPU alone",
-                             "leave evaluation out: \"no\"");
+    if (plan.distributed && !plan.distributed->as<DdpPlan>())
+        problems.unsupported("training.eval_strategy",
+                             "evaluation of a divided model is not predicted, only on one GPU and under DDP",
+                             "leave evaluation out");
+    if (plan.loop.kind == LoopKind::sft && plan.evaluation->attention_mask &&
+        *evaluation.attention_mask != AttentionMask::ones && *evaluation.attention_mask != AttentionMask::right_padded)
+        problems.invalid("evaluation.attention_mask", "trl's collator makes the mask itself", "ones or right_padded");
 }
 
 }  // namespace vramfit

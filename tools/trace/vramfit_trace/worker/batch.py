@@ -14,14 +14,14 @@ from .libraries import checked, trl_makes_adapters
 
 def micro_batch(job: Job) -> dict[str, torch.Tensor]:
     """What a training step is given."""
-    return rows_of(job, job["training"]["per_device_train_batch_size"], job["batch"]["sequence_length"])
+    batch = job["batch"]
+    return rows_of(job, job["training"]["per_device_train_batch_size"], batch["sequence_length"], batch["attention_mask"])
 
 
-def rows_of(job: Job, rows: int, length: int) -> dict[str, torch.Tensor]:
+def rows_of(job: Job, rows: int, length: int, kind: str) -> dict[str, torch.Tensor]:
     """Token ids, labels and mask; the first row has length/8 padded places."""
     ids = torch.arange(rows * length, dtype=torch.int64).reshape(rows, length) % (job["model"].get("vocab_size") or 1000)
     batch = {"input_ids": ids, "labels": ids if job["batch"]["labels"] == "same_tensor" else ids.clone()}
-    kind = job["batch"]["attention_mask"]
     if kind == "absent":
         return batch
     mask = torch.ones(rows, length, dtype=torch.int64)
@@ -55,12 +55,17 @@ def evaluation_rows(job: Job) -> int:
     return job["training"].get("per_device_eval_batch_size", 8)
 
 
+def evaluation_mask(job: Job) -> str:
+    """As in training where nothing is said."""
+    return str(job["evaluation"]["attention_mask"] or job["batch"]["attention_mask"])
+
+
 def evaluation_set(job: Job) -> list[dict[str, torch.Tensor]] | None:
     """The rows of the job's batches of evaluation."""
     if not evaluates(job):
         return None
     rows, wanted = evaluation_rows(job), job["evaluation"]
-    batch = rows_of(job, rows, wanted["sequence_length"] or job["batch"]["sequence_length"])
+    batch = rows_of(job, rows, wanted["sequence_length"] or job["batch"]["sequence_length"], evaluation_mask(job))
     processes = job["distributed"]["world_size"] if job["distributed"] else 1
     return [{key: value[number % rows] for key, value in batch.items()} for number in range(rows * wanted["batches"] * processes)]
 

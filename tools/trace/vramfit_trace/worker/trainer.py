@@ -11,7 +11,7 @@ import transformers
 
 from ..job import Job
 from . import processes, sft, zero
-from .batch import data_set, evaluation_set, training_arguments
+from .batch import data_set, evaluation_mask, evaluation_set, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
 from .recorder import Recorder
@@ -108,13 +108,15 @@ def mark_loop(stages: Stages, steps: int) -> None:
     AcceleratedOptimizer.step, DataLoaderShard.__iter__ = marked_step, marked_batches
 
 
-def mark_evaluation(trainer: Any, progress: Progress) -> None:
+def mark_evaluation(job: Job, trainer: Any, progress: Progress, device: Device) -> None:
     """An evaluation is a call of the trainer; what it holds is gone when it returns."""
     evaluate = trainer.evaluate
 
     def marked_evaluate(*args: Any, **kwargs: Any) -> Any:
         progress.stages.evaluate(0)
+        device.tell_byte(0 if "padded" in evaluation_mask(job) else 1)
         out = evaluate(*args, **kwargs)
+        device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
         progress.stages.evaluation = None
         progress.next_step()
         return out
@@ -154,6 +156,6 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
             zero.mark_engine(progress.stages)
         mark_accelerator(trainer.accelerator, progress.stages, device, not by_deepspeed)
         mark_loop(progress.stages, steps)
-        mark_evaluation(trainer, progress)
+        mark_evaluation(job, trainer, progress, device)
         trainer.train()
     return trainer
