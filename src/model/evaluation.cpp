@@ -43,7 +43,10 @@ void evaluate(Trainer& trainer, std::int32_t step) {
     const Size length = plan.sequence_length ? Size(*plan.sequence_length) : trainer.run.sizes.length;
     TrainPlan with_rows = trainer.run.plan;
     if (plan.attention_mask) with_rows.batch.attention_mask = *plan.attention_mask;
-    const Run run{session, trainer.run.spec, with_rows, trainer.run.stack,
+    const Run run{session,
+                  trainer.run.spec,
+                  with_rows,
+                  trainer.run.stack,
                   {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank}};
     const Scoped<bool> evaluates(session.training, false);
     const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);

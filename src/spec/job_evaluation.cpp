@@ -22,8 +22,7 @@ std::int64_t read_strategy(ObjectReader& training) {
         training.problems().unsupported(training.path(key), "an epoch has no length in a job",
                                         "\"steps\", with eval_steps");
     else
-        training.problems().invalid(training.path(key), fmt::format("unknown strategy '{}'", *strategy),
-                                    "no, steps");
+        training.problems().invalid(training.path(key), fmt::format("unknown strategy '{}'", *strategy), "no, steps");
     return 0;
 }
 

@@ -41,10 +41,10 @@ void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& p
         problems.unsupported("training.eval_strategy", "a plain loop evaluates as it likes: evaluation is Trainer's",
                              "choose loop.kind trainer, or leave evaluation out");
     if (length > model.max_position_embeddings && length > plan.batch.sequence_length)
-        problems.invalid("evaluation.sequence_length",
-                         fmt::format("{} tokens are more than the model's {} positions", length,
-                                     model.max_position_embeddings),
-                         "a shorter sequence");
+        problems.invalid(
+            "evaluation.sequence_length",
+            fmt::format("{} tokens are more than the model's {} positions", length, model.max_position_embeddings),
+            "a shorter sequence");
     if (plan.distributed && !plan.distributed->as<DdpPlan>())
         problems.unsupported("training.eval_strategy",
                              "evaluation of a divided model is not predicted, only on one GPU and under DDP",

@@ -40,10 +40,10 @@ struct Draft {
     std::int64_t length_limit = 0;  ///< 0: the trainer does not cut
     std::string length_key;
     FilePlace length_place;
-    bool packed = false;              ///< rows are filled up to the limit
-    bool padded_to_limit = false;     ///< short rows are padded up to the limit
-    std::int64_t packed_rows = 1;     ///< so many limits in the one row of a batch
-    bool one_row = false;             ///< a batch of packed rows is one row
+    bool packed = false;           ///< rows are filled up to the limit
+    bool padded_to_limit = false;  ///< short rows are padded up to the limit
+    std::int64_t packed_rows = 1;  ///< so many limits in the one row of a batch
+    bool one_row = false;          ///< a batch of packed rows is one row
     std::optional<AskedEvaluation> evaluation;
     bool packing_needs_mask = false;  ///< packed rows come with a mask that keeps their parts apart
     std::int64_t pad_multiple = 1;    ///< rows of a batch are padded up to a multiple of this

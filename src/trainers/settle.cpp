@@ -100,9 +100,10 @@ void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
         if (asked.rows <= asked.train_rows) return;
         reading.refusals.push_back(
             {asked.key, asked.place,
-             fmt::format("evaluation with {} rows, training with {}: of a divided model only evaluation with at most as "
-                         "many rows is judged, which needs no more than training",
-                         asked.rows, asked.train_rows),
+             fmt::format(
+                 "evaluation with {} rows, training with {}: of a divided model only evaluation with at most as "
+                 "many rows is judged, which needs no more than training",
+                 asked.rows, asked.train_rows),
              fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
                          asked.train_rows, asked.key)});
         return;

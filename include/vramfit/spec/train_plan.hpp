@@ -168,12 +168,12 @@ struct LoopPlan {
 /// What Trainer.evaluate is called on, and when; the loss alone is kept of a batch.
 struct EvaluationPlan {
     std::int64_t per_device_eval_batch_size = 8;
-    bool on_start = false;                         ///< eval_on_start
-    std::int64_t every = 0;                        ///< eval_steps, and after the last step; 0: on the start only
-    std::optional<std::int64_t> accumulation;      ///< eval_accumulation_steps: losses go to the host after so many
-    std::int64_t batches = 2;                      ///< of each evaluation; the second is like all later ones
-    std::optional<std::int64_t> sequence_length;   ///< absent: as long as in training
-    std::optional<AttentionMask> attention_mask;   ///< absent: as in training
+    bool on_start = false;                        ///< eval_on_start
+    std::int64_t every = 0;                       ///< eval_steps, and after the last step; 0: on the start only
+    std::optional<std::int64_t> accumulation;     ///< eval_accumulation_steps: losses go to the host after so many
+    std::int64_t batches = 2;                     ///< of each evaluation; the second is like all later ones
+    std::optional<std::int64_t> sequence_length;  ///< absent: as long as in training
+    std::optional<AttentionMask> attention_mask;  ///< absent: as in training
 
     friend bool operator==(const EvaluationPlan&, const EvaluationPlan&) = default;
 };

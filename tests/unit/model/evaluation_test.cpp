@@ -94,7 +94,8 @@ TEST_CASE("nothing is dropped out, recomputed or differentiated in an evaluation
     job.plan.training.gradient_checkpointing = GENERATE(false, true);
     job.model.attention_dropout = 0.1;
     const Program program = program_of(job);
-    const auto bools = made_in_evaluations(program, [](const Allocation& a) { return a.category == Category::gradients; });
+    const auto bools =
+        made_in_evaluations(program, [](const Allocation& a) { return a.category == Category::gradients; });
     CHECK(bools.first == 0);
     Job without = job;
     without.plan.peft->lora_dropout = 0;

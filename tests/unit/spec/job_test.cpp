@@ -196,8 +196,8 @@ TEST_CASE("evaluation is asked for by the arguments of training") {
     check_same(read, job_of(to_json_text(read)));
     CHECK(job_of(job(R"("training": {"evaluation_strategy": "steps", "per_device_eval_batch_size": 4})"))
               .plan.evaluation == EvaluationPlan{4, false, 1, {}, 2, {}, {}});
-    CHECK_FALSE(job_of(job(R"("training": {"per_device_eval_batch_size": 4}, "evaluation": {"batches": 3})"))
-                    .plan.evaluation);
+    CHECK_FALSE(
+        job_of(job(R"("training": {"per_device_eval_batch_size": 4}, "evaluation": {"batches": 3})")).plan.evaluation);
 }
 
 TEST_CASE("sequences are cut under FSDP2 only") {
