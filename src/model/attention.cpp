@@ -68,7 +68,7 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
     if (run.stack.sdpa_makes_contiguous())
         for (Tensor* t : {&query, &key, &value}) *t = contiguous(*t);
     arguments.is_causal = q.size(2) > 1 && !mask.defined();
-    arguments.dropout = run.spec.attention_dropout;
+    arguments.dropout = run.attention_dropout();
     arguments.forced = run.plan.load.sdpa_kernel;
     Tensor out = functional_sdpa(run, query, key, value, mask, arguments);
     if (packed) out = reshape(out, q.sizes());

@@ -29,7 +29,7 @@ using namespace engine;
 namespace {
 
 Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
-    return {kind, place.step, place.micro, layer};
+    return {kind, place.step, place.micro, layer, place.evaluation};
 }
 
 Tensor positions(Session& session, Size length) {

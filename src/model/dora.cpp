@@ -127,7 +127,8 @@ Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapte
 Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     const LoraAdapter& adapter = *layer.lora;
     const Stack& stack = x.session().stack;
-    const bool reuses = stack.dora_reuses_the_result() && adapter.dropout == 0.0;
+    const bool drops = adapter.dropout != 0.0 && x.session().training;
+    const bool reuses = stack.dora_reuses_the_result() && !drops;
     const bool identity = stack.dora_multiplies_an_identity();
     Tensor base_result = reuses ? result : Tensor();
     Tensor lora_result, x_eye;
@@ -161,7 +162,7 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
 
 Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
     Tensor x = input;  // lives as long as the function
-    if (layer.lora->dropout != 0.0)
+    if (layer.lora->dropout != 0.0 && input.session().training)
         x = called(&layer, Part::dropout, input,
                    [&layer](const Tensor& given) { return dropout(given, layer.lora->dropout); });
     return add(result, called(&layer, Part::magnitude, x,

@@ -5,7 +5,9 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers_central_activations(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::head; }
+bool covers_central_activations(const Phase& phase, const RunShape&) {
+    return phase.kind == PhaseKind::head && phase.evaluation < 0;
+}
 
 }  // namespace
 

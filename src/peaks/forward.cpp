@@ -6,6 +6,7 @@ namespace vramfit::peaks {
 namespace {
 
 bool covers_forward(const Phase& phase, const RunShape& run) {
+    if (phase.evaluation >= 0) return false;
     if (phase.kind == PhaseKind::embedding) return true;
     return phase.kind == PhaseKind::forward_layer && phase.layer != run.layers - 1;
 }

@@ -6,7 +6,7 @@ namespace vramfit::peaks {
 namespace {
 
 bool covers_forward_top_layer(const Phase& phase, const RunShape& run) {
-    return phase.kind == PhaseKind::forward_layer && phase.layer == run.layers - 1;
+    return phase.kind == PhaseKind::forward_layer && phase.layer == run.layers - 1 && phase.evaluation < 0;
 }
 
 }  // namespace

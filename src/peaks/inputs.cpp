@@ -6,7 +6,7 @@ namespace vramfit::peaks {
 namespace {
 
 bool covers_inputs(const Phase& phase, const RunShape&) {
-    return phase.kind == PhaseKind::inputs || phase.kind == PhaseKind::batch;
+    return (phase.kind == PhaseKind::inputs && phase.evaluation < 0) || phase.kind == PhaseKind::batch;
 }
 
 }  // namespace

@@ -139,6 +139,7 @@ JsonValue model_to_json(const ModelSpec& m) {
     if (m.rope_type != "default" || m.model_type == "gpt_oss")  // whose own default is yarn
         out.put("rope_scaling", JsonValue::object().put("rope_type", JsonValue::of(std::string_view(m.rope_type))));
     if (m.checkpoint_dtype) out.put("dtype", JsonValue::of(name_of(*m.checkpoint_dtype)));
+    if (m.is_text_part) out.put("text_part", JsonValue::of(true));
     return out;
 }
 

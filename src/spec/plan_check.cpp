@@ -297,9 +297,6 @@ bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
                                      plan.training.per_device_train_batch_size, plan.batch.sequence_length),
                          "a smaller batch or a shorter sequence");
     }
-    if (model.is_text_part)
-        notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
-                         "load the text part (Gemma3ForCausalLM), as here; the whole needs more"});
     return true;
 }
 
@@ -336,6 +333,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
         check_positions(model_, plan, *learns_positions_, problems, notes);
     }
     note_workspaces(plan, notes);
+    check_text_part(model_, plan, problems, notes);
     check_release(model_, stack_, problems);
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
@@ -352,6 +350,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                              "Liger's kernels are put in by the Trainer, not by the plain loop",
                              "choose loop.kind trainer");
     check_trainers_own(plan, problems);
+    check_evaluation(model_, plan, problems);
     if (plan.training.torch_empty_cache_steps && !stack_.trainer_empties_cache())
         problems.unsupported("training.torch_empty_cache_steps",
                              fmt::format("transformers {} does not know it", text_of(stack_.transformers)),

@@ -20,6 +20,12 @@ inline bool has_more_than_matrices(const LoraPlan& lora) {
 /// Cut cross entropy and optimizers that step in the backward pass.
 void check_trainers_own(const TrainPlan& plan, Problems& problems);
 
+/// The text part of a model of text and images, which is predicted where it is loaded alone.
+void check_text_part(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes);
+
+/// Evaluation in the course of training.
+void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
+
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
 

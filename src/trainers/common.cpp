@@ -97,14 +97,10 @@ void read_optimizer(Reader& reader, std::string_view key, std::string otherwise,
                       did_you_mean(name, kOptimizerNames, "names are those of transformers' OptimizerNames"));
 }
 
-void judge_evaluation(Reader& reader, bool on, std::string_view key, std::int64_t rows, std::int64_t train_rows) {
-    if (!on || rows <= train_rows) return;
-    reader.refuse(
-        key,
-        fmt::format("evaluation with {} rows, training with {}: only evaluation with at most as many rows "
-                    "needs no more than training",
-                    rows, train_rows),
-        fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", key, train_rows, key));
+void ask_for_evaluation(Reader& reader, bool on, std::string_view key, std::int64_t rows, std::int64_t train_rows,
+                        Draft& draft) {
+    if (!on) return;
+    draft.evaluation = {rows, train_rows, true, std::string(key), reader.place(key)};
 }
 
 namespace {
@@ -139,9 +135,10 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
         reader.has("eval_strategy") ? reader.text("eval_strategy") : reader.text("evaluation_strategy");
     const bool evaluates =
         (strategy && *strategy != "no" && *strategy != "false") || reader.boolean("eval_on_start").value_or(false);
-    judge_evaluation(reader, evaluates, "per_device_eval_batch_size",
-                     reader.integer("per_device_eval_batch_size", {.low = 1}).value_or(8),
-                     plan.per_device_train_batch_size);
+    const auto rows = reader.integer("per_device_eval_batch_size", {.low = 1});
+    if (evaluates && !rows) reader.assume("per_device_eval_batch_size", fmt::format("{}", defaults.evaluation_batch));
+    ask_for_evaluation(reader, evaluates, "per_device_eval_batch_size", rows.value_or(defaults.evaluation_batch),
+                       plan.per_device_train_batch_size, draft);
 }
 
 bool is_pattern(const Value* value) {

@@ -207,6 +207,18 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
     return {};
 }
 
+/// transformers' AutoModelForCausalLM, trl and LLaMA-Factory load the whole of a model of text and images.
+void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading) {
+    if (!draft.job.model.is_text_part) return;
+    draft.job.plan.load.text_part = true;  // said here
+    reading.refusals.push_back(
+        {named.key, named.place,
+         fmt::format("{} takes images too: its vision tower is loaded as well, which is not predicted",
+                     draft.job.model.name),
+         "a checkpoint of the text part (model type gemma3_text), its config.json as --model-config; gemma-3-1b-it and "
+         "gemma-3-270m have no tower"});
+}
+
 /// Loads the network; what is unsupported about it is a refusal of the key that names it.
 void find_model(const TrainerQuestion& question, const ModelMention& named, Draft& draft, Reading& reading,
                 Problems& problems) {
@@ -220,6 +232,7 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
             draft.job.model = read_config(named.network, where, named.name);
         if (!named.name.empty()) draft.job.model.name = named.name;
         draft.has_model = true;
+        refuse_text_part(named, draft, reading);
         const bool flag = named.place.file.empty();
         reading.inputs.push_back(
             {"model", draft.job.model.name, flag ? InputSource::flag : InputSource::file, named.key, named.place});

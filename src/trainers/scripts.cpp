@@ -228,6 +228,7 @@ void read_script_rows(Reader& reader, Draft& draft) {
     const std::int64_t rows = draft.job.plan.training.per_device_train_batch_size;
     if (draft.packed && strategy != "wrapped" && reader.stack().trl >= Version{0, 18, 0}) {
         draft.packed_rows = rows;
+        draft.one_row = true;
         draft.job.plan.training.per_device_train_batch_size = 1;
         if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one sequence");
     }

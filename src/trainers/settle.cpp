@@ -67,6 +67,14 @@ void settle_data_rows(const TrainerQuestion& question, const Draft& draft, Readi
                                  "give --seq N or --lengths FILE"});
 }
 
+/// What stands beside rows that are not packed.
+AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64_t rows) {
+    const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
+    const bool alone = plan.loop.kind == LoopKind::sft && rows == 1;  // trl's collator cuts a row that stands alone
+    const bool mask = (rows > 1 || draft.padded_to_limit) && !flash && !alone && !draft.no_padding_mask;
+    return mask ? AttentionMask::right_padded : AttentionMask::ones;
+}
+
 /// Rows of different lengths are padded to the right; the mask that says so stands beside them.
 void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
     const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
@@ -81,6 +89,39 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
                                      : "one sequence";
     add_input(reading, "batch.attention_mask", std::string(name_of(plan.batch.attention_mask)), InputSource::derived,
               why);
+}
+
+/// Rows of evaluation are as long as those of training can be. Of a model that is divided only a batch of no more rows
+/// is judged: it needs at most what a training step needs.
+void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
+    if (!draft.evaluation) return;
+    const AskedEvaluation& asked = *draft.evaluation;
+    if (plan.distributed && !plan.distributed->as<DdpPlan>()) {
+        if (asked.rows <= asked.train_rows) return;
+        reading.refusals.push_back(
+            {asked.key, asked.place,
+             fmt::format(
+                 "evaluation with {} rows, training with {}: of a divided model only evaluation with at most as "
+                 "many rows is judged, which needs no more than training",
+                 asked.rows, asked.train_rows),
+             fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
+                         asked.train_rows, asked.key)});
+        return;
+    }
+    EvaluationPlan& evaluation = plan.evaluation.emplace();
+    evaluation.every = 1;
+    evaluation.per_device_eval_batch_size = asked.rows;
+    const bool packed = draft.packed && asked.packed;
+    if (packed && draft.one_row) {
+        evaluation.per_device_eval_batch_size = 1;
+        evaluation.sequence_length = reading.rows.limit * asked.rows;
+    } else if (draft.packed_rows > 1) {
+        evaluation.sequence_length = reading.rows.limit;
+    }
+    const AttentionMask mask = packed ? plan.batch.attention_mask : mask_of_rows(draft, plan, asked.rows);
+    if (mask != plan.batch.attention_mask) evaluation.attention_mask = mask;
+    add_input(reading, "evaluation", fmt::format("{} rows", asked.rows), InputSource::derived,
+              fmt::format("{}, after each step", asked.key), asked.place);
 }
 
 /// DeepSpeed and FSDP divide the model; what they do with one process is another run than one without them.
@@ -194,6 +235,7 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
     settle_mask(draft, plan, reading);
     settle_gpus(question, draft, reading, problems);
     settle_checkpoints(draft, plan, reading);
+    settle_evaluation(draft, plan, reading);
 }
 
 }  // namespace vramfit::trainers

@@ -131,6 +131,8 @@ struct Stack {
     bool trainer_always_divides_counts() const;      ///< by the processes that share a batch, be it one
     bool trainer_divides_counts_exactly() const;     ///< to a float32
     bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
+    bool evaluates_at_the_end() const;               ///< also where the last step is none of each n-th
+    bool evaluation_counts_items() const;            ///< as training does; before, the model takes the mean
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared

@@ -33,6 +33,11 @@ constexpr PlanFlag kLoadFlags[] = {
          job.plan.load.sdpa_kernel = value_from(value, where, kSdpaKernelNames);
      },
      1, words_of<kSdpaKernelNames>},
+    {"text-only", "text_part", "BOOL", "true", kLoad,
+     "Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.text_part = boolean_from(value, where);
+     }},
     {"async-load", "", "BOOL", "true", kLoad,
      "transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -43,6 +43,10 @@ void choose_precision(Job& job, std::string_view value, const std::string& where
     job.plan.training.fp16 = chosen == Precision::fp16;
 }
 
+EvaluationPlan& evaluation_of(Job& job) {
+    return job.plan.evaluation ? *job.plan.evaluation : job.plan.evaluation.emplace();
+}
+
 void choose_optimizer(Job& job, std::string_view value, const std::string& where) {
     const std::vector<std::string_view> names(std::begin(kOptimizerNames), std::end(kOptimizerNames));
     job.plan.training.optim = names[choice_from(value, where, names)];
@@ -115,6 +119,22 @@ constexpr PlanFlag kTrainingFlags[] = {
          job.plan.batch.attention_mask = value_from(value, where, kMaskNames);
      },
      1, words_of<kMaskNames>},
+    {"eval-batch", "per_device_eval_batch_size eval_batch_size", "N", nullptr, kTraining,
+     "Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         evaluation_of(job).per_device_eval_batch_size = integer_from(value, where);
+         evaluation_of(job).every = 1;
+     }},
+    {"eval_on_start", "", "BOOL", "true", "", "Evaluate before the first step as well",
+     [](Job& job, std::string_view value, const std::string& where) {
+         if (boolean_from(value, where) || job.plan.evaluation) evaluation_of(job).on_start = value != "false";
+     },
+     2},
+    {"eval_accumulation_steps", "", "N", nullptr, "", "Batches of an evaluation before its losses go to the host",
+     [](Job& job, std::string_view value, const std::string& where) {
+         evaluation_of(job).accumulation = integer_from(value, where);
+     },
+     2},
     {"loop", "", "KIND", nullptr, kTraining,
      "trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]",
      [](Job& job, std::string_view value, const std::string& where) {

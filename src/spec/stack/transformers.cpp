@@ -227,6 +227,12 @@ bool Stack::trainer_divides_counts_exactly() const { return transformers >= Vers
 // models/*/modeling_*.py XRotaryEmbedding.forward: inv_freq @ position_ids up to 5.18, then position_ids * inv_freq.
 bool Stack::rotary_multiplies_elements() const { return transformers >= Version{5, 19, 0}; }
 
+// trainer_callback.py DefaultFlowCallback.on_step_end: not in 5.3.0, in 5.6.0.
+bool Stack::evaluates_at_the_end() const { return transformers >= Version{5, 6, 0}; }
+
+// trainer.py prediction_step: num_items_in_batch is not in 4.56.2, it is in 4.57.6.
+bool Stack::evaluation_counts_items() const { return transformers >= Version{4, 57, 0}; }
+
 // training_args.py average_tokens_across_devices: True by default from 4.54 on.
 bool Stack::trainer_averages_over_devices() const { return transformers >= Version{4, 54, 0}; }
 

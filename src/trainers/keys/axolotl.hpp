@@ -42,6 +42,7 @@ inline constexpr KeyRow kAxolotlKeys[] = {
     {"gradient_accumulation_steps", KeyUse::used, "training.gradient_accumulation_steps", "2|3"},
     {"batch_size", KeyUse::used, "training.gradient_accumulation_steps", "8|16"},
     {"eval_batch_size", KeyUse::used, "evaluation", "1|64"},
+    {"eval_sample_packing", KeyUse::used, "evaluation", "true|false"},
     {"val_set_size", KeyUse::used, "evaluation", "0.05|0"},
     {"test_datasets", KeyUse::used, "evaluation"},
     {"eval_steps", KeyUse::used, "evaluation", "10|0"},

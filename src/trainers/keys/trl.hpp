@@ -33,6 +33,7 @@ inline constexpr KeyRow kTrlKeys[] = {
     {"block_size", KeyUse::used, "batch.sequence_length", "128|256"},
     {"packing", KeyUse::used, "batch", "true|false"},
     {"packing_strategy", KeyUse::used, "batch", "wrapped|bfd"},
+    {"eval_packing", KeyUse::used, "evaluation"},
     {"pad_to_multiple_of", KeyUse::used, "batch", "3|7"},
     {"loss_type", KeyUse::used, "loop.loss", "chunked_nll|dft"},
     {"padding_free", KeyUse::unsupported, "flattened batches are not predicted"},

@@ -235,6 +235,7 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
     const std::int64_t train_rows = rows;
     if (draft.packed && !real_rows) {
         draft.packed_rows = rows;
+        draft.one_row = true;
         rows = 1;
         if (train_rows > 1)
             reader.derive("training.per_device_train_batch_size", "1",
@@ -247,8 +248,9 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
     const bool asked = reader.real("eval_steps").value_or(0) > 0 || reader.real("evals_per_epoch").value_or(0) > 0 ||
                        reader.text("eval_strategy").value_or("no") != "no" ||
                        reader.text("evaluation_strategy").value_or("no") != "no";
-    judge_evaluation(reader, has_rows && asked, "eval_batch_size",
-                     reader.integer("eval_batch_size", {.low = 1}).value_or(train_rows), train_rows);
+    ask_for_evaluation(reader, has_rows && asked, "eval_batch_size",
+                       reader.integer("eval_batch_size", {.low = 1}).value_or(train_rows), train_rows, draft);
+    if (draft.evaluation) draft.evaluation->packed = reader.boolean("eval_sample_packing").value_or(true);
     const std::int64_t longest = reader.integer("eval_sequence_len", {.low = 1}).value_or(0);
     if (has_rows && asked && longest > draft.length_limit)
         reader.refuse("eval_sequence_len", "evaluation of longer rows than those of training is not predicted",

@@ -313,8 +313,8 @@ void read_torchtune(Reader& reader, Draft& draft) {
     draft.packing_needs_mask = true;
     draft.no_padding_mask = !draft.packed;
     const std::int64_t rows = plan.training.per_device_train_batch_size;
-    judge_evaluation(reader, reader.integer("run_val_every_n_steps").value_or(0) > 0, "batch_size_val",
-                     reader.integer("batch_size_val", {.low = 1}).value_or(rows), rows);
+    ask_for_evaluation(reader, reader.integer("run_val_every_n_steps").value_or(0) > 0, "batch_size_val",
+                       reader.integer("batch_size_val", {.low = 1}).value_or(rows), rows, draft);
     reader.note(RemarkKind::other_program,
                 "torchtune has network code of its own: the same network with the same adapters, dtypes and optimizer "
                 "is predicted as transformers runs it, with whole logits where torchtune takes them in chunks",

@@ -77,6 +77,11 @@ TEST_CASE("windows and their peaks") {
         {{PhaseKind::backward_layer, 1, -1, 0}, false, "backward_bottom_layer"},
         {{PhaseKind::backward_embedding, 1, -1, -1}, false, "embedding_autograd"},
         {{PhaseKind::clip, 1, -1, -1}, false, "clip"},
+        {{PhaseKind::inputs, 1, -1, -1, 0}, false, "evaluation"},
+        {{PhaseKind::embedding, 1, -1, -1, 0}, false, "evaluation"},
+        {{PhaseKind::forward_layer, 1, -1, 2, 1}, false, "evaluation"},
+        {{PhaseKind::forward_layer, 1, -1, 3, 1}, false, "evaluation"},
+        {{PhaseKind::head, -1, -1, -1, 0}, true, "evaluation"},
         {{PhaseKind::zero_grad, 1, -1, -1}, false, "optimizer_step"},
     };
     for (const Row& row : rows) {

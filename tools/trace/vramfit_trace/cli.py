@@ -64,7 +64,7 @@ def walk(flags: argparse.Namespace) -> int:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads,
-                   flags.distributed, flags.sft)
+                   flags.distributed, flags.sft, flags.evaluation)
     forks = Forks(tracer_of(flags))
     try:
         rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
@@ -124,6 +124,8 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--families", nargs="+", default=[], metavar="FAMILY", help="draw from these only")
     many.add_argument("--config", type=Path, nargs="+", default=[], help="config.json files in place of the tiny models of their families")
     many.add_argument("--supported", action="store_true", help="leave out jobs of which vramfit says that it does not support them")
+    many.add_argument("--evaluation", nargs="?", const="eval_strategy", choices=("eval_strategy", "evaluation_strategy"),
+                      help="each job evaluates; up to transformers 4.40 the argument is called evaluation_strategy")
     many.add_argument("--no-threads", action="store_true",
                       help="transformers 5 loads without threads (HF_DEACTIVATE_ASYNC_LOAD): no job's figures vary from run to run")
     many.add_argument("--distributed", nargs="+", default=[], choices=sorted(METHODS), metavar="KIND",
