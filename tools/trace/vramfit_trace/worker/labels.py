@@ -39,6 +39,7 @@ CALLS = (
     ("torch.distributed.fsdp.fully_sharded_data_parallel", "FullyShardedDataParallel", "__init__", "parameter"),
     ("accelerate.accelerator", "", "fsdp2_prepare_model", "parameter"),
     ("deepspeed.runtime.zero.partitioned_param_coordinator", "PartitionedParameterCoordinator", "fetch_sub_module", "parameter"),
+    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "initialize_optimizer_states", "gradient"),
     ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "backward_prologue", "gradient"),
     ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "backward_epilogue", "gradient"),
     ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_independent_p_g_buckets_and_remove_grads", "gradient"),
@@ -139,9 +140,24 @@ class Labels:
             with contextlib.suppress(ImportError, AttributeError):  # not there, or of another version
                 place = importlib.import_module(module)
                 annotate(getattr(place, owner) if owner else place, name, kind)
+        with contextlib.suppress(ImportError, AttributeError):
+            self.watch_fsdp2(importlib.import_module("torch.distributed.fsdp._fully_shard._fsdp_param_group").FSDPParamGroup)
         for module, name in ZERO:
             with contextlib.suppress(ImportError, AttributeError):
                 self.watch_zero(getattr(importlib.import_module(module), name))
+
+    def watch_fsdp2(self, group: Any) -> None:
+        """What it has gathered, parameter by parameter."""
+        wait = group.wait_for_unshard
+
+        @functools.wraps(wait)
+        def outer(of: Any) -> None:
+            wait(of)
+            for one in of.fsdp_params:
+                if getattr(one, "_unsharded_param", None) is not None:
+                    mark("parameter", one._unsharded_param, place_of(one._param_fqn or ""))
+
+        group.wait_for_unshard = outer
 
     def watch_zero(self, optimizer: Any) -> None:
         """Remembers DeepSpeed's optimizers, which are none of torch's."""
@@ -151,6 +167,8 @@ class Labels:
         def outer(zero: Any, *args: Any, **kwargs: Any) -> None:
             self.zero.append(weakref.ref(zero))
             begin(zero, *args, **kwargs)
+            if hasattr(zero, "flatten"):  # of parameters until here, of gradients in a step
+                annotate(zero, "flatten", "gradient")
 
         optimizer.__init__ = outer
 
@@ -167,7 +185,7 @@ class Labels:
         """The parameters, buffers and gradients of this instant."""
         for root in self.roots:
             for name, parameter in root.named_parameters(remove_duplicate=False):
-                self.parameters[id(parameter)] = place_of(name)
+                self.parameters.setdefault(id(parameter), place_of(name))  # one that two modules share has the first name
                 mark_parameter(parameter, place_of(name))
             for name, buffer in root.named_buffers():
                 mark("parameter", buffer, place_of(name))
