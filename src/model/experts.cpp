@@ -145,6 +145,7 @@ Tensor sparse_block(const Run& run, const DecoderLayer& layer, const Tensor& x) 
 }  // namespace
 
 Tensor sparse_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const InModule scope(run.session, parent_of(layer.router.name));
     return called(&layer, Part::mlp, x, [&](const Tensor& given) { return sparse_block(run, layer, given); });
 }
 

@@ -274,7 +274,7 @@ void check_positions(const ModelSpec& model, const TrainPlan& plan, bool learned
 }
 
 /// Whether all of them can be used.
-bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
+bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
     const auto positive = [&](std::string_view where, std::int64_t value) {
         if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value), "give 1 or more");
     };
@@ -327,7 +327,7 @@ void PlanChecker::check_adapters(const LoraPlan& plan, Problems& problems) {
 Notes PlanChecker::check(const TrainPlan& plan) {
     Problems problems("");
     Notes notes;
-    const bool usable = check_sizes(model_, plan, problems, notes);
+    const bool usable = check_sizes(model_, plan, problems);
     if (usable && plan.batch.sequence_length > model_.max_position_embeddings) {
         if (!learns_positions_) learns_positions_ = learns_positions(model_);
         check_positions(model_, plan, *learns_positions_, problems, notes);

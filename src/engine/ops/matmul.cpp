@@ -127,6 +127,7 @@ void cublas_workspace(Session& session) {
     }
     Tensor& place = session.workspaces.cublas[static_cast<int>(session.thread)];
     if (place.defined() || session.on_host) return;
+    const Scoped<Module> nobody(session.recorder.module, {});
     place = empty(session, {session.cublas_workspace_bytes}, DType::uint8, Op::cublas_workspace);
     label(place, Category::workspaces);
 }
@@ -147,6 +148,7 @@ void cublaslt_workspace(Session& session) {
     if (session.cublaslt_workspace_bytes == 0) return;
     Tensor& place = session.workspaces.cublaslt[static_cast<int>(session.thread)];
     if (place.defined()) return;
+    const Scoped<Module> nobody(session.recorder.module, {});
     place = empty(session, {session.cublaslt_workspace_bytes}, DType::uint8, Op::cublaslt_workspace);
     label(place, Category::workspaces);
 }

@@ -19,7 +19,7 @@ namespace {
 Job asked(std::vector<std::string> words) {
     CLI::App app;
     PlanFlags flags;
-    flags.add(app);
+    flags.add(app, {{}, true});
     std::reverse(words.begin(), words.end());
     app.parse(words);
     return flags.job();
