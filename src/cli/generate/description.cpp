@@ -22,7 +22,7 @@ std::string in_one_line(std::string text) {
     return text;
 }
 
-/// "CARD" of "CARD,...", "BOOL" of "[BOOL]".
+/// "GPU" of "GPU,...", "BOOL" of "[BOOL]".
 std::string kind_of_value(const std::string& value) {
     const std::size_t begin = value.starts_with('[') ? 1 : 0;
     return value.substr(begin, value.find_first_of("],.") - begin);
@@ -44,7 +44,7 @@ std::vector<std::string> words_of_kind(const std::string& kind) {
         for (const BuiltInModel& model : built_in_models()) words.emplace_back(model.name);
     if (kind == "STACK")
         for (const Stack& stack : named_stacks()) words.push_back(stack.name);
-    if (kind == "CARD")
+    if (kind == "GPU")
         for (const KnownDevice& card : known_devices()) words.push_back(short_name(card));
     return words;
 }

@@ -195,7 +195,7 @@ class NextLarger:
 
 @dataclass(frozen=True)
 class Note:
-    kind: Literal["sequence_beyond_model", "version_out_of_range", "version_unknown", "assumed_context", "assumed_communicator", "assumed_card", "marketed_size", "flags_before_job", "text_part_only", "load_order_varies", "workspace_not_modelled", "without_effect"]
+    kind: Literal["sequence_beyond_model", "version_out_of_range", "version_unknown", "assumed_context", "assumed_communicator", "assumed_card", "marketed_size", "flags_before_job", "text_part_only", "load_order_varies", "workspace_not_modelled", "without_effect", "experts_not_quantized", "upper_bound"]
     text: str
     hint: str
 
@@ -325,10 +325,12 @@ class Prediction(PredictionDisplay):
     out_of_memory: OutOfMemory | None
     """The request that failed on the card; all other levels are then those of the same run on a card that is large enough"""
     next_larger: list[NextLarger]
-    """A run that fits, with one row more and with longer rows: how far each is from not fitting; else empty"""
+    """A run that fits, with one row more and with longer rows: how far each is from not fitting; else, and with --no-changes, empty"""
     retries: int
     """Times the allocator gave cached memory back and asked again"""
     notes: list[Note]
+    smallest_gpu: str | None = None
+    """Where no GPU was given: the smallest known one that holds the run"""
     stages: list[Stage] | None = None
     """All stages of a pipeline, where no process was named: the answer is that of the one that needs the most"""
     changes: Change | None = None
@@ -358,6 +360,7 @@ class Prediction(PredictionDisplay):
             trainable_parameters=of["trainable_parameters"],
             total_parameters=of["total_parameters"],
             out_of_memory=OutOfMemory.from_json(of["out_of_memory"]) if of["out_of_memory"] is not None else None,
+            smallest_gpu=of.get("smallest_gpu"),
             stages=[Stage.from_json(each) for each in of["stages"]] if of.get("stages") is not None else None,
             next_larger=[NextLarger.from_json(each) for each in of["next_larger"]],
             retries=of["retries"],
@@ -546,6 +549,33 @@ class RankedRow:
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """Where nothing fits: the row that requests least, on a GPU that is large enough"""
+
+    row: int
+    plan: dict[str, Any]
+    """The keys of a job file, every default filled in"""
+    verdict: Literal["fits", "tight", "too_large"]
+    requested: int
+    reserved: int
+    missing: int
+    """Bytes that the GPU has too few, where all that is assumed takes the most"""
+    command: str
+
+    @classmethod
+    def from_json(cls, of: Any) -> Nearest:
+        return cls(
+            row=of["row"],
+            plan=of["plan"],
+            verdict=of["verdict"],
+            requested=of["requested"],
+            reserved=of["reserved"],
+            missing=of["missing"],
+            command=of["command"],
+        )
+
+
+@dataclass(frozen=True)
 class SpaceRow:
     row: int
     """Number of the row in the space"""
@@ -610,6 +640,8 @@ class Sweep(SweepDisplay):
     ranking: list[RankedRow]
     """The rows that fit, in the order of the selection, as many as --top asks for"""
     notes: list[Note]
+    spaces: list[Space] | None = None
+    """Where the questions of a sweep have different spaces: of each question, in the order of their rows"""
     shard: Shard | None = None
     """With --shard: which part of the space this is; what --merge needs"""
     largest: SweepLargest | None = None
@@ -618,6 +650,8 @@ class Sweep(SweepDisplay):
     """Why the first invalid row is that"""
     other_problems: bool | None = None
     """Whether other rows are invalid for other reasons"""
+    nearest: Nearest | None = None
+    """Where nothing fits: the row that requests least, on a GPU that is large enough"""
     all_rows: list[SpaceRow] | None = None
     """With --all-rows: every row of the space"""
     choices: dict[str, Any] | None = None
@@ -631,6 +665,7 @@ class Sweep(SweepDisplay):
             stack=of["stack"],
             device=of["device"],
             space=Space.from_json(of["space"]),
+            spaces=[Space.from_json(each) for each in of["spaces"]] if of.get("spaces") is not None else None,
             shard=Shard.from_json(of["shard"]) if of.get("shard") is not None else None,
             largest=SweepLargest.from_json(of["largest"]) if of.get("largest") is not None else None,
             bounds=[Bound.from_json(each) for each in of["bounds"]],
@@ -640,6 +675,7 @@ class Sweep(SweepDisplay):
             other_problems=of.get("other_problems"),
             stopped=of["stopped"],
             ranking=[RankedRow.from_json(each) for each in of["rows"]],
+            nearest=Nearest.from_json(of["nearest"]) if of.get("nearest") is not None else None,
             all_rows=[SpaceRow.from_json(each) for each in of["all_rows"]] if of.get("all_rows") is not None else None,
             notes=[Note.from_json(each) for each in of["notes"]],
             choices=of.get("choices"),
@@ -684,6 +720,41 @@ class ByCollective:
 
 
 @dataclass(frozen=True)
+class File:
+    name: str | None = None
+    text: str | None = None
+
+    @classmethod
+    def from_json(cls, of: Any) -> File:
+        return cls(
+            name=of.get("name"),
+            text=of.get("text"),
+        )
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How the run is started as it was predicted"""
+
+    command: list[str] | None = None
+    """Words of the launcher, up to the script"""
+    arguments: list[str] | None = None
+    """What TrainingArguments have to say; empty: there is no Trainer"""
+    script: list[str] | None = None
+    """What the script itself has to do"""
+    files: list[File] | None = None
+
+    @classmethod
+    def from_json(cls, of: Any) -> Launch:
+        return cls(
+            command=of.get("command"),
+            arguments=of.get("arguments"),
+            script=of.get("script"),
+            files=[File.from_json(each) for each in of["files"]] if of.get("files") is not None else None,
+        )
+
+
+@dataclass(frozen=True)
 class Method:
     id: str
     title: str
@@ -706,6 +777,8 @@ class Method:
     """Usable bytes of the card without the reserved; below zero: missing."""
     largest_batch: int | None = None
     """Rows of a batch that fit while one more does not; 0: none; null: not looked for."""
+    sequences_at_a_time: int | None = None
+    """Sequences that all GPUs together train on at a time with largest_batch"""
     between_cards: int | None = None
     """What one process sends to others in one optimizer step."""
     by_collective: ByCollective | None = None
@@ -714,12 +787,16 @@ class Method:
     """What one process exchanges with host memory in one optimizer step."""
     host_bytes: int | None = None
     """States that all processes keep in host memory."""
+    lacks_host_memory: bool | None = None
+    """Host_bytes are more than host_memory: too_large"""
     operations: float | None = None
     """Of one card in one optimizer step."""
     cost: float | None = None
     """Operations + operations_per_byte x (between_cards + with_host); of a pipeline with p stages and m micro batches (m + p - 1) / m times that."""
     plan: dict[str, Any] | None = None
     """The run under this method, with the keys of a job file."""
+    launch: Launch | None = None
+    """How the run is started as it was predicted"""
 
     @classmethod
     def from_json(cls, of: Any) -> Method:
@@ -737,13 +814,16 @@ class Method:
             highest=of.get("highest"),
             left=of.get("left"),
             largest_batch=of.get("largest_batch"),
+            sequences_at_a_time=of.get("sequences_at_a_time"),
             between_cards=of.get("between_cards"),
             by_collective=ByCollective.from_json(of["by_collective"]) if of.get("by_collective") is not None else None,
             with_host=of.get("with_host"),
             host_bytes=of.get("host_bytes"),
+            lacks_host_memory=of.get("lacks_host_memory"),
             operations=of.get("operations"),
             cost=of.get("cost"),
             plan=of.get("plan"),
+            launch=Launch.from_json(of["launch"]) if of.get("launch") is not None else None,
         )
 
 
@@ -759,6 +839,8 @@ class Plan(PlanDisplay):
     device: dict[str, Any]
     stack: dict[str, Any]
     methods: list[Method]
+    host_memory: int | None = None
+    """Of the machine; null: no limit"""
 
     @classmethod
     def from_json(cls, of: Any) -> Plan:
@@ -767,6 +849,7 @@ class Plan(PlanDisplay):
             model=of["model"],
             cards=of["cards"],
             operations_per_byte=of["operations_per_byte"],
+            host_memory=of.get("host_memory"),
             device=of["device"],
             stack=of["stack"],
             methods=[Method.from_json(each) for each in of["methods"]],
@@ -774,13 +857,13 @@ class Plan(PlanDisplay):
 
 
 @dataclass(frozen=True)
-class File:
+class CheckFile:
     name: str
     format: str
     title: str
 
     @classmethod
-    def from_json(cls, of: Any) -> File:
+    def from_json(cls, of: Any) -> CheckFile:
         return cls(
             name=of["name"],
             format=of["format"],
@@ -990,7 +1073,7 @@ class Check(CheckDisplay):
 
     schema: str
     verdict: Literal["fits", "tight", "too_large", "unknown", "not_asked", "unsupported"]
-    files: list[File]
+    files: list[CheckFile]
     model: str | None
     plan: dict[str, Any] | None
     """The keys of a job file that make up the plan; null if anything is refused"""
@@ -1005,7 +1088,7 @@ class Check(CheckDisplay):
         return cls(
             schema=of["schema"],
             verdict=of["verdict"],
-            files=[File.from_json(each) for each in of["files"]],
+            files=[CheckFile.from_json(each) for each in of["files"]],
             model=of["model"],
             plan=of["plan"],
             stack=of["stack"],

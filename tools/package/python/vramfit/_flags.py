@@ -11,8 +11,11 @@ SWITCHES = frozenset(
     {
         "accept_tight",
         "all_rows",
+        "details",
+        "each",
         "events",
         "explain_inputs",
+        "force",
         "no_changes",
         "no_largest",
         "no_progress",
@@ -37,6 +40,8 @@ class PredictFlags(TypedDict, total=False):
 
     job: str | PathLike[str] | Mapping[str, Any]
     """A job file (vramfit.job/1), - for standard input; flags override what it says"""
+    recipe: str
+    """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     rank: int
@@ -73,6 +78,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    text_only: bool
+    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -93,6 +100,8 @@ class PredictFlags(TypedDict, total=False):
     """Use the Liger kernels [false]"""
     mask: Literal["absent", "ones", "left_padded", "right_padded"]
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    eval_batch: int
+    """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: Literal["trainer", "plain", "sft", "dpo"]
     """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
     steps: int
@@ -167,6 +176,8 @@ class PredictFlags(TypedDict, total=False):
     """DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and "auto" sizes; with --gpus [none]"""
     accept_tight: bool
     """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
+    details: bool
+    """Show all: what was asked, every named peak, levels of memory, notes with hints"""
     no_changes: bool
     """Look neither for changes with which it fits nor for the largest run that does"""
 
@@ -174,6 +185,8 @@ class PredictFlags(TypedDict, total=False):
 class SweepFlags(TypedDict, total=False):
     """Flags of vramfit sweep."""
 
+    recipe: str
+    """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: str | Sequence[str]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     rank: int | str | Sequence[int] | Sequence[str]
@@ -183,7 +196,7 @@ class SweepFlags(TypedDict, total=False):
     lora_dropout: str | float | Sequence[float]
     """Dropout before the adapters [0]"""
     targets: int | str | Sequence[int] | Sequence[str]
-    """Sets of targets: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"""
+    """Sets of target modules: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"""
     save_whole: str | Sequence[str]
     """Modules that are trained whole beside the adapters [none]"""
     use_rslora: str | bool | Sequence[bool]
@@ -210,12 +223,14 @@ class SweepFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: str | Sequence[str]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    text_only: str | bool | Sequence[bool]
+    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
     async_load: str | bool | Sequence[bool]
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int | str | Sequence[int] | Sequence[str]
-    """Rows in a batch [1,2,4,8]"""
+    """Batch sizes [1..8:x2, doubled on while anything fits]"""
     seq: int | str | Sequence[int] | Sequence[str]
-    """Tokens in a row: 512..4096:+512 [16..512:x2]"""
+    """Sequence lengths: 512..4096:+512 [16..512:x2, doubled on while anything fits]"""
     accumulate: str | int | Sequence[int]
     """Gradient accumulation steps [1]"""
     mixed_precision: str | Sequence[str]
@@ -230,6 +245,8 @@ class SweepFlags(TypedDict, total=False):
     """Use the Liger kernels [false]"""
     mask: str | Sequence[str]
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    eval_batch: str | int | Sequence[int]
+    """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
     """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
     steps: str | int | Sequence[int]
@@ -305,31 +322,31 @@ class SweepFlags(TypedDict, total=False):
     targets_each: str | Sequence[str]
     """Every set of these modules or groups, with at least one, in place of --targets"""
     effective_batch: int
-    """Rows of a step, batch x accumulation; without --accumulate each batch has the accumulation that makes N"""
+    """Sequences in each optimizer step: batch size x accumulation is N; without --accumulate it is chosen so"""
     min_tokens_per_step: int
-    """Tokens of a step, batch x length x accumulation: N or more"""
+    """N tokens or more in each optimizer step: batch size x length x accumulation"""
     min_rank: int
     """Ranks of N or more"""
     min_batch: int
-    """Batches of N rows or more"""
+    """Batch sizes of N or more"""
     min_seq: int
-    """Lengths of N tokens or more"""
+    """Sequences of N tokens or more"""
     sort: Literal["capacity", "tokens", "rank", "sequence", "batch", "effective-batch", "memory"]
-    """What the ranking begins with: the most capacity, tokens, rank, sequence, batch, effective-batch, memory [capacity]"""
+    """Which rows come first, those with most of: capacity, tokens, rank, sequence, batch, effective-batch, memory [capacity]"""
     pareto: str | Sequence[str]
-    """Only rows that no other one excels in these, named as for --sort"""
+    """Only rows that no other row beats in all of these, named as for --sort"""
     per_group: Literal["rank", "batch", "seq", "targets"]
     """The best rows for each value of rank, batch, seq, targets or a flag with a list"""
     top: int
     """Rows to show [10; with --per-group 1 of each; with --pareto all]"""
     no_prune: bool
-    """Simulate every configuration; the answer is the same"""
+    """Simulate every configuration by itself: slow, and the answer is the same"""
     threads: int
     """Threads to search on; the answer is the same [as many as the machine runs]"""
     all_rows: bool
     """JSON: every row of the space with its status"""
     max: Literal["seq", "batch", "rank"]
-    """The largest seq, batch or rank that fits, for each combination of the other axes; without a range of its own up to 131072, 1024 or 512"""
+    """The largest seq, batch or rank that fits, for each combination of the other axes; without values of its own up to 131072, 1024 or 512"""
     space: str | PathLike[str]
     """A sweep file (vramfit.space/1), - for standard input; docs/sweep.md"""
 
@@ -339,6 +356,8 @@ class PlanFlags(TypedDict, total=False):
 
     job: str | PathLike[str] | Mapping[str, Any]
     """A job file (vramfit.job/1), - for standard input; flags override what it says"""
+    recipe: str
+    """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     rank: int
@@ -375,6 +394,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    text_only: bool
+    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -395,6 +416,8 @@ class PlanFlags(TypedDict, total=False):
     """Use the Liger kernels [false]"""
     mask: Literal["absent", "ones", "left_padded", "right_padded"]
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    eval_batch: int
+    """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: Literal["trainer", "plain", "sft", "dpo"]
     """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
     steps: int
@@ -412,7 +435,7 @@ class PlanFlags(TypedDict, total=False):
     stack: str
     """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
     gpus: int | str | Sequence[int] | Sequence[str]
-    """How many cards, or how many of which: 4x24GiB, "8xA100 80GB" (required)"""
+    """How many GPUs of which kind: 4x24GiB, "8xA100 80GB", or several: 8xH100,16xH100 (required)"""
     gpus_per_node: int
     """Processes in each node, over which FSDP1's hybrid strategies shard, with --fsdp-sharding-strategy [all]"""
     tp: int
@@ -470,7 +493,15 @@ class PlanFlags(TypedDict, total=False):
     no_largest: bool
     """Do not look for the largest batch of each method"""
     operations_per_byte: float
-    """Operations that a card does while it sends a byte: about 2600 over PCIe, 900 over NVLink [2000]"""
+    """Operations that a GPU does while it sends a byte: about 2600 over PCIe, 900 over NVLink [2000]"""
+    host_memory: str
+    """Memory of the machine: methods whose weights, gradients and optimizer states need more of it do not fit [no limit]"""
+    row: int
+    """The row of the table whose launch command is shown [1]"""
+    write: str
+    """Write the file of accelerate or DeepSpeed with which that row runs into FOLDER"""
+    force: bool
+    """Let --write overwrite files that say something else"""
     accept_tight: bool
     """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
 
@@ -478,6 +509,8 @@ class PlanFlags(TypedDict, total=False):
 class CheckFlags(TypedDict, total=False):
     """Flags of vramfit check."""
 
+    each: bool
+    """Each file is a run of its own; the worst exit status counts"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus) or a size (24GiB), several separated by commas [none: nothing is too large]"""
     gpus: int
@@ -491,7 +524,7 @@ class CheckFlags(TypedDict, total=False):
     alloc_conf: str
     """Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]"""
     stack: str
-    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
+    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [the trainer's own, else hf-2026-11]"""
     seq: int
     """Tokens of the longest sequence, where the data decides [the most that the file allows]"""
     lengths: str | PathLike[str]
@@ -512,6 +545,8 @@ class CheckFlags(TypedDict, total=False):
     """Do not look for changes with which it fits"""
     accept_tight: bool
     """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
+    unsupported: str
+    """Exit status where something is not supported, or an upper bound decides nothing: fail (3) or pass (0) [fail]"""
 
 
 class TimelineFlags(TypedDict, total=False):
@@ -519,6 +554,8 @@ class TimelineFlags(TypedDict, total=False):
 
     job: str | PathLike[str] | Mapping[str, Any]
     """A job file (vramfit.job/1), - for standard input; flags override what it says"""
+    recipe: str
+    """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     rank: int
@@ -555,6 +592,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    text_only: bool
+    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -575,6 +614,8 @@ class TimelineFlags(TypedDict, total=False):
     """Use the Liger kernels [false]"""
     mask: Literal["absent", "ones", "left_padded", "right_padded"]
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    eval_batch: int
+    """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: Literal["trainer", "plain", "sft", "dpo"]
     """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
     steps: int
