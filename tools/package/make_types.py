@@ -154,7 +154,7 @@ def flag_type(flag):
         one = "str | PathLike[str] | Mapping[str, Any]"
     if kind == "LIST":
         return "int | str | Sequence[int] | Sequence[str]"
-    if flag["words"] and kind not in ("CARD", "MODEL", "STACK", "BOOL") and not several:
+    if flag["words"] and kind not in ("GPU", "MODEL", "STACK", "BOOL") and not several:
         one = words(flag["words"])
         if all(word.isdigit() for word in flag["words"]):
             one += " | int"

@@ -226,7 +226,7 @@ void add_question(CLI::App& app, CheckFlags& flags) {
            "--gpu", flags.gpus,
            help_text("A GPU's name (vramfit gpus) or a size (24GiB), several separated by commas [none: nothing "
                      "is too large]"))
-        ->type_name("CARD,...")
+        ->type_name("GPU,...")
         ->group(kCard);
     add_value(app, "--gpus", flags.cards, "N", "How many GPUs the run has [what the files say, else 1]")->group(kCard);
     add_value(app, "--gpu-total", flags.total, "SIZE",

@@ -8,7 +8,7 @@ namespace vramfit::cli {
 
 struct FlagDescription {
     std::vector<std::string> names;  ///< "-q", "--quiet"; of an argument without a flag: "MODEL"
-    std::string value;               ///< what stands for the value in help: "CARD,..."; empty: takes none
+    std::string value;               ///< what stands for the value in help: "GPU,..."; empty: takes none
     std::string text;                ///< what it does
     std::string group;               ///< heading in help; empty: another spelling, understood and not listed
     std::vector<std::string> words;  ///< values that are known

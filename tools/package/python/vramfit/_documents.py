@@ -292,8 +292,8 @@ class Prediction(PredictionDisplay):
     """The answer of vramfit predict. Amounts are bytes. Keys are added, never renamed."""
 
     schema: str
-    verdict: Literal["fits", "tight", "too_large", "not_asked"]
-    """Over all that is not known: fits at the worst end, tight only at the best; not_asked: no card was given"""
+    verdict: Literal["fits", "tight", "too_large", "unknown", "not_asked"]
+    """Over all that is not known: fits at the worst end, tight only at the best; unknown: an upper bound that does not fit; not_asked: no card was given"""
     ends: Ends | None
     """The verdicts where all that is assumed is as bad, and as good, as it can be; null: no card"""
     assumptions: list[Assumption]
