@@ -13,7 +13,7 @@ namespace vramfit::trainers {
 
 namespace {
 
-constexpr auto kHarmlessRows = harmless_rows(kScriptHarmlessNames);
+constexpr auto kScriptHarmlessRows = harmless_rows(kScriptHarmlessNames);
 
 /// The first of these keys that the script has, or the first.
 std::string first_of(Reader& reader, std::initializer_list<const char*> keys) {
@@ -165,7 +165,7 @@ void read_preparation(Reader& reader, Draft& draft) {
 }  // namespace
 
 const std::span<const KeyRow> kScriptKeys = kScriptRows;
-const std::span<const KeyRow> kScriptHarmless = kHarmlessRows;
+const std::span<const KeyRow> kScriptHarmless = kScriptHarmlessRows;
 
 bool is_unsloth(const Document& document) {
     if (document.syntax != Syntax::python) return false;

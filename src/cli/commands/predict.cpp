@@ -2,14 +2,19 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
+
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
 #include "cli/verdict_flags.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/check/plan_changes.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/sweep/sweep.hpp"
 
 namespace vramfit::cli {
 
@@ -31,6 +36,36 @@ void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction)
         prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
 }
 
+/// Values from a quarter of `middle` to four times as many.
+std::vector<std::int64_t> around(std::int64_t middle) {
+    std::vector<std::int64_t> out;
+    for (const std::int64_t value : {middle / 4, middle / 2, middle, 2 * middle, 4 * middle})
+        if (value > 0 && (out.empty() || value > out.back())) out.push_back(value);
+    return out;
+}
+
+/// What fits of smaller and larger batches and lengths; nothing where that cannot be asked.
+std::optional<SweepReport> map_around(const Job& job) {
+    if (!job.device.capacity_known || (job.plan.distributed && job.plan.distributed->any_rank)) return std::nullopt;
+    SweepReport out;
+    SweepQuestion& question = out.questions.emplace_back();
+    question.model = job.model;
+    question.base = job.plan;
+    question.stack = job.stack;
+    question.device = of_process(job.device, job.plan.distributed);
+    question.space = {{1}, around(job.plan.training.per_device_train_batch_size), around(job.plan.batch.sequence_length), {{"", {}}}};
+    if (job.plan.peft) {
+        question.space.ranks = {job.plan.peft->r};
+        question.space.targets = {{"as asked", job.plan.peft->target_modules}};
+    }
+    try {
+        out.result = sweep(out.questions, {});
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+    return out;
+}
+
 ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
@@ -38,13 +73,20 @@ ExitStatus run_predict(const PredictFlags& flags) {
                  job.device.name);
     Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
     if (!flags.no_changes) add_changes(flags.plan, job, prediction);
-    flags.report.deliver(format.prediction(prediction, flags.report.layout()));
-    return flags.verdict.status_of(prediction.verdict);
+    const Verdict verdict = prediction.verdict;
+    if (format.page) {
+        const std::string command = fmt::format("vramfit predict {}", fmt::join(flags.plan.words(), " "));
+        flags.report.deliver(format.page({std::move(prediction), command, map_around(job)}, flags.report.layout()));
+    } else {
+        flags.report.deliver(format.prediction(prediction, flags.report.layout()));
+    }
+    return flags.verdict.status_of(verdict);
 }
 
 Run add_predict(CLI::App& app) {
     auto flags = std::make_shared<PredictFlags>();
     flags->plan.add(app);
+    flags->report.writes = [](const Format& each) { return each.prediction || each.page; };
     flags->report.add(app);
     flags->verdict.add(app);
     app.add_flag("--no-changes", flags->no_changes,
