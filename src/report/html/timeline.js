@@ -87,7 +87,8 @@ class Chart {
     this.stack = "category";
     this.canvas = element("canvas", {tabindex: "0", role: "application", "aria-describedby": `said${number}`,
       "aria-label": `Memory over the run ${run.title}. Left and right move, plus and minus zoom, 0 shows all, p is the next peak.`});
-    this.said = element("div", {class: "said", id: `said${number}`, "aria-live": "polite"});
+    this.said = element("div", {class: "said", id: `said${number}`, "aria-live": "polite"},
+      element("p", {class: "quiet"}, "Point at the picture, or move the cursor with the arrow keys: what is there is said here."));
     this.legend = element("tbody");
     this.listen();
   }
@@ -105,11 +106,11 @@ class Chart {
       step("−", "zoom out", () => this.scale(2)), step("+", "zoom in", () => this.scale(0.5)),
       step("←", "earlier", () => this.pan(-0.4)), step("→", "later", () => this.pan(0.4)),
       step("all", "the whole run", () => this.zoom(0, this.run.instants)));
-    const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "stacked, from below"),
-      element("th", {class: "number"}, "at the cursor"), element("th", {class: "number"}, "at the highest moment"))), this.legend);
+    const table = element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "from below"),
+      element("th", {class: "number"}, "here"), element("th", {class: "number"}, "at the peak"))), this.legend);
     return element("section", {}, element("h2", {}, this.run.title), element("p", {class: "quiet"}, element("code", {}, this.run.command)),
       ...this.facts().map((line) => element("p", {}, line)), tools, this.canvas, this.said,
-      element("div", {class: "scroll"}, table), element("div", {class: "scroll"}, this.peaks()));
+      element("div", {class: "tables"}, element("div", {class: "scroll"}, table), element("div", {class: "scroll"}, this.peaks())));
   }
 
   facts() {
@@ -142,7 +143,7 @@ class Chart {
       element("td", {}, element("button", {class: "plain", type: "button", onclick: () => this.goTo(i)}, peak[0] || "·")),
       element("td", {}, peak[1].replaceAll("_", " ")), element("td", {}, peak[2]),
       ...peak.slice(4, 7).map((bytes) => element("td", {class: "number"}, sizeText(bytes)))));
-    return element("table", {}, element("caption", {}, ""), element("thead", {}, element("tr", {},
+    return element("table", {}, element("thead", {}, element("tr", {},
       ...["mark", "peak", "window"].map((t) => element("th", {}, t)),
       ...["requested", "allocated", "reserved"].map((t) => element("th", {class: "number"}, t)))), element("tbody", {}, ...rows));
   }
@@ -216,8 +217,8 @@ class Chart {
     pen.font = "12px system-ui, sans-serif";
     this.drawScale(pen, ink);
     this.drawStack(pen, ink);
-    this.drawLimit(pen, ink);
     this.drawPeaks(pen, ink);
+    this.drawLimit(pen, ink);
     this.drawWindows(pen, ink);
     this.drawCursor(pen, ink);
   }
@@ -291,24 +292,24 @@ class Chart {
   drawPeaks(pen, ink) {
     const marks = this.run.peaks.map((p) => [p[3], p[0] || "·", ink.text]);
     if (this.run.oom) marks.push([this.run.oom[0], "out of memory", ink.mark]);
-    const rows = [-Infinity, -Infinity, -Infinity];
+    const rows = [[], [], []];
     pen.textAlign = "center";
     pen.textBaseline = "middle";
-    for (const [at, name, colour] of marks.sort((a, b) => a[0] - b[0])) {
+    const rank = (mark) => mark[2] === ink.mark ? 0 : mark[1] === "·" ? 2 : 1;  // letters get their places first
+    for (const [at, name, colour] of marks.sort((a, b) => rank(a) - rank(b) || a[0] - b[0])) {
       if (at < this.from || at >= this.to) continue;
       const wide = pen.measureText(name).width + 6;
       const x = Math.min(Math.max(this.x(at), this.plot.left + wide / 2), this.plot.left + this.plot.width - wide / 2);
-      let row = rows.findIndex((end) => end < x - wide / 2);
-      if (row < 0) row = 0;
-      rows[row] = x + wide / 2;
-      const y = 9 + row * 14;
+      const row = rows.findIndex((taken) => taken.every(([a, b]) => x + wide / 2 <= a || x - wide / 2 >= b));
+      if (row >= 0) rows[row].push([x - wide / 2, x + wide / 2]);
+      const y = 9 + Math.max(row, 0) * 14;
       pen.strokeStyle = colour;
       pen.beginPath();
       pen.moveTo(this.x(at), y + 6);
       pen.lineTo(this.x(at), this.y(this.run.requested[Math.min(at, this.run.instants - 1)]));
       pen.stroke();
       pen.fillStyle = colour;
-      pen.fillText(name, x, y);
+      if (row >= 0) pen.fillText(name, x, y);
     }
   }
 
@@ -319,19 +320,20 @@ class Chart {
     const whole = this.to - this.from > this.run.instants / 8;
     const parts = whole ? this.parts().slice(1) : this.run.windows.map(([name, first], i) =>
       [name, first, i + 1 < this.run.windows.length ? this.run.windows[i + 1][1] : this.run.instants]);
-    let free = -Infinity;
-    for (const [name, from, to] of parts) {
+    const taken = [];
+    const byStep = (part) => part[0].startsWith("step") ? 0 : 1;  // steps get their names first
+    for (const [name, from, to] of parts.slice().sort((a, b) => byStep(a) - byStep(b))) {
       if (to < this.from || from >= this.to) continue;
-      const x = Math.max(this.plot.left, this.x(from));
+      const x = Math.max(this.plot.left, this.x(from)), end = x + pen.measureText(name).width + 8;
       pen.strokeStyle = ink.quiet;
       pen.beginPath();
       pen.moveTo(x, y);
       pen.lineTo(x, y + 6);
       pen.stroke();
-      if (x < free || x + pen.measureText(name).width > this.plot.left + this.plot.width + 8) continue;
+      if (end > this.plot.left + this.plot.width + 8 || taken.some(([a, b]) => x < b && end > a)) continue;
       pen.fillStyle = ink.quiet;
       pen.fillText(name, x + 3, y + 8);
-      free = x + pen.measureText(name).width + 10;
+      taken.push([x, end]);
     }
   }
 
@@ -383,7 +385,7 @@ class Chart {
   }
 
   fillLegend() {
-    const top = this.columns(1)[0], groups = this.groups();
+    const groups = this.groups();
     let highest = 0;
     this.run.requested.forEach((level, i) => { if (level > this.run.requested[highest]) highest = i; });
     const at = this.cursor ? this.cursor.at : highest;
@@ -391,9 +393,8 @@ class Chart {
     const now = sums[order.indexOf(at)], peak = sums[order.lastIndexOf(highest)];
     const used = groups.map((group, g) => [group, now[g], peak[g], g]).filter(([, a, b, g]) => a || b || this.everUsed(g));
     this.legend.replaceChildren(...used.map(([group, a, b]) => element("tr", {},
-      element("td", {}, element("span", {class: "swatch", style: `background:${group.colour}`}), group.name),
+      element("td", {class: "name"}, element("span", {class: "swatch", style: `background:${group.colour}`}), group.name),
       element("td", {class: "number"}, this.cursor ? sizeText(a) : ""), element("td", {class: "number"}, sizeText(b)))));
-    return top;
   }
 
   everUsed(g) {
@@ -453,12 +454,12 @@ class Chart {
 
 const began = performance.now();
 const runs = data.runs.map(readRun);
-let top = 0;
+let scaleEnd = 1;
 for (const run of runs) {
   const reserved = run.reserved.reduce((a, b) => Math.max(a, b), 0);
-  top = Math.max(top, reserved, run.limit && run.limit < 1.5 * reserved ? run.limit : 0);
+  scaleEnd = Math.max(scaleEnd, reserved, run.limit && run.limit < 1.5 * reserved ? run.limit : 0);
 }
-const charts = runs.map((run, i) => new Chart(run, top * 1.06 || 1, i));
+const charts = runs.map((run, i) => new Chart(run, scaleEnd * 1.06, i));
 const place = document.getElementById("runs");
 place.classList.toggle("two", charts.length > 1);
 place.replaceChildren(...charts.map((chart) => chart.show()));
