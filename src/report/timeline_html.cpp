@@ -26,7 +26,7 @@ std::string quoted(std::string_view text) {
 class Packed {
   public:
     void add(std::uint64_t value) {
-        for (; value >= 128; value >>= 7) bytes_ += static_cast<char>(value & 127 | 128);
+        for (; value >= 128; value >>= 7) bytes_ += static_cast<char>((value & 127) | 128);
         bytes_ += static_cast<char>(value);
     }
 
@@ -37,9 +37,9 @@ class Packed {
         for (std::size_t i = 0; i < bytes_.size(); i += 3) {
             std::uint32_t group = 0;
             for (std::size_t k = 0; k < 3; ++k)
-                group = group << 8 | (i + k < bytes_.size() ? static_cast<unsigned char>(bytes_[i + k]) : 0u);
+                group = (group << 8) | (i + k < bytes_.size() ? static_cast<unsigned char>(bytes_[i + k]) : 0u);
             for (std::size_t k = 0; k < 4; ++k)
-                out += i + k <= bytes_.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+                out += i + k <= bytes_.size() ? kDigits[(group >> (18 - 6 * k)) & 63] : '=';
         }
         return out;
     }

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::size(kCategoryColours) == kCategoryCount);
 
-constexpr int kWidth = 960, kLeft = 64, kRight = 16, kPlotHeight = 300, kHead = 78, kFoot = 34, kColumns = 440;
+constexpr int kWidth = 960, kLeft = 64, kRight = 16, kPlotHeight = 300, kAbove = 78, kFoot = 34, kColumns = 440;
 constexpr int kPlotWidth = kWidth - kLeft - kRight, kLegendLine = 22;
 
 /// The highest moment among the events of a column.
@@ -239,7 +239,7 @@ std::string timeline_svg(const TimelineReport& report, const Layout&) {
     std::string body;
     for (TimelinePicture& panel : panels) {
         panel.highest = highest + highest / 16;
-        panel.top = top + kHead;
+        panel.top = top + kAbove;
         top = panel.top + kPlotHeight + kFoot;
         body += panel_of(panel);
     }

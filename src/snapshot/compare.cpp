@@ -2,6 +2,7 @@
 #include "vramfit/snapshot/compare.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,7 +26,7 @@ PredictedAllocation predicted_allocation(const Program& program, std::uint32_t i
     return {a.bytes, a.op < program.ops.size() ? program.ops[a.op] : "", module_of(program, a), a.category};
 }
 
-using Counts = std::map<std::int64_t, std::int64_t>;  ///< by bytes: seen more often (above 0) or less
+using SizeCounts = std::map<std::int64_t, std::int64_t>;  ///< by bytes: seen more often (above 0) or less
 
 class SnapshotCompare {
   public:
@@ -138,7 +139,7 @@ class SnapshotCompare {
             if (alignment_.seen_begin == 0 && out_.from_start) return true;
         }
         if (!out_.from_start || alignment_.place_begin > predicted_.load_end) return false;
-        Counts counts;
+        SizeCounts counts;
         for (std::size_t i = 0; i < alignment_.seen_begin; ++i) ++counts[seen_.tokens[i]];
         for (std::size_t i = 0; i < alignment_.place_begin; ++i) --counts[predicted_.tokens[i]];
         out_.load_compared = true;
@@ -156,7 +157,7 @@ class SnapshotCompare {
     void compare_held() {
         out_.held_seen = seen_.held[alignment_.seen_begin];
         out_.held_predicted = predicted_.held[predicted_.base(alignment_.place_begin)];
-        Counts counts;
+        SizeCounts counts;
         for (const std::int64_t bytes : seen_.live) ++counts[bytes];
         for (std::size_t i = 0; i < alignment_.seen_begin; ++i) {
             const Token token = seen_.tokens[i];
@@ -212,7 +213,7 @@ class SnapshotCompare {
 
     /// One difference for each hunk with allocations; one with frees only where no earlier one explains them. `only`:
     /// the counts of the sizes that differ, where the order does not matter.
-    void add(const Hunk& hunk, const Counts* only = nullptr) {
+    void add(const Hunk& hunk, const SizeCounts* only = nullptr) {
         const auto counts = [only](Token token, bool seen) {
             if (!only) return true;
             const std::int64_t more = only->at(token);
@@ -220,12 +221,13 @@ class SnapshotCompare {
         };
         SnapshotDifference d;
         bool frees = false;
+        SizeCounts freed;  // here, more often in the snapshot (above 0) or less
         std::size_t window_place = hunk.place;
         for (std::size_t i = hunk.seen; i < hunk.seen_end; ++i) {
             const Token token = seen_.tokens[i];
             if (!counts(token, true)) continue;
             if (token < 0) {
-                frees = owe(-token, 1) || frees;
+                ++freed[-token];
                 continue;
             }
             if (d.seen_count++ == 0) {
@@ -239,7 +241,7 @@ class SnapshotCompare {
             const Token token = predicted_.tokens[base_of(hunk, place)];
             if (!counts(token, false)) continue;
             if (token < 0) {
-                frees = owe(-token, -1) || frees;
+                --freed[-token];
                 continue;
             }
             if (d.predicted_count++ == 0) {
@@ -250,6 +252,8 @@ class SnapshotCompare {
             d.predicted_bytes += token;
             --owed_[token];
         }
+        for (const auto& [bytes, more] : freed)
+            for (std::int64_t n = 0; n < std::abs(more); ++n) frees = owe(bytes, more > 0 ? 1 : -1) || frees;
         if (!d.seen && !d.predicted) {
             // After the last step the process ends and frees what it likes.
             if (!frees || hunk.in_tail) return;
@@ -276,7 +280,7 @@ class SnapshotCompare {
     snapshot::SeenSequence seen_;
     snapshot::PredictedSequence predicted_;
     Alignment alignment_;
-    Counts owed_;  ///< allocations of differences so far that are not freed yet, by bytes
+    SizeCounts owed_;  ///< allocations of differences so far that are not freed yet, by bytes
     SnapshotComparison out_;
 };
 

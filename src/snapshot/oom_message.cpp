@@ -55,7 +55,7 @@ std::optional<PrintedSize> size_before(std::string_view text, std::string_view w
     return printed_size(before.substr(begin == before.npos ? 0 : begin + 1));
 }
 
-std::optional<PrintedSize> first_of(std::initializer_list<std::optional<PrintedSize>> sizes) {
+std::optional<PrintedSize> first_known(std::initializer_list<std::optional<PrintedSize>> sizes) {
     for (const auto& size : sizes)
         if (size) return size;
     return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<PrintedSize> other_processes(std::string_view text) {
 }
 
 /// Lines of a log that was wrapped are one again.
-std::string joined(std::string_view text) {
+std::string one_line(std::string_view text) {
     std::string out;
     for (const char c : text) {
         const char shown = c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
@@ -94,7 +94,7 @@ OomMessage read_oom_message(std::string_view text, std::string_view where) {
         throw Error(ErrorKind::invalid, std::string(where), std::move(what),
                     "give the whole text of torch.OutOfMemoryError: CUDA out of memory. Tried to allocate ...");
     };
-    const std::string all = joined(text);
+    const std::string all = one_line(text);
     const std::size_t at = all.rfind(kTried);
     if (at == all.npos) fail("there is no out of memory error of torch in this text");
     const std::string_view message = std::string_view(all).substr(at, 3000);
@@ -102,15 +102,15 @@ OomMessage read_oom_message(std::string_view text, std::string_view where) {
     const std::optional<PrintedSize> tried = size_behind(message, kTried);
     if (!tried) fail("what torch tried to allocate is no size");
     out.tried = *tried;
-    out.total = first_of({size_behind(message, "has a total capacity of "), size_behind(message, "has a total capacty of "),
+    out.total = first_known({size_behind(message, "has a total capacity of "), size_behind(message, "has a total capacty of "),
                           size_before(message, " total capacity")});
-    out.free = first_of({size_before(message, " is free"), size_before(message, " free;")});
+    out.free = first_known({size_before(message, " is free"), size_before(message, " free;")});
     out.process = size_behind(message, "this process has ");
     out.others = other_processes(message);
     if (!out.process && out.others) std::swap(out.process, out.others);  // "Process 123 has": itself
     out.allowed = size_before(message, " allowed");
     const std::optional<PrintedSize> allocated =
-        first_of({size_before(message, " is allocated by PyTorch"), size_before(message, " already allocated")});
+        first_known({size_before(message, " is allocated by PyTorch"), size_before(message, " already allocated")});
     if (!allocated) fail("the text does not say how much is allocated by PyTorch");
     out.allocated = *allocated;
     out.unallocated = size_before(message, " is reserved by PyTorch but unallocated");

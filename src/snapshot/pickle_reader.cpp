@@ -14,7 +14,7 @@ namespace vramfit::snapshot {
 
 namespace {
 
-constexpr const char* kHint = "a snapshot is written by torch.cuda.memory._dump_snapshot(FILE)";
+constexpr const char* kPickleHint = "a snapshot is written by torch.cuda.memory._dump_snapshot(FILE)";
 constexpr int kNewestProtocol = 5;
 
 class PickleMachine {
@@ -32,7 +32,7 @@ class PickleMachine {
 
   private:
     [[noreturn]] void fail(std::string what) const {
-        throw Error(ErrorKind::invalid, std::string(where_), std::move(what), kHint);
+        throw Error(ErrorKind::invalid, std::string(where_), std::move(what), kPickleHint);
     }
 
     std::string_view take(std::uint64_t count) {

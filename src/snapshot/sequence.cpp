@@ -2,9 +2,29 @@
 #include "snapshot/sequence.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace vramfit::snapshot {
+
+namespace {
+
+/// Frees without an allocation between them come in any order (the tracer's comparison has them as one group too): by
+/// size. `sources` go with their tokens.
+void order_frees(std::vector<Token>& tokens, std::vector<std::size_t>& sources) {
+    for (std::size_t begin = 0; begin < tokens.size();) {
+        std::size_t end = begin;
+        while (end < tokens.size() && tokens[end] < 0) ++end;
+        std::vector<std::pair<Token, std::size_t>> run;
+        for (std::size_t i = begin; i < end; ++i) run.emplace_back(tokens[i], sources[i]);
+        std::sort(run.begin(), run.end());
+        for (std::size_t i = begin; i < end; ++i) std::tie(tokens[i], sources[i]) = run[i - begin];
+        begin = end + 1;
+    }
+}
+
+}  // namespace
 
 SeenSequence sequence_of(const Snapshot& snapshot) {
     SeenSequence out;
@@ -13,6 +33,7 @@ SeenSequence sequence_of(const Snapshot& snapshot) {
         const SnapshotEntry& entry = snapshot.entries[i];
         const bool begins = entry.action == SnapshotAction::alloc;
         if (entry.size == 0 || (!begins && entry.action != SnapshotAction::free_requested)) continue;
+        if (!begins && out.tokens.empty()) continue;  // the rest of a group of frees that began earlier
         out.tokens.push_back(begins ? entry.size : -entry.size);
         out.entries.push_back(i);
         if (begins)
@@ -24,6 +45,11 @@ SeenSequence sequence_of(const Snapshot& snapshot) {
         for (const SnapshotBlock& block : segment.blocks)
             if (block.state == BlockState::allocated && block.requested > 0 && !living.contains(block.address))
                 out.live.push_back(block.requested);
+    while (!out.tokens.empty() && out.tokens.back() < 0) {  // the beginning of one that goes on
+        out.tokens.pop_back();
+        out.entries.pop_back();
+    }
+    order_frees(out.tokens, out.entries);
     std::int64_t held = 0;
     for (const std::int64_t bytes : out.live) held += bytes;
     out.held.push_back(held);
@@ -36,7 +62,6 @@ PredictedSequence sequence_of(const Program& program) {
     std::int32_t last_step = -1;
     for (const Window& window : program.windows) last_step = std::max(last_step, window.phase.step);
     std::size_t window = 0;
-    std::int64_t held = 0;
     bool in_step = false, closed = false;
     for (std::size_t i = 0; i < program.events.size(); ++i) {
         while (window + 1 < program.windows.size() && program.windows[window + 1].first_event <= i) ++window;
@@ -54,13 +79,13 @@ PredictedSequence sequence_of(const Program& program) {
             closed = true;
             out.step_end = out.tokens.size();
         }
-        out.held.push_back(held);
         out.tokens.push_back(event.kind == EventKind::alloc ? bytes : -bytes);
         out.events.push_back(i);
         out.windows.push_back(window);
-        held += out.tokens.back();
     }
-    out.held.push_back(held);
+    order_frees(out.tokens, out.events);
+    out.held.push_back(0);
+    for (const Token token : out.tokens) out.held.push_back(out.held.back() + token);
     if (in_step && !closed) out.step_end = out.tokens.size();
     if (!in_step) out.step_begin = out.step_end = out.tokens.size();
     return out;

@@ -78,11 +78,11 @@ std::vector<std::uint64_t> numbers_of(const std::string& base64) {
     std::uint64_t value = 0;
     for (const char c : base64) {
         if (c == '=') break;
-        bits = bits << 6 | static_cast<std::uint32_t>(digits.find(c));
+        bits = (bits << 6) | static_cast<std::uint32_t>(digits.find(c));
         count += 6;
         if (count < 8) continue;
         count -= 8;
-        const std::uint32_t byte = bits >> count & 255;
+        const std::uint32_t byte = (bits >> count) & 255;
         value |= std::uint64_t{byte & 127} << shift;
         shift += 7;
         if (byte >= 128) continue;

@@ -55,8 +55,10 @@ std::optional<SweepReport> map_around(const Job& job) {
     question.device = of_process(job.device, job.plan.distributed);
     question.space = {{1}, around(job.plan.training.per_device_train_batch_size), around(job.plan.batch.sequence_length), {{"", {}}}};
     if (job.plan.peft) {
+        const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
+        if (!names) return std::nullopt;  // "all-linear" and patterns are no targets of a sweep
         question.space.ranks = {job.plan.peft->r};
-        question.space.targets = {{"as asked", job.plan.peft->target_modules}};
+        question.space.targets = {{"as asked", *names}};
     }
     try {
         out.result = sweep(out.questions, {});

@@ -62,7 +62,7 @@ const STACKS = {
   },
   layer: {
     label: "by layer",
-    groups: (run) => [{name: "outside of the layers", colour: "#999999"},
+    groups: (run) => [{name: "weights, and outside of the layers", colour: "#999999"},
       ...Array.from({length: run.layers}, (_, i) => ({name: `layer ${i}`, colour: layerColour(i, run.layers)}))],
     of: (a) => a.layer - NO_LAYER,
   },
@@ -245,15 +245,16 @@ class Chart {
 
   drawStack(pen, ink) {
     const width = Math.floor(this.plot.width), columns = this.columns(width), sums = this.sumsAt(columns), groups = this.groups();
-    columns.forEach((at, x) => {
-      let base = 0;
-      sums[x].forEach((bytes, g) => {
-        if (bytes <= 0) return;
-        const top = this.y(base + bytes), height = this.y(base) - top;
-        pen.fillStyle = groups[g].colour;
+    const base = new Float64Array(width);
+    groups.forEach((group, g) => {
+      pen.fillStyle = group.colour;
+      for (let x = 0; x < width; ++x) {
+        const bytes = sums[x][g];
+        if (bytes <= 0) continue;
+        const top = this.y(base[x] + bytes), height = this.y(base[x]) - top;
         if (height > 0.2) pen.fillRect(this.plot.left + x, top, 1.05, height);
-        base += bytes;
-      });
+        base[x] += bytes;
+      }
     });
     const line = (levels, colour, dash, wide) => {
       pen.strokeStyle = colour;
