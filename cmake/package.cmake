@@ -4,7 +4,11 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vramfit)
 install(TARGETS vramfit EXPORT vramfit-targets FILE_SET public_headers)
-install(TARGETS vramfit-cli)
+if(SKBUILD)  # pip: the program lies beside python
+  install(TARGETS vramfit-cli DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT program)
+else()
+  install(TARGETS vramfit-cli COMPONENT program)
+endif()
 install(EXPORT vramfit-targets NAMESPACE vramfit:: DESTINATION ${package_dir})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/vramfit-config.cmake.in

@@ -17,6 +17,8 @@ const char* name_of(NoteKind kind) {
         case NoteKind::load_order_varies: return "load_order_varies";
         case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
         case NoteKind::without_effect: return "without_effect";
+        case NoteKind::experts_not_quantized: return "experts_not_quantized";
+        case NoteKind::upper_bound: return "upper_bound";
     }
     return "unknown";
 }

@@ -2,6 +2,7 @@
 #include "vramfit/check/check.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit {
 
@@ -95,6 +97,30 @@ CheckAnswer answer_on(const Reading& reading, const Device& device) {
     return answer;
 }
 
+/// What was not compared with the trainer's own releases is answered with the default stack, and the answer says so.
+std::optional<CheckResult> with_default_stack(const CheckQuestion& question, const Reading& own) {
+    CheckQuestion other = question;
+    other.trainer.stack = stack_from("").stack;
+    if (own.job.stack.name == other.trainer.stack.name) return std::nullopt;
+    try {
+        CheckResult result = check(other);
+        for (Input& input : result.reading.inputs)
+            if (input.field == "stack") input = {input.field, input.value, InputSource::trainer_default, "", {}};
+        // What bars both is all there is to say.
+        if (result.refused())
+            return result.reading.refusals.size() < own.refusals.size() ? std::optional(std::move(result))
+                                                                        : std::nullopt;
+        result.reading.notes.push_back(
+            {RemarkKind::odd_value,
+             fmt::format("stack {} instead of the trainer's {}, with which this run is refused: {}",
+                         other.trainer.stack.name, own.job.stack.name, own.refusals.front().what),
+             "the trainer's own releases may need more or less: measure such a run"});
+        return result;
+    } catch (const Error&) {
+        return std::nullopt;  // the refusal says more
+    }
+}
+
 }  // namespace
 
 CheckResult check(const CheckQuestion& question) {
@@ -126,6 +152,8 @@ CheckResult check(const CheckQuestion& question) {
             break;
         }
     }
+    if (question.trainer.stack.name.empty() && result.refused())
+        if (std::optional<CheckResult> other = with_default_stack(question, result.reading)) return std::move(*other);
     return result;
 }
 

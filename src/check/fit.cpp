@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "predict/ends.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -31,14 +32,16 @@ bool loads_alike(const Job& a, const Job& b) { return a.plan == b.plan && a.devi
 /// The one place that decides. What runs out of memory on the card as it is assumed to be does not surely fit.
 std::optional<Fit> judged(const Program& program, const Job& job, bool& before_training) {
     const Device device = of_process(job.device, job.plan.distributed);
-    const Timeline run = replay(program, allocator_of(job.stack, device));
+    Timeline run = replay(program, allocator_of(job.stack, device));
     if (run.out_of_memory) {
         const PhaseKind kind = run.windows[run.out_of_memory->window].phase.kind;
         before_training = kind == PhaseKind::load || kind == PhaseKind::prepare;
         return std::nullopt;
     }
-    if (!judge(program, job).fits()) return std::nullopt;
-    return Fit{run.peak.reserved, device.usable.count - run.peak.reserved};
+    const std::int64_t reserved = run.peak.reserved;
+    const Judged judged = judge_program(program, job.model, job.plan, job.stack, device, std::move(run));
+    if (judged.ends.verdict() != Verdict::fits) return std::nullopt;
+    return Fit{reserved, device.usable.count - reserved};
 }
 
 }  // namespace

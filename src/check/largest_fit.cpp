@@ -20,6 +20,12 @@ constexpr std::int64_t kTokensOfStep = 128;
 // What a batch can be at most, and what a row of a model without a limit.
 constexpr std::int64_t kLargest = 1 << 16;
 
+/// What tensors of a process have at the worst end of what is not known of the card: what requests more does not fit.
+std::int64_t surely_usable(const Job& job) {
+    const Device device = of_process(job.device, job.plan.distributed);
+    return device.usable.count - at_worst(device.assumptions).count;
+}
+
 /// The runs of a job along one of its sizes.
 class Along {
   public:
@@ -31,7 +37,7 @@ class Along {
           axes_(axes),
           largest_(std::max(axes.batch.low < axes.batch.high ? axes.batch.high : 0,
                             axes.length.low < axes.length.high ? axes.length.high : 0)),
-          capacity_(of_process(job_.device, job_.plan.distributed).usable.count),
+          capacity_(surely_usable(job_)),
           checker_(job_.model, job_.stack) {}
 
     /// The most steps of `unit` that fit: what requests too much needs no replay.

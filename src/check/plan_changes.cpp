@@ -1,6 +1,7 @@
 // Changes of flags: the common search, with each answer predicted from the flags as they would be given.
 #include "vramfit/check/plan_changes.hpp"
 
+#include "check/fit.hpp"
 #include "check/plan_knobs.hpp"
 #include "check/search.hpp"
 #include "check/tried.hpp"
@@ -82,5 +83,7 @@ class FlagSearch {
 PlanChanges plan_changes(const Job& job, const JobWith& with, std::size_t most) {
     return FlagSearch(job, with).changes(most);
 }
+
+std::string smallest_gpu(const Job& job, std::int64_t need) { return smallest_card(need, job); }
 
 }  // namespace vramfit

@@ -74,7 +74,7 @@ void add_optimizer(const TrainingPlan& training, Knobs& out) {
     const bool small = name.starts_with("paged") || name == "sgd" || name == "adafactor" || name == "none";
     if (small) return;
     add(out, "optimizer",
-        {step("optimizer states in 8 bits, paged to host memory where the card is full",
+        {step("optimizer states in 8 bits, paged to host memory where the GPU is full",
               {{"optim", "paged_adamw_8bit"}})});
 }
 

@@ -34,14 +34,17 @@ class Search {
         return turned_back(chain[high]);
     }
 
-    /// The run with every knob that makes it smaller, and no other.
+    /// The run with every knob that makes it smaller, in what it requests or reserves, and no other.
     std::optional<Turns> smallest() {
         Turns turns = falling(chain_of(std::vector<bool>(knobs_.size()))).back();
         const auto least = requested(turns);
         if (!least) return std::nullopt;
         for (std::size_t k = knobs_.size(); k-- > 0;) {
-            const std::size_t turned = std::exchange(turns[k], 0);
-            if (turned > 0 && requested(turns) != least) turns[k] = turned;
+            if (turns[k] == 0) continue;
+            Turns without = turns;
+            without[k] = 0;
+            if (requested(without) == least && run_.reserved(without) <= run_.reserved(turns))
+                turns = std::move(without);
         }
         return turns;
     }

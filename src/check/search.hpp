@@ -24,6 +24,8 @@ struct TurnedRun {
     std::function<bool(const Turns&)> fits;
     /// Bytes that its tensors request, the highest of the run.
     std::function<std::optional<std::int64_t>(const Turns&)> requested;
+    /// Bytes that are reserved for it on a card that is large enough.
+    std::function<std::optional<std::int64_t>(const Turns&)> reserved;
 };
 
 struct FoundTurns {

@@ -33,6 +33,10 @@ class TurnedJobs {
                 [this](const Turns& turns) {
                     const auto job = job_(turns);
                     return job ? requested_of(*job) : std::nullopt;
+                },
+                [this](const Turns& turns) -> std::optional<std::int64_t> {
+                    const auto job = job_(turns);
+                    return job ? std::optional(need_of(*job).reserved) : std::nullopt;
                 }};
     }
 

@@ -16,11 +16,12 @@ extern const Command models_command;
 extern const Command gpus_command;
 extern const Command stacks_command;
 extern const Command replay_command;
+extern const Command generate_command;
 
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
         &predict_command, &sweep_command,  &plan_command, &check_command,  &timeline_command, &compare_command,
-        &explain_command, &models_command, &gpus_command, &stacks_command, &replay_command,
+        &explain_command, &models_command, &gpus_command, &stacks_command, &replay_command, &generate_command,
     };
     return all;
 }

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "cli/errors.hpp"
+#include "cli/given_words.hpp"
 
 namespace CLI {
 class App;
@@ -16,10 +17,11 @@ namespace vramfit::cli {
 using Run = std::function<ExitStatus()>;
 
 struct Command {
-    const char* name;           ///< "predict"
-    const char* summary;        ///< what it does, as one sentence
-    const char* example;        ///< a command line, shown below the sentence
-    Run (*add)(CLI::App& app);  ///< declares the flags on the command's own app; the result owns where they are stored
+    const char* name;     ///< "predict"
+    const char* summary;  ///< what it does, as one sentence
+    const char* example;  ///< a command line, shown below the sentence
+    /// Declares the flags on the command's own app; the result owns where they are stored.
+    Run (*add)(CLI::App& app, const GivenWords& given);
 };
 
 /// All commands in the order of --help. A new one is a file src/cli/commands/NAME.cpp that defines

@@ -26,16 +26,22 @@ ExitStatus report_internal(const std::exception& error) {
     return kInvalid;
 }
 
+void put_problems(const char* word, const Error& error) {
+    for (const Problem& problem : error.problems()) {
+        const std::string where = problem.where.empty() ? "" : printable(problem.where, kLongestPart) + ": ";
+        put(fmt::format("{}: {}{}\n", word, where, printable(problem.what, kLongestPart)));
+        if (!problem.hint.empty()) put(fmt::format("hint: {}\n", printable(problem.hint, kLongestPart)));
+    }
+}
+
 }  // namespace
+
+void warn(const Error& error) { put_problems("warning", error); }
 
 ExitStatus report(const std::exception& error) {
     const auto* known = dynamic_cast<const Error*>(&error);
     if (known == nullptr) return report_internal(error);
-    for (const Problem& problem : known->problems()) {
-        const std::string where = problem.where.empty() ? "" : printable(problem.where, kLongestPart) + ": ";
-        put(fmt::format("error: {}{}\n", where, printable(problem.what, kLongestPart)));
-        if (!problem.hint.empty()) put(fmt::format("hint: {}\n", printable(problem.hint, kLongestPart)));
-    }
+    put_problems("error", *known);
     return known->kind() == ErrorKind::unsupported ? kUnsupported : kInvalid;
 }
 

@@ -3,6 +3,8 @@
 
 #include <exception>
 
+#include "vramfit/base/error.hpp"
+
 namespace vramfit::cli {
 
 /// Exit statuses, a contract with other people's scripts.
@@ -15,5 +17,8 @@ enum ExitStatus : int {
 
 /// Prints "error: ..." and "hint: ..." lines on standard error; gives the exit status that belongs to them.
 ExitStatus report(const std::exception& error);
+
+/// Prints the same as "warning: ..." lines: it does not fail the command.
+void warn(const Error& error);
 
 }  // namespace vramfit::cli

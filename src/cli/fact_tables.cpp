@@ -120,6 +120,19 @@ ReportTable gpu_table() {
     return table;
 }
 
+/// Whose stack a named one is.
+std::string origin_of(const Stack& named) {
+    constexpr std::pair<std::string_view, const char*> kTrainers[] = {
+        {"axolotl-0.19", "pip install axolotl==0.19.0"},
+        {"llamafactory-0.9.5", "pip install llamafactory==0.9.5"},
+        {"swift-4.6", "pip install ms-swift==4.6.0"},
+        {"unsloth-2026.10", "unsloth 2026.10 on torch 2.11"},
+    };
+    for (const auto& [name, origin] : kTrainers)
+        if (name == named.name) return origin;
+    return fmt::format("releases of {}", named.name.substr(named.name.find('-') + 1));
+}
+
 ReportTable stack_table() {
     ReportTable table{"vramfit.stacks/1", "stacks", {{"name", "name"}}, {}};
     for (const std::string_view library : stack_libraries()) {
@@ -129,14 +142,18 @@ ReportTable stack_table() {
         const int drop = static_cast<int>(table.columns.size());  // the last columns go first on a narrow screen
         if (used) table.columns.push_back({std::string(library), std::string(library), drop});
     }
-    for (const Stack& stack : named_stacks()) {
-        std::vector<Cell> row = {stack.name};
-        for (std::size_t i = 1; i < table.columns.size(); ++i) {
-            const Version& version = version_of(stack, table.columns[i].key);
-            row.push_back(version == Version{} ? Cell() : Cell(text_of(version)));
+    const std::size_t libraries = table.columns.size();
+    table.columns.push_back({"origin", "origin", 2});
+    for (const auto* stacks : {&named_stacks(), &trainer_stacks()})
+        for (const Stack& stack : *stacks) {
+            std::vector<Cell> row = {stack.name};
+            for (std::size_t i = 1; i < libraries; ++i) {
+                const Version& version = version_of(stack, table.columns[i].key);
+                row.push_back(version == Version{} ? Cell() : Cell(text_of(version)));
+            }
+            row.push_back(origin_of(stack));
+            table.rows.push_back(std::move(row));
         }
-        table.rows.push_back(std::move(row));
-    }
     return table;
 }
 

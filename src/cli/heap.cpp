@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <cstdlib>
 
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+// __GLIBC_PREREQ is glibc's own, so it stands alone.
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 33)
+#define VRAMFIT_GLIBC_HEAP
 #include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
+#endif
 
 namespace vramfit::cli {
 
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#ifdef VRAMFIT_GLIBC_HEAP
 
 namespace {
 

@@ -17,11 +17,12 @@ constexpr std::size_t kFew = 16;  // a command with no more flags shows all of t
 
 /// What -h shows of a command with many flags.
 constexpr std::string_view kNeededMost[] = {
-    "MODEL",   "FILE",         "--job",        "--method",      "--rank",          "--targets",
-    "--batch", "--seq",        "--optim",      "--gpu",         "--gpus",          "--fsdp",
-    "--tp",    "--zero-stage", "--stack",      "--accumulate",  "--format",        "--output",
-    "--quiet", "--formula",    "--top",        "--max",         "--help",          "--each",
-    "--set",   "--model",      "--no-largest", "--unsupported", "--checkpointing", "--mixed-precision",
+    "MODEL",    "FILE",         "--job",        "--method",      "--rank",          "--targets",
+    "--batch",  "--seq",        "--optim",      "--gpu",         "--gpus",          "--fsdp",
+    "--tp",     "--zero-stage", "--stack",      "--accumulate",  "--format",        "--output",
+    "--quiet",  "--formula",    "--top",        "--max",         "--help",          "--each",
+    "--set",    "--model",      "--no-largest", "--unsupported", "--checkpointing", "--mixed-precision",
+    "--recipe", "--details",
 };
 
 bool is_needed_most(const CLI::Option& option) {

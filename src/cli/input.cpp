@@ -1,15 +1,13 @@
 // What commands read: files, standard input, the process's environment.
 #include "cli/input.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "cli/platform.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
@@ -18,13 +16,11 @@ namespace {
 
 /// A file descriptor that is closed at the end of a scope, if it is ours.
 struct File {
-    explicit File(const std::string& path) : own(path != "-") {
-        number = own ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-    }
+    explicit File(const std::string& path) : own(path != "-") { number = own ? open_to_read(path) : kStandardInput; }
     File(const File&) = delete;
     File& operator=(const File&) = delete;
     ~File() {
-        if (own && number >= 0) ::close(number);
+        if (own && number >= 0) close_file(number);
     }
 
     bool own;
@@ -50,7 +46,7 @@ std::string read_input(const std::string& path, const std::string& where, std::s
     std::string text;
     char buffer[1 << 16];
     while (true) {
-        const auto got = ::read(file.number, buffer, sizeof buffer);
+        const auto got = read_some(file.number, buffer, sizeof buffer);
         if (got == 0) return text;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) fail(std::strerror(errno));

@@ -1,17 +1,12 @@
 // Writes results with plain system calls, so that a full disk and a closed pipe can be told apart.
 #include "cli/output.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
 #include <fmt/format.h>
 
+#include "cli/platform.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
@@ -26,7 +21,7 @@ constexpr const char* kUntouched = "nothing was written; choose another --output
 
 void write_all(int file, std::string_view text, const std::string& where, const char* hint) {
     while (!text.empty()) {
-        const auto written = ::write(file, text.data(), text.size());
+        const auto written = write_some(file, text.data(), text.size());
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
         } else if (errno == EPIPE) {
@@ -39,40 +34,32 @@ void write_all(int file, std::string_view text, const std::string& where, const 
 
 /// Devices, pipes and the like, which have no content that could be half new.
 void write_in_place(std::string_view text, const std::string& path) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const int file = open_to_write(path);
     if (file < 0) fail(path, kUntouched);
     try {
         write_all(file, text, path, kIncomplete);
     } catch (...) {
-        ::close(file);
+        close_file(file);
         throw;
     }
-    if (::close(file) != 0) fail(path, kIncomplete);
-}
-
-/// The permissions of a file that is replaced, or those of a new one.
-mode_t mode_of(const struct stat* old) {
-    if (old) return old->st_mode & 07777;
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
+    if (close_file(file) != 0) fail(path, kIncomplete);
 }
 
 /// Writes a file beside `real`, which the user calls `path`, and gives it that name when it is complete.
-void replace(std::string_view text, const std::string& real, const std::string& path, mode_t mode) {
+void replace(std::string_view text, const std::string& real, const std::string& path, unsigned permissions) {
     std::string temporary = fmt::format("{}.XXXXXX", real);
-    const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
+    const int file = create_temporary(temporary);
     if (file < 0) fail(path, kUntouched);
     bool open = true;
     try {
         write_all(file, text, path, kUntouched);
-        if (::fchmod(file, mode) != 0) fail(path, kUntouched);
+        if (set_permissions(file, permissions) != 0) fail(path, kUntouched);
         open = false;
-        if (::close(file) != 0) fail(path, kUntouched);
-        if (::rename(temporary.c_str(), real.c_str()) != 0) fail(path, kUntouched);
+        if (close_file(file) != 0) fail(path, kUntouched);
+        if (rename_over(temporary, real) != 0) fail(path, kUntouched);
     } catch (...) {
-        if (open) ::close(file);
-        ::unlink(temporary.c_str());
+        if (open) close_file(file);
+        remove_file(temporary);
         throw;
     }
 }
@@ -82,15 +69,13 @@ void replace(std::string_view text, const std::string& real, const std::string& 
 void write_result(std::string_view text, const std::string& path) {
     if (path.empty()) throw Error(ErrorKind::invalid, "--output", "no file named", "a file, or - for standard output");
     if (path == "-") {
-        write_all(STDOUT_FILENO, text, "standard output", kIncomplete);
+        write_all(kStandardOutput, text, "standard output", kIncomplete);
         return;
     }
-    struct stat old {};
-    const bool exists = ::stat(path.c_str(), &old) == 0;
-    if (exists && !S_ISREG(old.st_mode)) return write_in_place(text, path);
+    const PathStatus old = status_of_path(path);
+    if (old.kind == PathKind::other) return write_in_place(text, path);
     // A link stays a link: what it points to is replaced.
-    const std::unique_ptr<char, void (*)(void*)> real(exists ? ::realpath(path.c_str(), nullptr) : nullptr, std::free);
-    replace(text, real ? real.get() : path, path, mode_of(exists ? &old : nullptr));
+    replace(text, old.kind == PathKind::file ? followed(path) : path, path, old.permissions);
 }
 
 }  // namespace vramfit::cli

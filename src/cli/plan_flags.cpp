@@ -57,7 +57,8 @@ std::string shell_word(std::string_view text) {
 
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
-    for (const auto table : {method_flags(), load_flags(), training_flags(), card_flags(), several_gpus_flags()}) {
+    for (const auto table :
+         {recipe_flags(), method_flags(), load_flags(), training_flags(), card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;
@@ -149,7 +150,7 @@ struct PlanFlags::State {
 
 PlanFlags::PlanFlags() : state_(std::make_shared<State>()) {}
 
-void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job) {
+void PlanFlags::add(CLI::App& app, const GivenWords& given, std::span<const PlanAxis> axes, bool with_job) {
     add_value(app, "MODEL", state_->argument, "",
               fmt::format("Built-in name (vramfit models), Hugging Face id, folder or config.json{}",
                           with_job ? " (required without --job)" : " (required)"));
@@ -166,14 +167,16 @@ void PlanFlags::add(CLI::App& app, std::span<const PlanAxis> axes, bool with_job
         const bool list = takes_list(*flag) && !is_axis;
         const char* group = is_axis ? "Axes" : flag->group;
         for (const std::string& name : spellings(*flag)) {
-            Spelling& spelling =
-                state_->spellings.emplace_back(Spelling{flag, fmt::format("--{}", name), {}, nullptr, is_axis});
+            std::string word = fmt::format("--{}", name);
+            if (!is_axis && !given.call_for(word)) continue;
+            Spelling& spelling = state_->spellings.emplace_back(Spelling{flag, std::move(word), {}, nullptr, is_axis});
             spelling.option =
                 app.add_option(spelling.name, spelling.values, help_text(is_axis ? axis->help : flag->help));
             spelling.option->type_name(is_axis ? "LIST" : flag->alone ? fmt::format("[{}]", flag->value) : flag->value);
             spelling.option->group(group);
             spelling.option->expected(flag->alone ? 0 : 1, list ? 100 : 1);
             spelling.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+            if (flag->words && !is_axis) offer(spelling.option, flag->words());
             group = "";  // aliases are understood, not listed
         }
     }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/given_words.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
 
@@ -27,7 +29,8 @@ struct PlanFlag {
     const char* group;    ///< heading in help; empty: not shown
     const char* help;     ///< one sentence, the default in brackets
     void (*apply)(Job& job, std::string_view value, const std::string& where);
-    int turn = 1;  ///< flags of a lower turn are applied first
+    int turn = 1;                ///< flags of a lower turn are applied first
+    Words (*words)() = nullptr;  ///< values that a shell can complete, where there is a list of them
 };
 
 /// All flags of a plan in the order of help, without --model and --job.
@@ -62,8 +65,9 @@ class PlanFlags {
   public:
     PlanFlags();
 
-    /// Declares --model, --job and all flags. Those in `axes` take a text that is not applied to the job.
-    void add(CLI::App& app, std::span<const PlanAxis> axes = {}, bool with_job = true);
+    /// Declares --model, --job and all flags that the given words call for. Those in `axes` take a text that is not
+    /// applied to the job.
+    void add(CLI::App& app, const GivenWords& given, std::span<const PlanAxis> axes = {}, bool with_job = true);
 
     /// What was given for an axis.
     std::optional<std::string> axis(std::string_view name) const;

@@ -1,22 +1,22 @@
-// Builds the command line from the table of commands, parses it and runs what was asked.
+// Parses the command line and runs what was asked.
 #include "cli/program.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/errors.hpp"
 #include "cli/help.hpp"
 #include "cli/log.hpp"
 #include "cli/other_names.hpp"
 #include "cli/output.hpp"
+#include "cli/platform.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -75,32 +75,10 @@ Error misused_argument(const CLI::App& app, const CLI::ParseError& error) {
                  missing ? "a value is missing" : std::string(text.substr(colon + 2)), hint);
 }
 
-ExitStatus parse_and_run(int argc, const char* const* argv) {
-    CLI::App app{
-        "Predict the GPU memory of an LLM fine-tuning run before you launch it.\n\nExample:\n"
-        "  vramfit predict qwen3-8b --method qlora --gpu \"RTX 4090\"\n",
-        "vramfit"};
-    app.set_help_flag("--help", "Print all flags of a command");
-    app.set_help_all_flag("-h", "Print the flags that most people need");
-    app.set_version_flag("--version", "vramfit " VRAMFIT_VERSION, "Print the version");
-    app.get_formatter()->column_width(kHelpColumn);
-    app.get_formatter()->label("Positionals", "Arguments");
-    app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-    app.get_formatter()->label("Subcommands", "Commands");
-    app.fallthrough();  // -v may also follow the command
-    int verbosity = 0;
-    app.add_flag("-v,--verbose", verbosity, "Log to standard error what is done; -vv logs more");
-    std::map<const CLI::App*, Run> runs;
-    const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
-    for (const Command* command : commands()) {
-        CLI::App* sub = app.add_subcommand(command->name, help_text(command->summary));
-        // Declaring the flags of every command takes longer than most answers: those of the one that is named will do.
-        if (std::find(words.begin(), words.end(), command->name) == words.end()) continue;
-        sub->description(description_of(*command));
-        runs[sub] = command->add(*sub);
-    }
+/// What is said where parsing did not come to its end; called while its exception is handled.
+ExitStatus answer_without_run(CLI::App& app) {
     try {
-        app.parse(argc, argv);
+        throw;
     } catch (const CLI::CallForHelp&) {
         write_result(full_help(app));
         return kFits;
@@ -116,21 +94,39 @@ ExitStatus parse_and_run(int argc, const char* const* argv) {
         if (!extras.empty()) throw unknown_argument(app, extras.front());
         throw misused_argument(app, error);
     }
-    start_log(verbosity);
-    const auto run = runs.find(&innermost(app));
-    if (run == runs.end()) {
+}
+
+ExitStatus parse_and_run(int argc, const char* const* argv, const GivenWords& given);
+
+/// With every flag declared, which help and messages name.
+ExitStatus parse_again(int argc, const char* const* argv, GivenWords given) {
+    given.all = true;
+    return parse_and_run(argc, argv, given);
+}
+
+ExitStatus parse_and_run(int argc, const char* const* argv, const GivenWords& given) {
+    CommandLine line(given);
+    CLI::App& app = line.app();
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Error&) {
+        if (!given.all) return parse_again(argc, argv, given);
+        return answer_without_run(app);
+    }
+    start_log(line.verbosity());
+    const Run* const run = line.run_of(innermost(app));
+    if (!run) {
         throw Error(ErrorKind::invalid, "", "no command given", "vramfit --help lists the commands");
     }
-    return run->second();
+    return (*run)();
 }
 
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // a closed pipe and a file that may not grow are seen by write_result
-    std::signal(SIGXFSZ, SIG_IGN);
+    prepare_streams();
     try {
-        return parse_and_run(argc, argv);
+        return parse_and_run(argc, argv, {{argv + std::min(argc, 1), argv + argc}});
     } catch (const std::exception& error) {
         return report(error);
     }

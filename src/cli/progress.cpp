@@ -2,14 +2,15 @@
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
+
+#include "cli/platform.hpp"
 
 namespace vramfit::cli {
 
 Progress::Progress(std::string what, bool wanted)
-    : what_(std::move(what)), terminal_(wanted && ::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+    : what_(std::move(what)), terminal_(wanted && is_terminal(kStandardError)), start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() {
     if (shown_) fmt::print(stderr, "\r\033[K");

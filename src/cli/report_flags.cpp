@@ -1,9 +1,6 @@
 // The flags that say in which format a result is written, and where to.
 #include "cli/report_flags.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -17,6 +14,8 @@
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/output.hpp"
+#include "cli/platform.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -44,8 +43,7 @@ std::optional<int> width_of_output(bool to_file) {
     const char* columns = std::getenv("COLUMNS");
     int width = 0;
     if (columns) std::from_chars(columns, columns + std::strlen(columns), width);
-    winsize size{};
-    if (width <= 0 && !to_file && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+    if (width <= 0 && !to_file) width = terminal_width();
     return width > 0 ? std::optional(std::max(width, kNarrowest)) : std::nullopt;
 }
 
@@ -53,7 +51,7 @@ std::optional<int> width_of_output(bool to_file) {
 bool terminal_has_colors() {
     const char* kind = std::getenv("TERM");
     const char* no_color = std::getenv("NO_COLOR");
-    return ::isatty(STDOUT_FILENO) == 1 && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
+    return is_terminal(kStandardOutput) && (!no_color || !*no_color) && kind && std::strcmp(kind, "dumb") != 0;
 }
 
 }  // namespace
@@ -62,10 +60,14 @@ void ReportFlags::add(CLI::App& app) {
     std::string help = "How the result is written:";
     for (const Format* each : formats_in_order(writes)) help += fmt::format(" {} ({}),", each->name, each->summary);
     help.back() = ' ';
-    add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help))->group("Output");
+    Words names;
+    for (const Format* each : formats_in_order(writes)) names.emplace_back(each->name);
+    offer(add_value(app, "--format", format, "FORMAT", fmt::format("{}[text]", help)), names)->group("Output");
     add_value(app, "--output", output, "FILE", "Write the result to FILE; - is standard output [-]")->group("Output");
     app.add_flag("-q,--quiet", quiet, "Print errors only; the exit status is the answer")->group("Output");
-    add_value(app, "--color", color, "WHEN", "auto (on a terminal, unless NO_COLOR is set), always or never [auto]")
+    offer(add_value(app, "--color", color, "WHEN",
+                    "auto (on a terminal, unless NO_COLOR is set), always or never [auto]"),
+          words_of<kColors>())
         ->group("Output");
 }
 

@@ -134,7 +134,8 @@ void LevelFront::look() {
 void LevelFront::drop_between() {
     if (phase_.layer < 0) return;
     const auto same_part = [this](const Candidate& c) {
-        return c.at.kind == phase_.kind && c.at.step == phase_.step && c.at.micro == phase_.micro;
+        return c.at.kind == phase_.kind && c.at.step == phase_.step && c.at.micro == phase_.micro &&
+               c.at.evaluation == phase_.evaluation;
     };
     const auto between = [&](const Candidate& c) {
         if (!same_part(c) || std::abs(c.at.layer - phase_.layer) != 1) return false;

@@ -135,6 +135,17 @@ void Recorder::label(std::uint32_t id, Category category) {
     if (id != kNoId) program_.allocations[id].category = category;
 }
 
+void Recorder::place(std::uint32_t id, Module of) {
+    if (id == kNoId) return;
+    program_.allocations[id].layer = of.layer;
+    program_.allocations[id].module = of.name;
+}
+
+Module Recorder::place_of(std::uint32_t id) const {
+    if (id == kNoId) return {};
+    return {program_.allocations[id].layer, program_.allocations[id].module};
+}
+
 std::uint32_t Recorder::split(std::uint32_t id, Size rest, Size part) {
     if (!keeps_sizes()) return kNoId;
     if (uses_.contains(id)) throw std::logic_error("an allocation that other streams use is divided");

@@ -107,6 +107,9 @@ class Recorder {
     std::int64_t decide(Question question, Size answer);
 
     void label(std::uint32_t id, Category category);
+    /// Says which module an allocation belongs to; one is known when it is made.
+    void place(std::uint32_t id, Module of);
+    Module place_of(std::uint32_t id) const;
     Category label_of(std::uint32_t id) const {
         return id == kNoId ? Category::unattributed : program_.allocations[id].category;
     }

@@ -73,6 +73,7 @@ class Session {
     const Stack& stack;
     const Device& device;
     bool grad_enabled = true;
+    bool training = true;  ///< modules drop out and checkpoint: model.train()
     Thread thread = Thread::main;
     bool recomputing = false;
     std::uint32_t recomputed_from = 0;  ///< the first allocation that the recomputation can have made

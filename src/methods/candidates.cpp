@@ -43,7 +43,7 @@ DistributedMethod zero_offloaded() {
 }
 
 constexpr Candidate kCandidates[] = {
-    {.id = "one_card", .title = "one card", .alone = true},
+    {.id = "one_card", .title = "one GPU", .alone = true},
     {.id = "ddp", .title = "DDP", .method = ddp},
     {.id = "zero1", .title = "ZeRO-1", .uneven = true, .method = zero<1>},
     {.id = "zero2", .title = "ZeRO-2", .uneven = true, .method = zero<2>},
@@ -57,7 +57,7 @@ constexpr Candidate kCandidates[] = {
     {.id = "fsdp1", .title = "FSDP1", .uneven = true, .method = fsdp1},
     {.id = "tp", .title = "tensor parallelism", .method = tensor_parallel},
     {.id = "pp", .title = "pipeline, 1F1B", .method = pipeline},
-    {.id = "qlora_one_card", .title = "QLoRA, one card", .alone = true, .quantized = true},
+    {.id = "qlora_one_card", .title = "QLoRA, one GPU", .alone = true, .quantized = true},
     {.id = "qlora_ddp", .title = "QLoRA, DDP", .quantized = true, .method = ddp},
     {.id = "qlora_zero2", .title = "QLoRA, ZeRO-2", .quantized = true, .uneven = true, .method = zero<2>},
     {.id = "qlora_zero3", .title = "QLoRA, ZeRO-3", .quantized = true, .uneven = true, .method = zero<3>},

@@ -165,6 +165,7 @@ MethodRow row_of(const MethodsQuestion& question, const Candidate& candidate) {
     }
     row.traffic = traffic_of(*row.prediction);
     row.host_bytes = host_bytes_of(*row.prediction);
+    row.lacks_host_memory = question.host_memory && row.host_bytes > question.host_memory->count;
     row.operations = operations_of(*row.prediction);
     const auto sent = static_cast<double>(row.traffic.between_cards() + row.traffic.with_host);
     row.cost = (row.operations + question.operations_per_byte * sent) * idle_factor(*row.prediction);

@@ -183,7 +183,6 @@ void train_biases(Network& network, LoraBias which) {
 void add_adapters(const Run& run, Network& network) {
     Session& session = run.session;
     const LoraPlan& plan = *run.plan.peft;
-    const Scoped<Category> fresh(session.recorder.fresh, Category::adapters);
     const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
     if (targets.empty())
         throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
@@ -216,7 +215,11 @@ void add_adapters(const Run& run, Network& network) {
     if (network.checkpointing != Checkpointing::off && !run.plan.load.quantization)
         network.embed.output_requires_grad = true;
     if (run.stack.adapters_of_float16_are_float32()) raise_dtype(network);
-    for (Tensor* t : adapter_tensors(network)) t->set_requires_grad(true);
+    for (Tensor* t : adapter_tensors(network)) {
+        t->set_requires_grad(true);
+        label(*t, Category::adapters);
+    }
+    place_parameters(network);
 }
 
 namespace {

@@ -24,6 +24,11 @@ Tensor functional_sdpa(const Run& run, const Tensor& query, const Tensor& key, c
     return scaled_dot_product_attention(query, keys, values, mask, arguments);
 }
 
+// integrations/sdpa_attention.py pack_gqa: the heads of a group are the rows of a single token's matrix.
+bool packs_groups(const Run& run, const Tensor& q) {
+    return run.stack.sdpa_packs_groups_of_one_token() && run.session.decide("one token", q.size(2) == 1);
+}
+
 }  // namespace
 
 Tensor repeat_kv(const Tensor& t, Size groups) {
@@ -36,7 +41,7 @@ Tensor repeat_kv(const Tensor& t, Size groups) {
 
 Tensor for_keys(const Tensor& mask, const Tensor& k) { return mask.defined() ? slice(mask, -1, 0, k.size(-2)) : mask; }
 
-// transformers 4.48 to 5.17 integrations/sdpa_attention.py sdpa_attention_forward.
+// transformers 4.48 to 5.23 integrations/sdpa_attention.py sdpa_attention_forward.
 Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& given_mask) {
     Tensor query = q, key = k, value = v;
     const Size groups = q.size(1) / k.size(1);
@@ -44,12 +49,16 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
     arguments.ring = ring_of(run.plan);
     // accelerate 1.15 big_modeling.py _attach_context_parallel_hooks: the mask is taken away.
     const Tensor whole_mask = arguments.ring ? Tensor() : given_mask;
+    bool packed = false;
     if (groups > 1) {
         // use_gqa_in_sdpa
         const bool narrow =
             !run.stack.sdpa_groups_only_narrow_heads() || (k.size(-1) == v.size(-1) && k.size(-1) <= 256);
         if (run.stack.sdpa_groups_heads() && !whole_mask.defined() && narrow) {
             arguments.enable_gqa = true;
+        } else if (packs_groups(run, q)) {
+            query = reshape(query, {q.size(0), k.size(1), groups, q.size(-1)});
+            packed = true;
         } else {
             key = repeat_kv(key, groups);
             value = repeat_kv(value, groups);
@@ -59,9 +68,10 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
     if (run.stack.sdpa_makes_contiguous())
         for (Tensor* t : {&query, &key, &value}) *t = contiguous(*t);
     arguments.is_causal = q.size(2) > 1 && !mask.defined();
-    arguments.dropout = run.spec.attention_dropout;
+    arguments.dropout = run.attention_dropout();
     arguments.forced = run.plan.load.sdpa_kernel;
-    const Tensor out = functional_sdpa(run, query, key, value, mask, arguments);
+    Tensor out = functional_sdpa(run, query, key, value, mask, arguments);
+    if (packed) out = reshape(out, q.sizes());
     return {contiguous(transpose(out, 1, 2)), {}};
 }
 

@@ -68,7 +68,7 @@ Tensor sdpa(const Run& run, Tensor& q, Tensor& k, Tensor& v, const Tensor& whole
     }
     AttentionArguments arguments;
     arguments.is_causal = !mask.defined() && q.size(2) > 1;
-    arguments.dropout = run.spec.attention_dropout;
+    arguments.dropout = run.attention_dropout();
     arguments.forced = run.plan.load.sdpa_kernel;
     const Tensor out = scaled_dot_product_attention(q, k, v, mask, arguments);
     return contiguous(transpose(out, 1, 2));
@@ -89,7 +89,7 @@ Tensor flash(const Run& run, Tensor& q, Tensor& k, Tensor& v, const Tensor& posi
         v = to(v, dtype);
     }
     const Tensor packed = look_for_packed_rows(run, position_ids, q.size(0));
-    return flash_attn_func(transpose(q, 1, 2), transpose(k, 1, 2), transpose(v, 1, 2), run.spec.attention_dropout);
+    return flash_attn_func(transpose(q, 1, 2), transpose(k, 1, 2), transpose(v, 1, 2), run.attention_dropout());
 }
 
 /// q_proj, k_proj and v_proj one after the other, then the heads; or the family's own way.

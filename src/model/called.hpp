@@ -3,6 +3,7 @@
 
 #include "engine/module_hooks.hpp"
 #include "engine/session.hpp"
+#include "model/in_module.hpp"
 
 namespace vramfit::model {
 
@@ -44,6 +45,7 @@ engine::Tensor called(const void* place, Part part, const engine::Tensor& input,
 /// The same of a module that peft may have put into a ModulesToSaveWrapper: its trained copy is called inside of that.
 template <class Module, class Forward>
 engine::Tensor called_module(const Module& module, const engine::Tensor& input, Forward forward) {
+    const InModule scope(input.session(), module.name);
     return called(&module, Part::itself, input, [&](const engine::Tensor& given) {
         return module.original ? called(&module, Part::saved, given, forward) : forward(given);
     });

@@ -29,7 +29,7 @@ using namespace engine;
 namespace {
 
 Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
-    return {kind, place.step, place.micro, layer};
+    return {kind, place.step, place.micro, layer, place.evaluation};
 }
 
 Tensor positions(Session& session, Size length) {
@@ -89,6 +89,8 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
     const bool slides = layer.attention == LayerAttention::sliding;
     if (run.stack.masks_are_boolean()) (slides ? kept.masks.full : kept.masks.sliding).reset();
     if (family.rotary_by_type) (slides ? kept.rotary : kept.sliding_rotary) = {};
+    // The function of the checkpointed layer holds these until it has run again.
+    for (const Tensor& t : {kept.masks.full, kept.masks.sliding, kept.position_ids}) label_saved(t);
     const Arguments arguments = split_arguments(run, hidden, kept);
     const Unit unit = [&run, &network, &layer, kept, place](std::span<const Tensor> given) {
         const Scoped<Module> in_layer(run.session.recorder.module, {layer.index, 0});

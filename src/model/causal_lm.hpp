@@ -22,6 +22,7 @@ struct Output {
 struct Place {
     std::int32_t step = 0;
     std::int32_t micro = -1;
+    std::int32_t evaluation = -1;
 };
 
 /// The hooks around XForCausalLM and what peft wraps it in, between which its forward runs.

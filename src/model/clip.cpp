@@ -19,15 +19,29 @@ namespace {
 
 constexpr std::int64_t kChunk = 65536;  // ATen/native/cuda/MultiTensorApply.cuh kChunkSize
 
+/// As many numbers for each tensor as the largest has chunks; from torch 2.15 on where each tensor's chunks begin, and
+/// a number for each.
+std::vector<Tensor> norm_scratch(Session& session, const std::vector<Tensor>& grads,
+                                 const std::vector<std::size_t>& group) {
+    const auto count = static_cast<std::int64_t>(group.size());
+    Size most = 1, all = 0;
+    for (const std::size_t i : group) {
+        const Size chunks = ceil_div(grads[i].numel(), kChunk);
+        most = larger(most, chunks);
+        all = all + chunks;
+    }
+    if (!session.stack.foreach_norms_pack_chunks()) return {zeros(session, {count * most}, DType::float32)};
+    const Tensor begins = empty(session, {count + 1}, DType::int64, Op::to_copy);
+    return {begins, empty(session, {all}, DType::float32, Op::foreach_norm)};
+}
+
 /// foreach_tensor_norm_cuda: a scratch of one number for each chunk of each tensor, one result for each tensor. What is
 /// empty (rows that this process has none of) gets a zero of its own instead.
 void foreach_norm(Session& session, const std::vector<Tensor>& grads, const std::vector<std::size_t>& group,
                   std::vector<Tensor>& norms) {
-    Size chunks = 1;
-    for (const std::size_t i : group) chunks = larger(chunks, ceil_div(grads[i].numel(), kChunk));
     const auto count = static_cast<std::int64_t>(group.size());
     const DType dtype = grads[group[0]].dtype();
-    const Tensor scratch = zeros(session, {count * chunks}, DType::float32);
+    const std::vector<Tensor> scratch = norm_scratch(session, grads, group);
     if (session.stack.foreach_norms_share_storage()) {
         const Tensor all = empty(session, {count}, dtype, Op::foreach_norm);
         for (std::int64_t i = 0; i < count; ++i) norms.push_back(select(all, 0));

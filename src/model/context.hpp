@@ -46,6 +46,9 @@ struct Run {
     /// transformers 5.17 utils/output_capturing.py: while the decoder runs its routers put their logits here, if they
     /// are asked for; what is recomputed does not.
     mutable std::vector<Tensor>* router_logits = nullptr;
+
+    /// What the attention is told: nothing is dropped in evaluation.
+    double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }
 };
 
 /// A batch on the device.

@@ -89,7 +89,10 @@ Ddp::Ddp(const Run& run, Network& network)
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     for (const NamedParameter& p : trainable_parameters(network)) parameters_.push_back(*p.tensor);
     compare_shapes(session, parameters_, run.plan.distributed->world_size);
-    broadcast_coalesced(session, module_states(network, broadcasts_buffers(run.plan)), kBroadcastBytes);
+    {
+        const Scoped<Category> sent(session.recorder.fresh, Category::weights);
+        broadcast_coalesced(session, module_states(network, broadcasts_buffers(run.plan)), kBroadcastBytes);
+    }
     // _ddp_init_helper: one bucket, if the first backward shows the order.
     constexpr std::int64_t kNoLimit = std::int64_t{1} << 61;
     const auto limits = rebuilds_ ? std::vector<std::int64_t>{kNoLimit} : bucket_limits(ddp_plan(run.plan));

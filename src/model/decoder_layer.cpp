@@ -80,6 +80,7 @@ Attended self_attention(const Run& run, const Family& family, const DecoderLayer
         if (run.stack.attention_in_classes()) return {self_attention_4_40(run, family, layer, hidden, inputs), {}};
         return attention_forward(run, family, layer, hidden, inputs);
     };
+    const InModule scope(run.session, parent_of(layer.o.name));
     ModuleHooks* const hooks = run.session.module_hooks;
     if (!hooks) return attend_all();
     hooks->before(key_of(&layer, Part::attention), {});

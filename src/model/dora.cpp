@@ -127,13 +127,14 @@ Tensor dora_magnitude(const Embedding& layer, const LoraEmbeddingAdapter& adapte
 Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
     const LoraAdapter& adapter = *layer.lora;
     const Stack& stack = x.session().stack;
-    const bool reuses = stack.dora_reuses_the_result() && adapter.dropout == 0.0;
+    const bool drops = adapter.dropout != 0.0 && x.session().training;
+    const bool reuses = stack.dora_reuses_the_result() && !drops;
     const bool identity = stack.dora_multiplies_an_identity();
     Tensor base_result = reuses ? result : Tensor();
     Tensor lora_result, x_eye;
     if (identity && !stack.dora_reuses_the_result()) lora_result = adapted(layer, x);
     Tensor lora_weight = lora_weight_of(layer, x.dtype(), x_eye);
-    if (identity) lora_weight = to(lora_weight, x.dtype());
+    if (stack.dora_identity_has_adapter_dtype()) lora_weight = to(lora_weight, x.dtype());
     if (layer.weight.defined()) read(layer.weight);
     Tensor weight = dequantized_weight(layer);
     weight = turned(layer, to(weight, x.dtype()));
@@ -161,7 +162,7 @@ Tensor dora_delta(const Linear& layer, const Tensor& x, const Tensor& result) {
 
 Tensor dora_linear(const Linear& layer, const Tensor& input, const Tensor& result) {
     Tensor x = input;  // lives as long as the function
-    if (layer.lora->dropout != 0.0)
+    if (layer.lora->dropout != 0.0 && input.session().training)
         x = called(&layer, Part::dropout, input,
                    [&layer](const Tensor& given) { return dropout(given, layer.lora->dropout); });
     return add(result, called(&layer, Part::magnitude, x,

@@ -91,18 +91,22 @@ Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, c
     const Tensor histc_input = to(expert_ids_g, DType::int32);
     const Tensor tokens_per_expert = histc(histc_input, run.spec.mixture->num_experts);
     const Tensor offsets = cumsum_row(tokens_per_expert);
-    const Tensor sentinel = unsqueeze(compare(Op::ge, expert_ids_g), -1);
+    const Stack& stack = run.stack;
+    Tensor sentinel;
+    if (stack.experts_always_mask()) sentinel = unsqueeze(compare(Op::ge, expert_ids_g), -1);
     const Tensor gate_up_weight = gate_up.value();
     Tensor biases = biases_of(w, w.gate_up_bias, expert_ids_g);
-    masked_fill_in_place(selected, sentinel);
+    if (sentinel.defined()) masked_fill_in_place(selected, sentinel);
     Tensor proj_out = grouped_linear(selected, gate_up_weight, offsets, biases, w.is_transposed);
-    proj_out = masked_fill(proj_out, sentinel);
+    const bool masks_products = sentinel.defined() && stack.experts_mask_each_product();
+    if (masks_products) proj_out = masked_fill(proj_out, sentinel);
     proj_out = gate(run, proj_out);
     const Tensor down_weight = down.value();
     biases = biases_of(w, w.down_bias, expert_ids_g);
     proj_out = grouped_linear(proj_out, down_weight, offsets, biases, w.is_transposed);
-    proj_out = masked_fill(proj_out, sentinel);
+    if (masks_products) proj_out = masked_fill(proj_out, sentinel);
     Tensor weighted = mul(proj_out, unsqueeze(sample_weights_g, -1));
+    if (sentinel.defined() && !masks_products) masked_fill_in_place(weighted, sentinel);
     const Tensor inverse = empty(run.session, perm.sizes(), DType::int64, Op::empty_like);
     { const Tensor range = arange(run.session, perm.size(0)); }
     weighted = index_rows(weighted, inverse);
@@ -141,6 +145,7 @@ Tensor sparse_block(const Run& run, const DecoderLayer& layer, const Tensor& x) 
 }  // namespace
 
 Tensor sparse_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const InModule scope(run.session, parent_of(layer.router.name));
     return called(&layer, Part::mlp, x, [&](const Tensor& given) { return sparse_block(run, layer, given); });
 }
 

@@ -70,7 +70,7 @@ Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, con
         values = to(value, dtype);
     }
     const Tensor packed = look_for_packed_rows(run, position_ids, queries.size(0));
-    return {flash_attn_func(queries, keys, values, run.spec.attention_dropout), {}};
+    return {flash_attn_func(queries, keys, values, run.attention_dropout()), {}};
 }
 
 }  // namespace vramfit::model

@@ -8,6 +8,7 @@
 #include "model/fsdp2_hooks.hpp"
 #include "model/fsdp2_parameters.hpp"
 #include "model/fsdp2_sharding.hpp"
+#include "model/in_module.hpp"
 #include "model/mixed_precision.hpp"
 #include "vramfit/base/checked.hpp"
 
@@ -59,6 +60,9 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
     // "and not model_has_params4bit"
     if (comm_.compute_dtype && plan.prepared_by == FsdpPreparation::accelerate && !run.plan.load.quantization)
         upcast(network);
+    comm_.has_adapters = run.plan.peft.has_value();
+    for (const NamedParameter& p : named_states(network))
+        comm_.modules[p.tensor] = module_named(run.session.recorder, p.module);
     shard_all(optimizer);
     network.hooks = this;
     if (!adapters_.empty()) run.session.module_hooks = &adapters_;

@@ -77,6 +77,10 @@ Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& par
         p.places = given.places;
         p.sizes = whole.sizes();
         p.padded = given.shard;
+        p.category = comm.has_adapters && whole.requires_grad() ? Category::adapters : Category::weights;
+        if (const auto of = comm.modules.find(given.places[0]); of != comm.modules.end()) p.module = of->second;
+        label(p.padded, p.category);
+        comm.session.recorder.place(p.padded->storage->id, p.module);
         p.shard_elements = p.padded.numel();
         const Dims local = with_rows(p.sizes, rows_on(comm.rank, whole, comm.world));
         p.sharded = alias(p.padded, local, contiguous_strides(local));
@@ -129,6 +133,8 @@ void Fsdp2Group::wait_for_unshard() {
         for (Parameter& p : parameters_) {
             const Size elements = p.shard_elements * comm_.world;
             bytes.push_back(p.shard_elements * element_size(gather_dtype(p)));
+            const Scoped<Category> own(session.recorder.fresh, p.category);
+            const Scoped<Module> module(session.recorder.module, p.module);
             if (!p.output.defined())
                 p.output = empty(session, {elements}, gather_dtype(p), Op::empty);
             else

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
+#include "engine/module.hpp"
 #include "engine/tensor.hpp"
 
 namespace vramfit::model {
@@ -28,6 +30,9 @@ struct Fsdp2Comm {
     engine::Tensor reduce_input;  ///< reduce_scatter_state: kept until the next group's gradients are reduced
     std::vector<Fsdp2Group*> post_forward_order;
     const Fsdp2Group* recomputing = nullptr;  ///< iter_forward_root of a recomputation: the outermost group
+
+    bool has_adapters = false;                                  ///< what is trained is theirs
+    std::map<const engine::Tensor*, engine::Module> modules{};  ///< of each parameter
 };
 
 /// A parameter as its modules hold it: one place, or several that share it.
@@ -74,11 +79,13 @@ class Fsdp2Group {
     struct Parameter {
         ParameterPlaces places;
         engine::Dims sizes;
-        Size shard_elements = 0;   ///< of each rank, padded
-        engine::Tensor sharded;    ///< this rank's rows
-        engine::Tensor padded;     ///< _sharded_param_data
-        engine::Tensor output;     ///< all_gather_outputs: its memory comes and goes
-        engine::Tensor unsharded;  ///< the leaf that modules compute with
+        Size shard_elements = 0;                ///< of each rank, padded
+        Category category = Category::weights;  ///< or of an adapter
+        engine::Module module;                  ///< whose it is
+        engine::Tensor sharded;                 ///< this rank's rows
+        engine::Tensor padded;                  ///< _sharded_param_data
+        engine::Tensor output;                  ///< all_gather_outputs: its memory comes and goes
+        engine::Tensor unsharded;               ///< the leaf that modules compute with
     };
 
     std::vector<engine::Tensor> gather_inputs() const;

@@ -96,7 +96,10 @@ Tensor product(const Tensor& input, const State8bit& state, Node* node) {
     const Tensor a = input.dim() == 3 ? reshape(input, {-1, input.size(-1)}) : input;
     const Quantized quantized = vectorwise_quant(to(a, DType::float16), state.threshold, state.has_outliers);
     const Tensor out = scaled_product(quantized, state, a.dtype());
-    if (node) static_cast<MatMul8bitState&>(*node->state).input = a;
+    if (node) {
+        static_cast<MatMul8bitState&>(*node->state).input = a;
+        label_saved(a);
+    }
     if (input.dim() != 3) return out;
     return view(out, {input.size(0), input.size(1), state.packed.size(0)});
 }
@@ -106,7 +109,6 @@ Tensor product(const Tensor& input, const State8bit& state, Node* node) {
 State8bit quantize_8bit(Session& session, const Dims& sizes, double threshold) {
     if (!session.stack.layers_8bit_are_row_major()) return quantize_8bit_by_rows_and_columns(session, sizes, threshold);
     const Tensor half = empty(session, sizes, DType::float16, Op::to_copy);
-    label(half, Category::temporaries);
     const Quantized q = vectorwise_quant(half, 0.0, false);
     label(q.scales, Category::quantization_state);
     State8bit state;

@@ -127,6 +127,7 @@ Tensor turned_product(const Tensor& input, const State8bit& state, Node* node) {
     if (node) {
         auto& kept = static_cast<TurnedProductState&>(*node->state);
         kept.input = a;
+        label_saved(a);
         if (node->wants(0)) {
             kept.by_column = q.by_column;
             kept.column_stats = q.column_stats;

@@ -34,6 +34,7 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
     const std::int64_t most = device.total.count - 1288490189;  // 1.2 GiB
     if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
     const Tensor block = empty(run.session, {total / 2}, DType::float16, Op::loader);
+    label(block, Category::temporaries);  // holds nothing
 }
 
 }  // namespace

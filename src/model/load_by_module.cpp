@@ -136,6 +136,7 @@ void warm_up(const Run& run, const Network& network, const std::vector<Entry>& a
     if (run.stack.warm_up_leaves_room()) total = std::max<std::int64_t>(0, total - left_by_bf16(run));
     const std::int64_t halves = total / (run.plan.load.quantization ? 4 : 2);
     const Tensor block = empty(run.session, {halves}, DType::float16, Op::loader);
+    label(block, Category::temporaries);  // holds nothing
 }
 
 bool warms_up(const Run& run) { return run.stack.loader_warms_up(run.plan.load.quantization.has_value()); }

@@ -140,7 +140,6 @@ void place_entry(const Run& run, Network& network, const Entry& entry, Tensor va
         *entry.place = value;
         return;
     }
-    label(value, Category::temporaries);
     if (is_8bit(run, entry)) return place_8bit(run, entry);
     // transformers 5.17 integrations/bitsandbytes.py Bnb4bitQuantize and Bnb8bitQuantize.convert: Conv1D's weight is
     // turned first.

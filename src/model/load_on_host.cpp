@@ -4,6 +4,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/family.hpp"
+#include "model/in_module.hpp"
 #include "model/load_entries.hpp"
 
 namespace vramfit::model {
@@ -68,6 +69,7 @@ void move_to_device(const Run& run, Network& network, std::optional<DType> buffe
         const Scoped<Category> fresh(run.session.recorder.fresh, p.tensor->requires_grad() && run.plan.peft
                                                                      ? Category::adapters
                                                                      : Category::weights);
+        const Scoped<Module> module(run.session.recorder.module, module_named(run.session.recorder, p.module));
         if (in_attention && !is_in_attention(p.name())) buffers.move_layer();
         in_attention = is_in_attention(p.name());
         if (!decoder_is_moved && p.module.starts_with(network.head.name)) {

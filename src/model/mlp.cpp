@@ -96,12 +96,14 @@ Tensor plain(const Run& run, const DecoderLayer& layer, const Tensor& x) {
 
 // models/llama/modeling_llama.py LlamaMLP.
 Tensor gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const InModule scope(run.session, parent_of(layer.down.name));
     if (uses_liger(run)) return liger_mlp(layer, x);
     return called(&layer, Part::mlp, x, [&](const Tensor& given) { return gated(run, layer, given); });
 }
 
 // models/seed_oss/modeling_seed_oss.py SeedOssMLP.
 Tensor dropped_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const InModule scope(run.session, parent_of(layer.down.name));
     return called(&layer, Part::mlp, x, [&](const Tensor& given) {
         Tensor down = gated(run, layer, given);
         down = dropout(down, run.spec.residual_dropout);
@@ -111,6 +113,7 @@ Tensor dropped_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor
 
 // models/phi3/modeling_phi3.py Phi3MLP: the product takes the name of one half, whose storage the other half holds.
 Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const InModule scope(run.session, parent_of(layer.down.name));
     Tensor up = forward(layer.gate_up, x);
     const std::vector<Tensor> halves = chunk(up, 2, -1);
     if (uses_liger(run)) {  // LigerPhi3SwiGLUMLP.forward
@@ -123,12 +126,14 @@ Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& 
 
 // models/gpt_neox/modeling_gpt_neox.py GPTNeoXMLP.
 Tensor plain_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
+    const InModule scope(run.session, parent_of(layer.down.name));
     return called(&layer, Part::mlp, x, [&](const Tensor& given) { return plain(run, layer, given); });
 }
 
 // models/gpt2/modeling_gpt2.py GPT2MLP, models/starcoder2/modeling_starcoder2.py Starcoder2MLP.
 Tensor dropped_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); };
+    const InModule scope(run.session, parent_of(layer.down.name));
     return called(&layer, Part::mlp, x, [&](const Tensor& given) {
         const Tensor out = plain(run, layer, given);
         return run.spec.model_type == "gpt2" ? called(&layer, Part::dropout, out, dropped) : dropped(out);

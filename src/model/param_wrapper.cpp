@@ -1,8 +1,9 @@
-// peft 0.21.2 tuners/lora/layer.py ParamWrapper, torch 2.11 nn/utils/parametrize.py.
+// peft 0.20 and 0.21.2 tuners/lora/layer.py ParamWrapper, torch 2.11 nn/utils/parametrize.py.
 #include "model/param_wrapper.hpp"
 
 #include <cmath>
 
+#include "engine/autocast.hpp"
 #include "engine/ops/baddbmm.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/matmul.hpp"
@@ -22,6 +23,14 @@ Tensor permuted_b(const Tensor& b, Size experts) {
     return transpose(transpose(by_expert, 0, 2), 1, 2);
 }
 
+/// peft 0.20 get_delta_weight: torch.einsum("o r e, e r i -> e o i", B, A) * scaling; autocast casts einsum's operands.
+Tensor product_by_expert(const ParameterAdapter& adapter, Size experts, bool transposed) {
+    const Tensor b = autocast_to_lower(reshape(adapter.b, {adapter.b.size(0), -1, experts}));
+    const Tensor a = autocast_to_lower(reshape(adapter.a, {experts, -1, adapter.a.size(-1)}));
+    const Tensor product = bmm(transpose(transpose(b, 0, 2), 1, 2), a);
+    return mul(transposed ? transpose(product, 1, 2) : product, 1.0);
+}
+
 }  // namespace
 
 // get_delta_factors for 3-D parameters, get_delta_weight for others; register_parametrization evaluates the sum once.
@@ -30,7 +39,9 @@ FoldedParameter::FoldedParameter(const BareModule& module, std::size_t index) : 
     if (!adapter) return;
     scaling_ = adapter->scaling;
     const DType dtype = weight_.dtype();
-    if (weight_.dim() == 3) {
+    if (weight_.dim() == 3 && !weight_.session().stack.experts_are_folded_in_one_step()) {
+        delta_ = to(product_by_expert(*adapter, weight_.size(0), module.parameters[index].transposed), dtype);
+    } else if (weight_.dim() == 3) {
         const Tensor a = reshape(adapter->a, {weight_.size(0), -1, adapter->a.size(-1)});
         const Tensor b = permuted_b(adapter->b, weight_.size(0));
         const bool transposed = module.parameters[index].transposed;

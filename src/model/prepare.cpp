@@ -13,7 +13,9 @@ namespace {
 /// param.data = param.data.to(dtype): whoever shares the parameter sees it.
 void cast_in_place(const Tensor& t, DType dtype) {
     if (t.dtype() == dtype) return;
-    const Category category = t.session().recorder.label_of(t->storage->id);
+    Recorder& recorder = t.session().recorder;
+    const Category category = label_of(t);
+    const Scoped<Module> module(recorder.module, recorder.place_of(t->storage->id));
     set_data(t, to(detach(t), dtype));
     label(t, category);
 }

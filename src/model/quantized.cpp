@@ -149,7 +149,10 @@ Tensor matmul_4bit(const Tensor& a, const QuantState4bit& state, const Dims& sha
         attributes->weight.packed = alias(state.packed, state.packed.sizes(), state.packed.strides());  // B.view(-1, 1)
         attributes->shape = shape;
         if (bias.defined()) attributes->bias_dtype = bias.dtype();
-        if (a.session().stack.matmul_4bit_keeps_its_input()) attributes->input = a;
+        if (a.session().stack.matmul_4bit_keeps_its_input()) {
+            attributes->input = a;
+            label_saved(a);
+        }
         node->state = std::move(attributes);
     }
     Tensor out = product(a, state, shape, bias);

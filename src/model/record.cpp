@@ -67,6 +67,7 @@ void run_all(const Run& stored) {
     ask_for_bf16(stored, false);
     session.recorder.begin({PhaseKind::load});
     Network network = load(stored);
+    place_parameters(network);
     ModelSpec spec = stored.spec;
     const Run run{session, spec, plan, stored.stack, stored.sizes};
     if (plan.load.resize_token_embeddings) {

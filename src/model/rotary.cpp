@@ -130,15 +130,32 @@ void update_frequencies(const Network& network, const Tensor& position_ids) {
     network.rotary_positions = 0;
 }
 
-Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables) {
+namespace {
+
+/// Angles of each position, [B, S, dim / 2] of float32, and what their computation holds until the tables are done.
+struct Angles {
+    Tensor angles, frequencies, positions;
+};
+
+Angles rotary_angles(const Tensor& inv_freq, const Tensor& position_ids) {
     Session& session = position_ids.session();
-    const GradMode no_grad(session, false);
+    if (session.stack.rotary_multiplies_elements())
+        return {mul(to(unsqueeze(position_ids, -1), DType::float32), to(inv_freq, DType::float32)), {}, {}};
     const Size batch = position_ids.size(0);
     const Tensor frequencies = to(expand(unsqueeze(unsqueeze(inv_freq, 0), 2), {batch, inv_freq.size(0), 1}),
                                   DType::float32);  // .float(): a copy where DeepSpeed has made them bfloat16
     const Tensor positions = to(unsqueeze(position_ids, 1), DType::float32);
     const Scoped<bool> no_autocast(session.autocast.enabled, false);
-    const Tensor freqs = transpose(matmul(frequencies, positions), 1, 2);
+    return {transpose(matmul(frequencies, positions), 1, 2), frequencies, positions};
+}
+
+}  // namespace
+
+Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables) {
+    Session& session = position_ids.session();
+    const GradMode no_grad(session, false);
+    const Angles held = rotary_angles(inv_freq, position_ids);
+    const Tensor& freqs = held.angles;
     const Tensor twice[2] = {freqs, freqs};
     const Tensor emb = half_tables ? freqs : cat(twice, -1);
     Tensor cosine = cos(emb);

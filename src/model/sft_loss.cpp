@@ -154,19 +154,20 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
     const Tensor per_token_loss = neg(outputs.log_probs);
     Tensor loss;
     {
+        const Tensor number = items.defined() ? items : sum_all(outputs.label_mask);
         const Tensor sum = sum_all(per_token_loss);
-        loss = div(sum, clamp(items));
+        loss = div(sum, clamp(number));
     }
     Tensor weighted;
     if (outputs.aux_loss.defined()) weighted = mul(outputs.aux_loss, 1.0);
-    loss = mul(loss, 1);
+    if (items.defined()) loss = mul(loss, 1);
     if (weighted.defined()) loss = add(loss, div(weighted, 1));
     const Tensor num_valid = gathered_sum(run, outputs.label_mask);
     const Tensor entropy_sum = gathered_sum(run, detach(outputs.entropy));
     const Tensor num_correct = gathered_sum(run, outputs.is_top1);
     read_share(run, entropy_sum, num_valid);
     read_share(run, num_correct, num_valid);
-    {
+    if (run.session.training) {
         const Tensor tokens = gathered_sum(run, batch.attention_mask);
         run.session.streams.host_waits(0);
     }

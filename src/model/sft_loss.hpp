@@ -15,7 +15,8 @@ struct ForwardWrapper {
     std::function<void(Tensor& scored, std::span<Tensor* const> outputs)> after;
 };
 
-/// SFTTrainer.compute_loss: chunked log-probabilities, the loss from them, the metrics.
+/// SFTTrainer.compute_loss: chunked log-probabilities, the loss from them, the metrics. `items` is undefined in
+/// evaluation.
 Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place,
                 const ForwardWrapper& wrapper);
 

@@ -47,7 +47,7 @@ void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
     const std::string& type = run.spec.model_type;
     if (type != "llama" && type != "mistral" && type != "phi3" && type != "qwen2" && type != "smollm3")
         refuse("Liger's kernels are supported for llama, mistral, phi3, qwen2 and smollm3");
-    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.15 and later");
+    if (!run.stack.has_liger_of_its_time()) refuse("Liger's kernels are supported with transformers 5.17 and later");
     if (plan.loop.kind != LoopKind::trainer) refuse("Liger's kernels are supported with transformers' own Trainer");
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
@@ -254,6 +254,10 @@ void refuse_unsupported(const Run& run) {
         !run.stack.phi3_knows_sdpa())
         problems.push_back({"load.attn_implementation", "this version of transformers has no sdpa for phi3",
                             "eager, or a stack with transformers 4.45 or later"});
+    if (run.spec.model_type == "gemma2" && plan.load.attention == AttentionImplementation::sdpa &&
+        !run.stack.gemma2_knows_sdpa())
+        problems.push_back({"load.attn_implementation",
+                            "transformers stops: from 5.21 on gemma2 has no sdpa, which knows no soft caps", "eager"});
     if (plan.peft && plan.peft->lora_bias && !run.stack.adapters_may_have_biases())
         problems.push_back({"peft.lora_bias", "this version of peft has no biases of adapters",
                             "choose a stack with peft 0.14 or later"});
@@ -266,7 +270,7 @@ void refuse_unsupported(const Run& run) {
                             "\"trainer\" is transformers' own, \"sft\" trl's SFTTrainer"});
     if (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks())
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
-                            "\"trainer\" is transformers' own; SFTTrainer of trl 0.8 and 1.16 is supported"});
+                            "\"trainer\" is transformers' own; SFTTrainer of trl 0.8, 1.15 and 1.16 is supported"});
     refuse_in_sft(run, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {
         const AttentionMask mask = plan.batch.attention_mask;
@@ -279,7 +283,7 @@ void refuse_unsupported(const Run& run) {
     if (run.spec.mixture && !run.stack.knows_mixtures())
         problems.push_back({"model.model_type",
                             "mixtures of experts of this release of transformers are not supported yet",
-                            "a stack with transformers 5.17 or later"});
+                            "a stack with transformers 5.16 or later"});
     refuse_balancing(run, problems);
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }

@@ -10,6 +10,7 @@
 #include "model/batch.hpp"
 #include "model/collectives.hpp"
 #include "model/context_parallel.hpp"
+#include "model/evaluation.hpp"
 #include "model/family.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
@@ -30,33 +31,6 @@ namespace {
 bool has_parallelism_config(const DistributedPlan& processes) {
     const Fsdp2Plan* const fsdp = processes.as<Fsdp2Plan>();
     return fsdp && (fsdp->context.size > 1 || fsdp->replicas > 1);
-}
-
-/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in
-/// older releases of all labels.
-Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
-    if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
-    const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
-    Tensor total;
-    std::vector<Tensor> counts;  // up to 4.57 a list is summed
-    for (const Batch& batch : batches) {
-        const Tensor labels = shifted ? slice(batch.labels, -1, 1, batch.labels.size(-1)) : batch.labels;
-        const Tensor count = sum_all(compare(Op::ne, labels));
-        counts.push_back(count);
-        if (run.stack.trainer_counts_in_a_list() && counts.size() < batches.size()) continue;
-        for (const Tensor& each : counts) total = total.defined() ? add(total, each) : add(each, 0);
-        counts.clear();
-    }
-    // average_tokens_across_devices: accelerator.gather(num_items_in_batch).sum().
-    if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
-        total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
-        // parallelism_config.non_data_parallel_size.
-        if (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed))
-            total = pointwise_result(total, total.dtype(), Op::floor_divide);
-    }
-    if (!run.stack.trainer_counts_on_host()) return total;
-    run.session.streams.host_waits(0);  // Tensor.item
-    return host_tensor(run.session, {}, DType::int64);
 }
 
 /// What the processes share the network by, for a loss that calls the network itself.
@@ -156,6 +130,7 @@ void run_epoch(Trainer& trainer) {
         if (!trainer.optimizer.one_by_one) session.recorder.begin({PhaseKind::clip, step});
         grad_norm = clip_gradients(trainer);
         optimizer_step(trainer, step);
+        evaluate_after(trainer, step);
     }
     session.recorder.begin({PhaseKind::train_end});
     if (!is_function) session.recorder.mark("allocated_end");
@@ -194,6 +169,35 @@ void place_states(Session& session, Optimizer& optimizer) {
 }
 
 }  // namespace
+
+Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
+    if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
+    const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
+    Tensor total;
+    std::vector<Tensor> counts;  // up to 4.57 a list is summed
+    for (const Batch& batch : batches) {
+        const Tensor labels = shifted ? slice(batch.labels, -1, 1, batch.labels.size(-1)) : batch.labels;
+        const Tensor count = sum_all(compare(Op::ne, labels));
+        counts.push_back(count);
+        if (run.stack.trainer_counts_in_a_list() && counts.size() < batches.size()) continue;
+        for (const Tensor& each : counts) total = total.defined() ? add(total, each) : add(each, 0);
+        counts.clear();
+    }
+    // average_tokens_across_devices: accelerator.gather(num_items_in_batch).sum().
+    if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
+        total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
+        // parallelism_config.non_data_parallel_size.
+        if (!run.stack.trainer_always_divides_counts() &&
+            (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed)))
+            total = pointwise_result(total, total.dtype(), Op::floor_divide);
+    }
+    if (run.stack.trainer_always_divides_counts())
+        total = run.stack.trainer_divides_counts_exactly() ? pointwise_result(total, DType::float32, Op::div)
+                                                           : pointwise_result(total, total.dtype(), Op::floor_divide);
+    if (!run.stack.trainer_counts_on_host()) return total;
+    run.session.streams.host_waits(0);  // Tensor.item
+    return host_tensor(run.session, {}, DType::int64);
+}
 
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
@@ -234,6 +238,7 @@ void run_trainer(const Run& run, Network& network) {
     session.recorder.mark("resident");
     trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
     session.streams.host_waits(0);  // for that copy
+    evaluate_on_start(trainer);
     if (run.stack.trainer_counts_items()) {
         run_epoch(trainer);
         if (run.stack.trainer_has_epoch_function()) session.recorder.mark("allocated_end");

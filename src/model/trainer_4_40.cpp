@@ -4,6 +4,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "model/batch.hpp"
 #include "model/collectives.hpp"
+#include "model/evaluation.hpp"
 #include "model/trainer_parts.hpp"
 
 namespace vramfit::model {
@@ -48,6 +49,7 @@ void training_loop_4_40(Trainer& trainer) {
             grad_norm = clip_gradients(trainer);
         }
         optimizer_step(trainer, step);
+        evaluate_after(trainer, step);
     }
     session.recorder.begin({PhaseKind::train_end});
     if (trainer.run.plan.distributed) sum_over_ranks(session, trainer.run.plan.distributed->world_size);  // store_flos

@@ -14,6 +14,7 @@ const Peak adapters_entry = {
     .id = "",
     .name = "adapters",
     .question = "What is held while the adapters are made, moved and cast?",
+    .moment = "The adapters are being created and moved to the GPU.",
     .order = 30,
     .covers = covers_adapters,
 };

@@ -16,6 +16,7 @@ const Peak backward_entry = {
     .id = "",
     .name = "backward",
     .question = "What is held in the backward pass of the layers between the last one and the first?",
+    .moment = "The backward pass is in a decoder layer between the last one and the first.",
     .order = 110,
     .covers = covers_backward,
 };

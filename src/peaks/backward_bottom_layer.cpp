@@ -16,6 +16,7 @@ const Peak backward_bottom_layer_entry = {
     .id = "G,H",
     .name = "backward_bottom_layer",
     .question = "What is held while the first decoder layer is recomputed and its gradients are computed?",
+    .moment = "The backward pass is in the first decoder layer, and the gradients of all layers above it are there.",
     .order = 120,
     .covers = covers_backward_bottom_layer,
 };

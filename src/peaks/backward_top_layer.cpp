@@ -16,6 +16,9 @@ const Peak backward_top_layer_entry = {
     .id = "E,F",
     .name = "backward_top_layer",
     .question = "What is held while the last decoder layer is recomputed and its gradients are computed?",
+    .moment =
+        "The backward pass is in the last decoder layer, and nothing that the other layers keep has been freed "
+        "yet.",
     .order = 100,
     .covers = covers_backward_top_layer,
 };

@@ -5,7 +5,9 @@ namespace vramfit::peaks {
 
 namespace {
 
-bool covers_central_activations(const Phase& phase, const RunShape&) { return phase.kind == PhaseKind::head; }
+bool covers_central_activations(const Phase& phase, const RunShape&) {
+    return phase.kind == PhaseKind::head && phase.evaluation < 0;
+}
 
 }  // namespace
 
@@ -14,6 +16,9 @@ const Peak central_activations_entry = {
     .id = "C",
     .name = "central_activations",
     .question = "What is held when the logits and the loss are computed?",
+    .moment =
+        "The forward pass ends: the logits (a score for each token and each word of the vocabulary) and the loss "
+        "are computed.",
     .order = 80,
     .covers = covers_central_activations,
 };

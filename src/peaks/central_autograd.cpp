@@ -14,6 +14,7 @@ const Peak central_autograd_entry = {
     .id = "D",
     .name = "central_autograd",
     .question = "What is held while the gradients of the loss and of the head are computed?",
+    .moment = "The backward pass begins: the gradients of the logits are computed, as large as the logits themselves.",
     .order = 90,
     .covers = covers_central_autograd,
 };

@@ -14,6 +14,7 @@ const Peak clip_entry = {
     .id = "",
     .name = "clip",
     .question = "What is held while the norm of the gradients is computed and they are scaled?",
+    .moment = "The gradients are being clipped: their norm is computed and they are scaled.",
     .order = 140,
     .covers = covers_clip,
 };

@@ -16,6 +16,7 @@ const Peak embedding_autograd_entry = {
     .id = "I",
     .name = "embedding_autograd",
     .question = "What is held while the gradient of the embedding is computed?",
+    .moment = "The backward pass ends: the gradient of the embedding is computed.",
     .order = 130,
     .covers = covers_embedding_autograd,
 };

@@ -16,6 +16,7 @@ const Peak load_entry = {
     .id = "",
     .name = "load",
     .question = "What is held while the checkpoint is loaded without quantization?",
+    .moment = "The weights are being loaded onto the GPU.",
     .order = 10,
     .covers = covers_load,
 };

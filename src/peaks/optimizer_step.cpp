@@ -17,6 +17,7 @@ const Peak optimizer_step_entry = {
     .id = "",
     .name = "optimizer_step",
     .question = "What is held while the optimizer updates the weights, and until the gradients are dropped?",
+    .moment = "The optimizer updates the weights, with all gradients and its own states in memory.",
     .order = 150,
     .covers = covers_optimizer_step,
 };

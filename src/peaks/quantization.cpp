@@ -17,6 +17,9 @@ const Peak quantization_entry = {
     .id = "A",
     .name = "quantization",
     .question = "What is held while weights are quantized, or upcast by the preparation, and both copies are alive?",
+    .moment =
+        "The weights are being quantized, or turned into float32 by peft's preparation, and old and new copies "
+        "are both there.",
     .order = 20,
     .covers = covers_quantization,
 };

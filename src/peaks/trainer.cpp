@@ -14,6 +14,7 @@ const Peak trainer_entry = {
     .id = "",
     .name = "trainer",
     .question = "What is held once the loop and its optimizer are built, before the first batch?",
+    .moment = "The trainer and its optimizer are ready, and the first batch has not come yet.",
     .order = 40,
     .covers = covers_trainer,
 };

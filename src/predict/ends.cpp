@@ -2,6 +2,7 @@
 #include "predict/ends.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -127,14 +128,19 @@ Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const 
 }  // namespace
 
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
-                     const Device& device) {
+                     const Device& device, Timeline on_card) {
     const ReplayOptions options = allocator_of(stack, device);
     Judged out;
-    out.on_card = replay(program, options);
+    out.on_card = std::move(on_card);
     if (out.on_card.out_of_memory) out.unlimited = replay(program, without_limit(options));
     out.assumptions = assumptions_of(model, plan, stack, device, program, out.whole());
     out.ends = ends_of(program, options, device, out.assumptions, out.on_card, out.whole());
     return out;
+}
+
+Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                     const Device& device) {
+    return judge_program(program, model, plan, stack, device, replay(program, allocator_of(stack, device)));
 }
 
 }  // namespace vramfit

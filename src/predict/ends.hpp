@@ -20,7 +20,11 @@ struct Judged {
     const Timeline& whole() const { return unlimited ? *unlimited : on_card; }
 };
 
-/// `device` is that of one process (of_process).
+/// `on_card` is the replay there, with allocator_of(stack, device); `device` is that of one process (of_process).
+Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                     const Device& device, Timeline on_card);
+
+/// The same with that replay.
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device);
 

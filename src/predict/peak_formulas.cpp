@@ -73,8 +73,8 @@ PeakFormulas peak_formulas(const Job& job) {
     const std::int64_t batch = plan.training.per_device_train_batch_size, length = plan.batch.sequence_length;
     model::FormulaAxes axes{wide(batch, 1024), wide(length, 131072), {}};
     PeakFormulas out;
-    out.axes = {fmt::format("B = rows of a batch, here {}", batch),
-                fmt::format("S = tokens of a row, here {}", length)};
+    out.axes = {fmt::format("B = batch size, here {}", batch),
+                fmt::format("S = tokens of a sequence, here {}", length)};
     std::vector<std::string> names = {"B", "S"};
     if (plan.peft) {
         axes.rank = wide(plan.peft->r, 512);

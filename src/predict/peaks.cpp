@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "predict/held.hpp"
+
 namespace vramfit {
 
 namespace {
@@ -37,15 +39,13 @@ std::vector<Shares> shares_at(const Program& program, const std::vector<Instant>
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return instants[a] < instants[b]; });
     std::vector<Shares> found(instants.size());
     Shares now{};
+    Held held(program);
     Instant at = 0;
     for (const std::size_t wanted : order) {
-        for (; at < instants[wanted] && at < program.events.size(); ++at) {
-            const Event event = program.events[at];
-            if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
-            const Allocation& allocation = program.allocations[event.id];
-            const std::int64_t bytes = event.kind == EventKind::alloc ? allocation.bytes : -allocation.bytes;
-            now[static_cast<std::size_t>(allocation.category)] += bytes;
-        }
+        for (; at < instants[wanted] && at < program.events.size(); ++at)
+            held.apply(program.events[at], [&now](const Allocation& allocation, std::int64_t bytes) {
+                now[static_cast<std::size_t>(allocation.category)] += bytes;
+            });
         found[wanted] = now;
     }
     return found;

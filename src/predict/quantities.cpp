@@ -84,7 +84,8 @@ std::map<std::string, std::int64_t> quantities_of(const Timeline& timeline, cons
     if (const auto top = highest(timeline, loading)) out["phase.load"] = top->allocated;
     const std::int64_t step = loop.phase_step.value_or(loop.steps);
     for (const NamedPhase& phase : kPhases) {
-        const auto top = highest(timeline, [&](const Phase& p) { return p.step + 1 == step && phase.covers(p.kind); });
+        const auto top = highest(
+            timeline, [&](const Phase& p) { return p.step + 1 == step && p.evaluation < 0 && phase.covers(p.kind); });
         if (top) out[phase.name] = top->allocated;
     }
     for (const MarkLevels& mark : timeline.marks) {

@@ -1,5 +1,6 @@
 // The answer about a trainer's files for CI systems: GitHub's workflow commands, JUnit's XML.
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -55,7 +56,7 @@ std::string xml(std::string_view text) {
 std::string sentence(const CheckAnswer& answer) {
     const Prediction& p = answer.prediction;
     if (p.verdict == Verdict::fits)
-        return fmt::format("fits {}: at most {} reserved of {} usable, highest in {}", p.device.name,
+        return fmt::format("fits on {}: at most {} reserved of {} usable, highest in {}", p.device.name,
                            size_text(p.peak.reserved), text_of(p.device.usable), p.highest);
     if (p.verdict == Verdict::not_asked)
         return fmt::format("at most {} reserved, highest in {}", size_text(p.peak.reserved), p.highest);
@@ -95,20 +96,61 @@ FilePlace run_place(const Reading& reading) {
     return {reading.trainer_file, {1, 1}};
 }
 
-}  // namespace
+/// Where a problem stands: "a.yaml:3:1 lora_r" begins with the place of a file of the run.
+FilePlace place_of(const CheckReport& report, const Problem& problem) {
+    for (const std::string& file : report.files) {
+        if (!problem.where.starts_with(file)) continue;
+        FilePlace place{file, {}};
+        const std::string rest = problem.where.substr(file.size());
+        if (std::sscanf(rest.c_str(), ":%9d:%9d", &place.at.line, &place.at.column) < 2) place.at = {};
+        return place;
+    }
+    return {report.files.empty() ? "" : report.files.front(), {}};
+}
 
-std::string check_github(const CheckReport& report, const Layout&) {
+/// Refusals and problems alike: what stands in the way of an answer.
+struct Obstacle {
+    std::string key;
+    FilePlace place;
+    Problem problem;
+};
+
+std::vector<Obstacle> obstacles_of(const CheckReport& report) {
+    std::vector<Obstacle> out;
+    for (const Problem& problem : report.problems) {
+        const FilePlace place = place_of(report, problem);
+        const std::string at = fmt::format("{} ", text_of(place));
+        const bool in_file = place.at.line > 0 && problem.where.starts_with(at);
+        out.push_back({in_file ? problem.where.substr(at.size()) : problem.where, place, problem});
+    }
+    for (const Refusal& refusal : report.result.reading.refusals) {
+        const std::string where = fmt::format("{} {}", text_of(refusal.place), refusal.key);
+        out.push_back({refusal.key, refusal.place, {where, refusal.what, refusal.hint}});
+    }
+    return out;
+}
+
+/// Whether the run is let through with that verdict.
+bool passes(const CheckReport& report, const CheckAnswer& answer) {
+    if (answer.fits()) return true;
+    const Verdict verdict = answer.prediction.verdict;
+    return (verdict == Verdict::tight && report.accept_tight) ||
+           (verdict == Verdict::unknown && report.pass_unsupported);
+}
+
+std::string github_run(const CheckReport& report) {
     const CheckResult& result = report.result;
+    const bool passed = report.unsupported() && report.pass_unsupported;
     std::string out;
-    for (const Refusal& refusal : result.reading.refusals)
-        out += annotation("error", refusal.place, fmt::format("vramfit: {}", refusal.key),
-                          refusal.hint.empty() ? refusal.what : refusal.what + "\n" + refusal.hint);
+    for (const Obstacle& each : obstacles_of(report))
+        out += annotation(passed ? "warning" : "error", each.place, fmt::format("vramfit: {}", each.key),
+                          each.problem.hint.empty() ? each.problem.what
+                                                    : fmt::format("{}\n{}", each.problem.what, each.problem.hint));
     for (const CheckAnswer& answer : result.answers) {
-        const bool bad = !answer.fits();
-        const Verdict verdict = bad ? answer.prediction.verdict : Verdict::fits;
-        const bool accepted = report.accept_tight && verdict == Verdict::tight;
-        out += annotation(accepted ? "warning" : (bad ? "error" : "notice"), run_place(result.reading),
-                          fmt::format("vramfit: {}", words_of(verdict)), sentence(answer));
+        const Verdict verdict = answer.fits() ? Verdict::fits : answer.prediction.verdict;
+        const char* const level = answer.fits() ? "notice" : passes(report, answer) ? "warning" : "error";
+        out += annotation(level, run_place(result.reading), fmt::format("vramfit: {}", words_of(verdict)),
+                          sentence(answer));
     }
     for (const ReadingNote& note : result.reading.notes)
         out += annotation("notice", {result.reading.trainer_file, {}},
@@ -116,36 +158,75 @@ std::string check_github(const CheckReport& report, const Layout&) {
     return out;
 }
 
-std::string check_junit(const CheckReport& report, const Layout&) {
-    const CheckResult& result = report.result;
-    std::string cases;
-    int failures = 0;
-    int errors = 0;
-    for (const Refusal& refusal : result.reading.refusals) {
-        ++errors;
-        cases += fmt::format(
-            "  <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\">\n    <error type=\"unsupported\" "
-            "message=\"{}\">{}</error>\n  </testcase>\n",
-            xml(result.reading.trainer_file), xml(refusal.key), xml(refusal.place.file), refusal.place.at.line,
-            xml(refusal.what), xml(fmt::format("{} {}: {}", text_of(refusal.place), refusal.key, refusal.what)));
+/// The cases of one run, and how many of them are what.
+struct JunitCases {
+    std::string text;
+    int tests = 0, failures = 0, errors = 0, skipped = 0;
+
+    /// `place` of a case without a line is the first line, as the readers of JUnit's XML want a number.
+    void add(std::string_view file, std::string_view name, const FilePlace& place, std::string_view outcome) {
+        ++tests;
+        text += fmt::format(
+            "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\">\n      {}\n    </testcase>\n",
+            xml(file), xml(name), xml(place.file), std::max(place.at.line, 1), outcome);
     }
-    for (const CheckAnswer& answer : result.answers) {
-        const Verdict verdict = answer.prediction.verdict;
-        const bool bad = !answer.fits() && !(report.accept_tight && verdict == Verdict::tight);
-        failures += bad ? 1 : 0;
-        const FilePlace place = run_place(result.reading);
-        cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\">\n    ",
-                             xml(result.reading.trainer_file), xml(answer.prediction.device.name), xml(place.file),
-                             place.at.line);
+};
+
+JunitCases junit_cases(const CheckReport& report) {
+    JunitCases cases;
+    const Reading& reading = report.result.reading;
+    const std::string file = reading.trainer_file.empty() ? report.files.front() : reading.trainer_file;
+    const bool unsupported = report.unsupported();
+    const bool passed = unsupported && report.pass_unsupported;
+    for (const Obstacle& each : obstacles_of(report)) {
+        ++(passed ? cases.skipped : cases.errors);
+        const std::string what = xml(each.problem.what);
+        const std::string outcome =
+            passed
+                ? fmt::format("<skipped message=\"{}\"/>", what)
+                : fmt::format("<error type=\"{}\" message=\"{}\">{}</error>", unsupported ? "unsupported" : "invalid",
+                              what, xml(fmt::format("{}: {}", each.problem.where, each.problem.what)));
+        cases.add(file, each.key.empty() ? "reading" : each.key, each.place, outcome);
+    }
+    for (const CheckAnswer& answer : report.result.answers) {
         const std::string said = xml(sentence(answer));
-        cases += bad ? fmt::format("<failure type=\"{}\" message=\"{}\"/>", vramfit::name_of(verdict), said)
-                     : fmt::format("<system-out>{}</system-out>", said);
-        cases += "\n  </testcase>\n";
+        const bool bad = !passes(report, answer);
+        cases.failures += bad ? 1 : 0;
+        cases.add(file, answer.prediction.device.name, run_place(reading),
+                  bad ? fmt::format("<failure type=\"{}\" message=\"{}\"/>",
+                                    vramfit::name_of(answer.prediction.verdict), said)
+                      : fmt::format("<system-out>{}</system-out>", said));
+    }
+    return cases;
+}
+
+}  // namespace
+
+std::string check_github(const CheckReports& reports, const Layout&) {
+    std::string out;
+    for (const CheckReport& run : reports.runs) out += github_run(run);
+    return out;
+}
+
+/// One document: a suite for each run.
+std::string check_junit(const CheckReports& reports, const Layout&) {
+    std::string suites;
+    JunitCases all;
+    for (const CheckReport& run : reports.runs) {
+        const JunitCases cases = junit_cases(run);
+        suites += fmt::format(
+            "  <testsuite name=\"vramfit check {}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}  "
+            "</testsuite>\n",
+            xml(fmt::format("{}", fmt::join(run.files, " "))), cases.tests, cases.failures, cases.errors, cases.skipped,
+            cases.text);
+        all.tests += cases.tests;
+        all.failures += cases.failures;
+        all.errors += cases.errors;
     }
     return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"vramfit check\" tests=\"{}\" failures=\"{}\" "
-        "errors=\"{}\">\n{}</testsuite>\n",
-        result.reading.refusals.size() + result.answers.size(), failures, errors, cases);
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"vramfit check\" tests=\"{}\" failures=\"{}\" "
+        "errors=\"{}\">\n{}</testsuites>\n",
+        all.tests, all.failures, all.errors, suites);
 }
 
 }  // namespace vramfit::report

@@ -118,9 +118,7 @@ JsonValue answer_value(const CheckAnswer& answer, const Reading& reading) {
     return out.put("notes", notes_to_json(p.notes));
 }
 
-}  // namespace
-
-std::string check_json(const CheckReport& report, const Layout&) {
+JsonValue run_value(const CheckReport& report) {
     const CheckResult& result = report.result;
     const Job& job = result.reading.job;
     JsonValue out = JsonValue::object();
@@ -135,7 +133,39 @@ std::string check_json(const CheckReport& report, const Layout&) {
     std::vector<JsonValue> answers;
     for (const CheckAnswer& answer : result.answers) answers.push_back(answer_value(answer, result.reading));
     out.put("answers", JsonValue::list(std::move(answers)));
-    out.put("notes", reading_notes(result.reading));
+    return out.put("notes", reading_notes(result.reading));
+}
+
+JsonValue problems_value(const CheckReport& report) {
+    std::vector<JsonValue> items;
+    for (const Problem& problem : report.problems) {
+        JsonValue item = JsonValue::object();
+        item.put("where", text_value(problem.where));
+        item.put("what", text_value(problem.what));
+        items.push_back(item.put("hint", text_value(problem.hint)));
+    }
+    return JsonValue::list(std::move(items));
+}
+
+JsonValue each_value(const CheckReport& report) {
+    JsonValue out = JsonValue::object();
+    std::vector<JsonValue> files;
+    for (const std::string& file : report.files) files.push_back(text_value(file));
+    out.put("files", JsonValue::list(std::move(files)));
+    out.put("status", JsonValue::of(std::int64_t{report.status}));
+    out.put("problems", problems_value(report));
+    return out.put("answer", report.problems.empty() ? run_value(report) : JsonValue{});
+}
+
+}  // namespace
+
+std::string check_json(const CheckReports& reports, const Layout&) {
+    if (!reports.each) return to_text(run_value(reports.runs.front()));
+    JsonValue out = JsonValue::object();
+    std::vector<JsonValue> runs;
+    for (const CheckReport& run : reports.runs) runs.push_back(each_value(run));
+    out.put("schema", JsonValue::of("vramfit.checks/1"));
+    out.put("runs", JsonValue::list(std::move(runs)));
     return to_text(out);
 }
 

@@ -16,11 +16,22 @@ std::string in_colour(std::string_view text, const char* code, const Layout& lay
     return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
+/// "; stack axolotl-0.19 (the trainer's)".
+std::string stack_text(const Reading& reading) {
+    const Input* input = reading.input("stack");
+    if (!input) return {};
+    const bool own = input->source == InputSource::trainer_default && !input->key.empty();
+    return fmt::format("; stack {} ({})", input->value,
+                       own                  ? "the trainer's"
+                       : input->key.empty() ? "the default"
+                                            : input->key);
+}
+
 std::string files_line(const CheckResult& result, const Layout& layout) {
     std::string names;
     for (const ReadFile& file : result.reading.files)
         names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", file.name, file.title);
-    return wrapped(names, layout.width);
+    return wrapped(names + stack_text(result.reading), layout.width);
 }
 
 const PeakResult* peak_named(const Prediction& p, const std::string& name) {
@@ -49,8 +60,8 @@ std::string verdict_line(const CheckAnswer& answer, const Layout& layout) {
     if (p.verdict == Verdict::fits) {
         word = "fits";
         colour = "1;32";
-        rest = fmt::format(" {}: at most {} reserved of {} usable, {} left.", p.device.name, size_text(p.peak.reserved),
-                           text_of(p.device.usable), size_text(answer.spare));
+        rest = fmt::format(" on {}: at most {} reserved of {} usable, {} left.", p.device.name,
+                           size_text(p.peak.reserved), text_of(p.device.usable), size_text(answer.spare));
     } else if (p.verdict == Verdict::tight) {
         word = "tight";
         colour = "1;33";
@@ -79,8 +90,8 @@ std::string verdict_line(const CheckAnswer& answer, const Layout& layout) {
 
 std::string wall_line(const CheckAnswer& answer, const Layout& layout) {
     if (!answer.wall) return {};
-    return wrapped(*answer.wall == 0 ? std::string("None of the given rows fits, however short.")
-                                     : fmt::format("Rows of up to {} tokens fit; {} of the given rows are longer.",
+    return wrapped(*answer.wall == 0 ? std::string("None of the given sequences fits, however short.")
+                                     : fmt::format("Sequences of up to {} tokens fit; {} of the given ones are longer.",
                                                    *answer.wall, answer.rows_beyond_wall),
                    layout.width);
 }
@@ -104,8 +115,9 @@ std::string missing_text(const CheckAnswer& answer, const Layout& layout) {
     if (!answer.smallest) return wrapped(text, layout.width);
     const PricedChange& run = *answer.smallest;
     text += fmt::format(" The smallest run reserves {}, {} too much", size_text(run.reserved), size_text(-run.spare));
-    text += answer.holds_smallest.empty() ? "; no known card holds it"
-                                          : fmt::format("; the smallest card that holds it: {}", answer.holds_smallest);
+    text += answer.holds_smallest.empty()
+                ? "; no known GPU holds it"
+                : fmt::format("; the smallest known GPU that holds it: {}", answer.holds_smallest);
     return wrapped(text + (run.edits.empty() ? "." : ":"), layout.width) + edits_text(run);
 }
 
@@ -144,9 +156,7 @@ std::string inputs_text(const Reading& reading, const Layout& layout) {
     return text_of(table, layout.table_width);
 }
 
-}  // namespace
-
-std::string check_text(const CheckReport& report, const Layout& layout) {
+std::string run_text(const CheckReport& report, const Layout& layout) {
     const CheckResult& result = report.result;
     std::string out = files_line(result, layout);
     if (report.explain_inputs) out += "\n" + inputs_text(result.reading, layout);
@@ -166,6 +176,40 @@ std::string check_text(const CheckReport& report, const Layout& layout) {
     }
     said += describe(notes, layout.width);
     return said.empty() ? out : out + "\n" + said;
+}
+
+std::string names_of(const CheckReport& report) { return fmt::format("{}", fmt::join(report.files, ", ")); }
+
+/// "2 runs: 1 fits, 1 too large or tight."
+std::string count_text(const std::vector<CheckReport>& runs, int width) {
+    static constexpr const char* kSays[] = {"fits", "too large or tight", "could not be understood", "not supported"};
+    std::size_t counts[std::size(kSays)] = {};
+    for (const CheckReport& run : runs) {
+        const bool passed = run.unsupported() && run.status == 0;
+        ++counts[passed ? 3 : static_cast<std::size_t>(run.status)];
+    }
+    std::string out;
+    for (std::size_t i = 0; i < std::size(kSays); ++i)
+        if (counts[i] > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[i], kSays[i]);
+    return wrapped(fmt::format("{} run{}: {}.", runs.size(), runs.size() == 1 ? "" : "s", out), width);
+}
+
+}  // namespace
+
+/// Runs without a result have their errors on standard error.
+std::string check_text(const CheckReports& reports, const Layout& layout) {
+    if (!reports.each) return run_text(reports.runs.front(), layout);
+    std::string out;
+    for (const CheckReport& run : reports.runs) {
+        if (run.unsupported())
+            out += wrapped(fmt::format("{}: not supported", names_of(run)), layout.width);
+        else if (!run.problems.empty())
+            out += wrapped(fmt::format("{}: could not be understood", names_of(run)), layout.width);
+        else
+            out += run_text(run, layout);
+        out += "\n";
+    }
+    return out + count_text(reports.runs, layout.width);
 }
 
 }  // namespace vramfit::report

@@ -68,7 +68,7 @@ std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
 }
 
 std::string batch(const TrainPlan& plan, Axes axes) {
-    std::string out = axes == Axes::listed ? std::string("rows and tokens as listed")
+    std::string out = axes == Axes::listed ? std::string("batch size and tokens as listed")
                                            : fmt::format("{} x {} tokens", plan.training.per_device_train_batch_size,
                                                          plan.batch.sequence_length);
     if (plan.training.gradient_accumulation_steps > 1)
@@ -98,22 +98,22 @@ std::string processes(const DistributedPlan& plan) {
     if (plan.world_size == 1) return fmt::format("one, {}", title);
     if (const auto* pipeline = plan.as<PipelinePlan>())
         return fmt::format(
-            "{} with a card each, {}: {}, {} micro batches{}; this is process {}", plan.world_size, title,
+            "{} with a GPU each, {}: {}, {} micro batches{}; this is process {}", plan.world_size, title,
             name_of(pipeline->schedule), pipeline->micro_batches,
             pipeline->virtual_stages > 1 ? fmt::format(", {} stages each", pipeline->virtual_stages) : "", plan.rank);
     if (plan.context_size() > 1)
-        return fmt::format("{} with a card each, {}, sequences cut over {}; this is process {}", plan.world_size, title,
+        return fmt::format("{} with a GPU each, {}, sequences cut over {}; this is process {}", plan.world_size, title,
                            plan.context_size(), plan.rank);
     if (!plan.as<Fsdp2Plan>())
-        return fmt::format("{} with a card each, {}; this is one of them", plan.world_size, title);
+        return fmt::format("{} with a GPU each, {}; this is one of them", plan.world_size, title);
     if (plan.loads_as_last())
-        return fmt::format("{} with a card each, {}; of each moment the process that needs the most", plan.world_size,
+        return fmt::format("{} with a GPU each, {}; of each moment the process that needs the most", plan.world_size,
                            title);
     if (plan.rank_is_asked)
-        return fmt::format("{} with a card each, {}; this is process {}", plan.world_size, title, plan.rank);
+        return fmt::format("{} with a GPU each, {}; this is process {}", plan.world_size, title, plan.rank);
     if (plan.rank == 0)
-        return fmt::format("{} with a card each, {}; this is the first, which needs the most", plan.world_size, title);
-    return fmt::format("{} with a card each, {}; this is process {}, the first needs the most", plan.world_size, title,
+        return fmt::format("{} with a GPU each, {}; this is the first, which needs the most", plan.world_size, title);
+    return fmt::format("{} with a GPU each, {}; this is process {}, the first needs the most", plan.world_size, title,
                        plan.rank);
 }
 

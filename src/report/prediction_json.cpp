@@ -139,6 +139,7 @@ std::string prediction_json(const Prediction& p, const Layout&) {
     out.put("next_larger", next_larger(p));
     if (p.changes) out.put("changes", plan_changes(*p.changes));
     if (p.largest) out.put("largest", largest(*p.largest));
+    if (!p.smallest_gpu.empty()) out.put("smallest_gpu", JsonValue::of(std::string_view(p.smallest_gpu)));
     if (!p.stages.empty()) out.put("stages", stages(p));
     out.put("notes", notes_to_json(p.notes));
     return to_text(out);

@@ -1,207 +1,176 @@
-// The answer about one configuration as text: what was asked, the verdict, the peaks, the highest one's shares, notes.
+// The answer about one configuration as text: verdict, the GPU's memory, what fits or what to change, the highest
+// moment.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/text_table.hpp"
+#include "report/category_words.hpp"
 #include "report/documents.hpp"
+#include "report/memory_bar.hpp"
 #include "report/plan_changes_text.hpp"
-#include "report/plan_text.hpp"
+#include "report/prediction_details.hpp"
 #include "report/verdict_text.hpp"
-#include "vramfit/spec/sizes.hpp"
+#include "vramfit/peaks/peak.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::report {
 
 namespace {
 
-/// A share that rounds to nothing is still there.
-std::string share(std::int64_t bytes) { return bytes < kGiB / 200 ? "< 0.01 GiB" : size_text(bytes); }
-
 std::string painted(std::string_view text, const char* code, const Layout& layout) {
     return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-std::string question(const Prediction& p, const Layout& layout) {
-    std::vector<Line> lines = {{"model", p.model.name}};
-    for (Line& line : describe(p.plan, p.stack)) lines.push_back(std::move(line));
-    lines.push_back({"card", describe(p.device)});
-    int widest = 0;
-    for (const Line& line : lines) widest = std::max(widest, width_of(line.key));
-    std::string out;
-    const std::string rest(static_cast<std::size_t>(widest) + 2, ' ');
-    for (const Line& line : lines)
-        out += wrapped(line.value, layout.width, fmt::format("{:<{}}", line.key, widest + 2), rest);
+/// "QLoRA of qwen3-8b, 1 x 2048 tokens".
+std::string run_of(const Prediction& p) {
+    const TrainingPlan& training = p.plan.training;
+    std::string out = fmt::format("{} of {}, {} x {} tokens", words_of_method(p.plan), p.model.name,
+                                  training.per_device_train_batch_size, p.plan.batch.sequence_length);
+    if (training.gradient_accumulation_steps > 1)
+        out += fmt::format(", {} gradient accumulation steps", training.gradient_accumulation_steps);
     return out;
 }
 
-std::string paged(const Prediction& p) {
-    if (p.managed == 0) return {};
-    return fmt::format(" Beside them {} of optimizer states are paged, in managed memory.", size_text(p.managed));
+/// "FSDP2", "DeepSpeed ZeRO-3".
+std::string method_of(const DistributedPlan& plan) {
+    const auto* zero = plan.as<ZeroPlan>();
+    return zero ? fmt::format("{}-{}", name_of(plan.method).title, zero->stage)
+                : std::string(name_of(plan.method).title);
 }
 
-std::string verdict_fits(const Prediction& p) {
-    const std::int64_t left = p.device.usable.count - p.peak.reserved;
-    const std::int64_t process = p.peak.reserved + p.device.context.count;
-    std::string out = fmt::format(
-        ": at most {} reserved of {} usable, {} left. The process takes up to {} ({:.0f} % of the card).",
-        size_text(p.peak.reserved), text_of(p.device.usable), size_text(left), size_text(process),
-        100.0 * static_cast<double>(process) / static_cast<double>(std::max<std::int64_t>(p.device.total.count, 1)));
-    if (p.retries > 0)
-        out += fmt::format(" The card was full {} time{}: the allocator gave cached memory back and went on.",
-                           p.retries, p.retries == 1 ? "" : "s");
-    return out;
+/// "on NVIDIA A10G", or "on each of 4 x NVIDIA A10G (FSDP2)".
+std::string place_of(const Prediction& p) {
+    if (!p.plan.distributed || p.plan.distributed->world_size == 1) return fmt::format("on {}", p.device.name);
+    return fmt::format("on each of {} x {} ({})", p.plan.distributed->world_size, p.device.name,
+                       method_of(*p.plan.distributed));
 }
 
-std::string verdict_too_large(const Prediction& p) {
-    return fmt::format(
-        ": out of memory in {}, at a request of {} with {} allocated and {} reserved of {} usable. On a card large "
-        "enough the run reserves {}, {} more than is usable here.",
-        p.out_of_memory_window, share(p.out_of_memory->requested), size_text(p.out_of_memory_levels.allocated),
-        size_text(p.out_of_memory_levels.reserved), text_of(p.device.usable), size_text(p.peak.reserved),
-        size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
+std::string verdict_rest(const Prediction& p) {
+    const std::string need = size_text(p.peak.reserved);
+    const std::string run = fmt::format(": {}, {}.", run_of(p), place_of(p));
+    switch (p.verdict) {
+        case Verdict::fits: return run;
+        case Verdict::tight:
+            return fmt::format("{} It may or may not fit: it needs {}, with {}. {}", run, need, usable_text(p),
+                               what_decides(p));
+        case Verdict::too_large:
+            return fmt::format("{} It needs {}, {} more than the GPU has for it.", run, need,
+                               size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
+        case Verdict::unknown:
+            return fmt::format("{} It needs {} at most, {} more than the GPU has for it; only this bound is known.",
+                               run, need,
+                               size_text(std::max<std::int64_t>(p.peak.reserved - p.device.usable.count, 0)));
+        case Verdict::not_asked: break;
+    }
+    std::string out = fmt::format(": {}, needs {} of GPU memory", run_of(p), need);
+    if (p.plan.distributed && p.plan.distributed->world_size > 1)
+        out += fmt::format(" on each of {} GPUs ({})", p.plan.distributed->world_size, method_of(*p.plan.distributed));
+    out += ", and the CUDA context beside it.";
+    if (!p.smallest_gpu.empty()) out += fmt::format(" The smallest known GPU that holds it: {}.", p.smallest_gpu);
+    return out + " Ask about yours with --gpu.";
+}
+
+struct VerdictWord {
+    const char* text;
+    const char* colour;
+};
+
+VerdictWord word_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::fits: return {"fits", "1;32"};
+        case Verdict::tight: return {"tight", "1;33"};
+        case Verdict::too_large: return {"too large", "1;31"};
+        case Verdict::unknown: return {"unknown", "1;33"};
+        case Verdict::not_asked: break;
+    }
+    return {"peak", "1"};
 }
 
 std::string verdict(const Prediction& p, const Layout& layout) {
-    std::string word = "peak";
-    std::string rest = fmt::format(
-        ": at most {} reserved, {} allocated, {} requested. Give --gpu to ask whether it "
-        "fits.",
-        size_text(p.peak.reserved), size_text(p.peak.allocated), size_text(p.peak.requested));
-    const char* colour = "1";
-    if (p.verdict == Verdict::fits) {
-        word = "fits";
-        rest = verdict_fits(p);
-        colour = "1;32";
-    } else if (p.verdict == Verdict::too_large) {
-        word = "too large";
-        rest = verdict_too_large(p);
-        colour = "1;31";
-    } else if (p.verdict == Verdict::tight) {
-        word = "tight";
-        rest =
-            fmt::format(": at most {} reserved, {}. {}", size_text(p.peak.reserved), usable_text(p), what_decides(p));
-        colour = "1;33";
-    }
-    const std::string text = wrapped(word + rest + paged(p), layout.width);
-    return painted(word, colour, layout) + text.substr(word.size());
+    const VerdictWord word = word_of(p.verdict);
+    std::string rest = verdict_rest(p);
+    if (p.managed > 0)
+        rest += fmt::format(
+            " Beside this, {} of optimizer states are paged: they move to host memory when the GPU is "
+            "full.",
+            size_text(p.managed));
+    const std::string text = wrapped(word.text + rest, layout.width);
+    return painted(word.text, word.colour, layout) + text.substr(std::string_view(word.text).size());
 }
 
-/// How far the next larger batch and length are from not fitting.
-std::string next_larger(const Prediction& p, const Layout& layout) {
-    std::string out;
-    for (const Neighbour& next : p.next_larger) {
-        const std::string size = size_text(std::abs(next.left));
-        const std::string word = next.left < 0 ? "missing" : "left";
-        const char* verdict = next.verdict == Verdict::fits    ? "fits"
-                              : next.verdict == Verdict::tight ? "is tight"
-                                                               : "is too large";
-        out += fmt::format("{}{} {} {} ({} {})", out.empty() ? "next larger: " : ", ", next.flag, next.value, verdict,
-                           size, word);
-    }
-    return out.empty() ? out : wrapped(out + ".", layout.width);
+const Peak* peak_named(const std::string& name) {
+    for (const Peak* peak : all_peaks())
+        if (peak->name == name) return peak;
+    return nullptr;
 }
 
-/// "0 to 7", or of several stages "0 to 3, 16 to 19".
-std::string layers_of(const Prediction& p, std::int64_t process) {
-    const DistributedPlan& processes = *p.plan.distributed;
-    const std::int64_t local = processes.as<PipelinePlan>()->virtual_stages, count = processes.world_size * local;
-    std::string out;
-    for (std::int64_t stage = process; stage < count; stage += processes.world_size)
-        out += fmt::format("{}{} to {}", out.empty() ? "" : ", ", stage * p.model.num_hidden_layers / count,
-                           (stage + 1) * p.model.num_hidden_layers / count - 1);
-    return out;
+std::string percent(std::int64_t bytes, std::int64_t whole) {
+    return fmt::format("{:.1f} %", 100.0 * static_cast<double>(bytes) / static_cast<double>(whole));
 }
 
-/// The first, the last and the worst process of a pipeline.
-std::string stages(const Prediction& p, const Layout& layout) {
-    if (p.stages.empty()) return {};
-    const auto count = static_cast<std::int64_t>(p.stages.size());
+constexpr std::int64_t kBar = 16;  // characters of 100 %
+
+/// What the highest moment is made of, the largest part first; the rows sum to what the process takes.
+TextTable parts_of(const Prediction& p, const PeakResult& highest) {
+    struct Row {
+        std::string words;
+        std::int64_t bytes;
+    };
+    std::vector<Row> rows;
+    for (int i = 0; i < kCategoryCount; ++i)
+        if (const std::int64_t bytes = highest.shares[static_cast<std::size_t>(i)])
+            rows.push_back({words_of(static_cast<Category>(i), p), bytes});
+    std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
+    const std::int64_t beyond = p.peak.reserved - highest.requested;
+    if (beyond > 0) rows.push_back({"allocator: rounding, gaps, cache", beyond});
+    if (p.device.capacity_known) rows.push_back({"CUDA context", p.device.context.count});
+    std::int64_t all = 0;
+    for (const Row& row : rows) all += row.bytes;
     TextTable table;
-    table.columns = {{"", Align::left},           {"process", Align::right},      {"layers", Align::right},
-                     {"requested", Align::right}, {"allocated", Align::right, 2}, {"reserved", Align::right}};
-    for (const StageResult& stage : p.stages) {
-        const bool worst = stage.process == p.plan.distributed->rank;
-        if (!worst && stage.process != 0 && stage.process != count - 1) continue;
-        table.rows.push_back({worst ? ">" : "", std::to_string(stage.process), layers_of(p, stage.process),
-                              size_text(stage.peak.requested), size_text(stage.peak.allocated),
-                              size_text(stage.peak.reserved)});
-    }
-    return text_of(table, layout.table_width) + "\n";
+    table.columns = {{"", Align::left, 0, ' '}, {"", Align::right}, {"", Align::right, 1}, {"", Align::left, 2}};
+    table.indent = "  ";
+    for (const Row& row : rows)
+        table.rows.push_back({row.words, row.bytes < kGiB / 200 ? "< 0.01 GiB" : size_text(row.bytes),
+                              percent(row.bytes, all),
+                              std::string(static_cast<std::size_t>((kBar * row.bytes + all / 2) / all), '#')});
+    return table;
 }
 
-std::string peaks(const Prediction& p, const Layout& layout) {
-    TextTable table;
-    table.columns = {{"", Align::left},
-                     {"peak", Align::left},
-                     {"highest in", Align::left, 3},
-                     {"requested", Align::right, 1},
-                     {"allocated", Align::right, 4},
-                     {"reserved", Align::right}};
-    for (const PeakResult& peak : p.peaks) {
-        table.rows.push_back({fmt::format("{} {}", peak.name == p.highest ? ">" : " ", peak.id), peak.name, peak.window,
-                              size_text(peak.requested), size_text(peak.allocated), size_text(peak.reserved)});
-    }
-    return text_of(table, layout.table_width);
-}
-
-std::string shares(const Prediction& p, const Layout& layout) {
+std::string highest_moment(const Prediction& p, const Layout& layout) {
     const auto highest =
         std::find_if(p.peaks.begin(), p.peaks.end(), [&](const PeakResult& peak) { return peak.name == p.highest; });
     if (highest == p.peaks.end() || highest->requested == 0) return {};
-    TextTable table;
-    table.columns = {{}, {"", Align::right}, {"", Align::right}, {"", Align::left, 1}};
-    table.indent = "  ";
-    for (int i = 1; i <= kCategoryCount; ++i) {
-        const int category = i % kCategoryCount;  // unattributed comes last
-        const std::int64_t bytes = highest->shares[static_cast<std::size_t>(category)];
-        if (bytes == 0) continue;
-        const double part = static_cast<double>(bytes) / static_cast<double>(highest->requested);
-        table.rows.push_back({name_of(static_cast<Category>(category)), share(bytes),
-                              fmt::format("{:.1f} %", 100 * part),
-                              std::string(static_cast<std::size_t>(part * 30 + 0.5), '#')});
-    }
-    return wrapped(fmt::format("{} is the highest: {} requested in {}, of which", highest->name,
-                               size_text(highest->requested), highest->window),
+    const Peak* peak = peak_named(highest->name);
+    const std::string id = highest->id.empty() ? "" : fmt::format(" ({})", highest->id);
+    return wrapped(fmt::format("Highest moment, {}{}. {} In memory then:", highest->name, id, peak ? peak->moment : ""),
                    layout.width) +
-           text_of(table, layout.table_width);
+           text_of(parts_of(p, *highest), layout.table_width);
 }
 
-std::string instants(const Prediction& p, const Layout& layout) {
-    TextTable table;
-    table.columns = {
-        {"instant"}, {"requested", Align::right, 1}, {"allocated", Align::right, 2}, {"reserved", Align::right}};
-    const auto add = [&](const char* name, const Levels& levels) {
-        table.rows.push_back(
-            {name, size_text(levels.requested), size_text(levels.allocated), size_text(levels.reserved)});
-    };
-    add("after loading", p.after_load);
-    add("before the first step", p.resident);
-    add("after the last step", p.end);
-    return text_of(table, layout.table_width);
-}
-
-std::string parameters(const Prediction& p, const Layout& layout) {
-    const double part = 100.0 * static_cast<double>(p.trainable_parameters) /
-                        static_cast<double>(std::max<std::int64_t>(p.total_parameters, 1));
-    return wrapped(fmt::format("{} of {} parameters are trained ({:.2f} %)", grouped(p.trainable_parameters),
-                               grouped(p.total_parameters), part),
-                   layout.width);
+std::string notes(const Prediction& p, const Layout& layout) {
+    std::string out;
+    for (const Note& note : p.notes)
+        if (!is_usual(note)) out += wrapped(note.text, layout.width, "note: ", "      ");
+    std::string assumed = assumed_text(p.device, p.assumptions);
+    if (!assumed.empty()) assumed += ' ';
+    const std::size_t count = p.notes.size();
+    return out + wrapped(fmt::format("{}--details shows what was asked, all peaks{}.", assumed,
+                                     count == 0   ? std::string()
+                                     : count == 1 ? std::string(" and a note")
+                                                  : fmt::format(" and {} notes", count)),
+                         layout.width);
 }
 
 }  // namespace
 
 std::string prediction_text(const Prediction& p, const Layout& layout) {
-    std::string out = fmt::format("{}\n{}{}{}\n{}{}\n", question(p, layout), verdict(p, layout), next_larger(p, layout),
-                                  plan_changes_text(p, layout), stages(p, layout), peaks(p, layout));
-    const std::string parts[] = {shares(p, layout), instants(p, layout), parameters(p, layout),
-                                 describe(p.notes, layout.width)};
-    const char* separator = "";
-    for (const std::string& part : parts) {
-        if (part.empty()) continue;
-        out += fmt::format("{}{}", separator, part);
-        separator = "\n";
-    }
+    std::string out = verdict(p, layout);
+    const std::string bar = p.device.capacity_known ? memory_bar(p, layout) : std::string();
+    const std::string parts[] = {bar, plan_changes_text(p, layout), highest_moment(p, layout),
+                                 layout.details ? prediction_details(p, layout) : notes(p, layout)};
+    for (const std::string& part : parts)
+        if (!part.empty()) out += fmt::format("\n{}", part);
     return out;
 }
 

@@ -33,6 +33,22 @@ JsonValue space_of(const SweepQuestion& question) {
     return out.put("sequence_length", numbers(space.lengths));
 }
 
+/// Of each question in order; axes that nobody gave go on for each as far as anything fits.
+JsonValue all_spaces(const SweepReport& report) {
+    std::vector<JsonValue> out;
+    for (const SweepQuestion& question : report.questions) out.push_back(space_of(question));
+    return JsonValue::list(std::move(out));
+}
+
+/// Whether some question was searched over other values than the one that `space` shows.
+bool spaces_differ(const SweepReport& report) {
+    const SweepSpace& shown = report.widest().space;
+    return std::any_of(report.questions.begin(), report.questions.end(), [&](const SweepQuestion& q) {
+        return q.space.batches != shown.batches || q.space.lengths != shown.lengths ||
+               (q.base.peft && (q.space.ranks != shown.ranks || q.space.targets.size() != shown.targets.size()));
+    });
+}
+
 JsonValue counts_of(const SweepCounts& counts) {
     JsonValue out = JsonValue::object();
     out.put("total", number(counts.total));
@@ -139,6 +155,18 @@ JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& r
     return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
 }
 
+JsonValue nearest_of(const SweepReport& report, const NearestMiss& miss) {
+    const SweepRow& row = report.result.rows[miss.number];
+    JsonValue out = JsonValue::object();
+    out.put("row", number(row.number));
+    out.put("plan", plan_to_json(report.plan(row)));
+    out.put("verdict", JsonValue::of(name_of(miss.verdict)));
+    out.put("requested", JsonValue::of(row.requested));
+    out.put("reserved", JsonValue::of(miss.reserved));
+    out.put("missing", JsonValue::of(miss.missing));
+    return out.put("command", text(fmt::format("{}", fmt::join(command_of(report, row), " "))));
+}
+
 JsonValue any_row(const SweepReport& report, const SweepRow& row) {
     const SweepSpace& space = report.question_of(row).space;
     const Coordinates c = report.coordinates(row);
@@ -176,6 +204,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("device", device_to_json(widest.device));
     if (!report.choices.empty()) out.put("choices", all_choices(report));
     out.put("space", space_of(widest));
+    if (spaces_differ(report)) out.put("spaces", all_spaces(report));
     if (!report.largest.empty()) {
         JsonValue largest = JsonValue::object();
         largest.put("axis", text(report.largest));
@@ -189,6 +218,7 @@ std::string sweep_json(const SweepReport& report, const Layout&) {
     out.put("other_problems", JsonValue::of(result.other_problems));
     out.put("stopped", JsonValue::of(result.stopped));
     out.put("rows", JsonValue::list(std::move(rows)));
+    if (result.nearest) out.put("nearest", nearest_of(report, *result.nearest));
     if (report.all_rows) {
         std::vector<JsonValue> all;
         for (const SweepRow& row : result.rows) all.push_back(any_row(report, row));

@@ -190,7 +190,7 @@ std::string sweep_svg(const SweepReport& report, const Layout&) {
     const bool cards = std::find(report.choices.begin(), report.choices.end(), "gpu") != report.choices.end();
     out += text_at(kMargin, 32,
                    fmt::format("{} on {}", several ? "several models" : question.model.name,
-                               cards ? "several cards" : question.device.name),
+                               cards ? "several GPUs" : question.device.name),
                    "class=\"title\"");
     out +=
         text_at(kMargin, 54,

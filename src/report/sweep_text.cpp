@@ -7,6 +7,7 @@
 #include "base/text_table.hpp"
 #include "report/documents.hpp"
 #include "report/plan_text.hpp"
+#include "report/verdict_text.hpp"
 
 namespace vramfit::report {
 
@@ -21,7 +22,7 @@ std::vector<Line> common_lines(const SweepReport& report) {
     const auto lines_of = [](const SweepQuestion& q) {
         std::vector<Line> lines = {{"model", q.model.name}};
         for (Line& line : describe(q.base, q.stack, Axes::listed)) lines.push_back(std::move(line));
-        lines.push_back({"card", describe(q.device)});
+        lines.push_back({"GPU", describe(q.device)});
         return lines;
     };
     std::vector<Line> out = lines_of(report.questions.front());
@@ -53,15 +54,13 @@ std::string counts(const SweepReport& report) {
     const SweepCounts& n = report.result.counts;
     if (!report.largest.empty())
         return fmt::format(
-            "largest {} that fits, for {} of {} combination{}: {} of {} rows looked at by formulas from {} "
-            "recording{}, {} replayed{}",
-            report.largest, report.largest_rows.size(), report.combinations, report.combinations == 1 ? "" : "s",
-            n.simulated, n.total, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
+            "searched for the largest {}: {} of {} rows looked at by formulas from {} recording{}, {} replayed{}",
+            report.largest, n.simulated, n.total, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
             report.result.stopped ? "; stopped before its end" : "");
-    std::string out =
-        fmt::format("{} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
-                    n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s", n.replayed,
-                    n.ruled_out, n.invalid);
+    std::string out = fmt::format(
+        "searched {} configuration{}: {} simulated from {} recording{} ({} replayed), {} ruled out, {} invalid",
+        n.total, n.total == 1 ? "" : "s", n.simulated, n.recorded, n.recorded == 1 ? "" : "s", n.replayed, n.ruled_out,
+        n.invalid);
     const SweepResult& result = report.result;
     if (!result.problem.empty())
         out += fmt::format(" ({}{})", result.problem, result.other_problems ? ", among others" : "");
@@ -83,7 +82,7 @@ std::string order_of(const SweepReport& report) {
     }
     if (report.group.empty()) return by;
     return fmt::format("the best {} for each value of {}, {}", selection.top, report.group,
-                       by.empty() ? "closest to the card's capacity first" : by);
+                       by.empty() ? "closest to the GPU's capacity first" : by);
 }
 
 /// Measures that stand in no column by themselves, and are asked for.
@@ -149,6 +148,77 @@ std::string table_of(const SweepReport& report, const std::vector<std::size_t>& 
     return text_of(table, width);
 }
 
+/// Where the best row has the largest value of an axis, larger ones may fit as well. Axes that were taken as far as
+/// anything fits have no such end.
+std::string open_ends(const SweepReport& report) {
+    const SweepRow& best = report.result.rows[report.result.ranking.front()];
+    const SweepQuestion& question = report.question_of(best);
+    const SweepSpace& space = question.space;
+    const Coordinates at = report.coordinates(best);
+    const WidenedAxes widened = report.widened.empty() ? WidenedAxes{} : report.widened[best.question];
+    std::vector<std::string> ends;
+    const auto add = [&](const char* name, const std::vector<std::int64_t>& axis, std::size_t place) {
+        const std::int64_t largest = *std::max_element(axis.begin(), axis.end());
+        if (axis.size() > 1 && axis[place] == largest) ends.push_back(fmt::format("{} ({})", name, largest));
+    };
+    if (question.base.peft && report.largest != "rank") add("--rank", space.ranks, at.rank);
+    if (!widened.batch && report.largest != "batch") add("--batch", space.batches, at.batch);
+    const bool all_positions = space.lengths[at.length] >= question.model.max_position_embeddings;
+    if (!widened.length && !all_positions && report.largest != "seq") add("--seq", space.lengths, at.length);
+    if (ends.empty()) return {};
+    std::string list = ends.back();
+    ends.pop_back();
+    if (!ends.empty()) list = fmt::format("{} and {}", fmt::join(ends, ", "), list);
+    return fmt::format("The best row has the largest value searched of {}: larger ones may fit as well.", list);
+}
+
+std::string nothing_fits(const SweepReport& report, int width) {
+    if (!report.result.nearest) return "No configuration fits.\n";
+    const NearestMiss& miss = *report.result.nearest;
+    const std::string how =
+        miss.verdict == Verdict::tight  ? std::string("is tight: it fits unless what is assumed turns out badly")
+        : miss.verdict == Verdict::fits ? std::string("fits by itself")
+                                        : fmt::format("reserves {}, {} more than the GPU has for it",
+                                                      size_text(miss.reserved), size_text(miss.missing));
+    return wrapped(fmt::format("No configuration fits{}. The nearest miss {}:",
+                               miss.verdict == Verdict::tight ? " for certain" : "", how),
+                   width) +
+           wrapped(command_of(report, report.result.rows[miss.number]), width, "  ", "    ", " \\");
+}
+
+std::string notes(const SweepReport& report, int width) {
+    Notes unusual;
+    for (const Note& note : report.result.notes)
+        if (!is_usual(note)) unusual.push_back(note);
+    std::string out = describe(unusual, width);
+    const Device& device = report.questions.front().device;
+    const std::string assumed = assumed_text(device, device.assumptions);
+    if (!assumed.empty())
+        out += wrapped(fmt::format("{} The command of a row with --details says what to measure.", assumed), width);
+    return out.empty() ? out : "\n" + out;
+}
+
+/// "gemma-2b on 8.00 GiB: the rows that fit and are closest to the GPU's capacity".
+std::string headline(const SweepReport& report) {
+    std::vector<std::string> models, devices;
+    const auto add = [](std::vector<std::string>& names, const std::string& name) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const SweepQuestion& q : report.questions) {
+        add(models, q.model.name);
+        add(devices, q.device.name);
+    }
+    const std::string run = fmt::format("{} on {}", fmt::join(models, ", "), fmt::join(devices, ", "));
+    if (report.result.ranking.empty()) return run;
+    if (!report.largest.empty())
+        return fmt::format("{}: the largest {} that fits, for {} of {} combination{} of the other axes", run,
+                           report.largest, report.largest_rows.size(), report.combinations,
+                           report.combinations == 1 ? "" : "s");
+    const std::string order = order_of(report);
+    return fmt::format("{}: {}", run,
+                       order.empty() ? "what fits, closest to the GPU's capacity first" : "what fits, " + order);
+}
+
 bool is_wider(std::string_view text, int width) {
     for (const std::string_view line : split(text, '\n'))
         if (width_of(line) > width) return true;
@@ -204,18 +274,19 @@ std::vector<std::string> command_of(const SweepReport& report, const SweepRow& r
 
 std::string sweep_text(const SweepReport& report, const Layout& layout) {
     const int width = layout.width;
-    std::string out = fmt::format("{}\n{}\n", head(report, width), wrapped(counts(report), width));
-    if (report.shard.of > 1) out += fmt::format("part {} of {}\n\n", report.shard.part, report.shard.of);
+    std::string out = wrapped(headline(report), width) + "\n";
     if (report.result.ranking.empty()) {
-        out += "No configuration fits.\n";
+        out += nothing_fits(report, width);
     } else {
-        if (const std::string order = order_of(report); !order.empty()) out += wrapped(order, width) + "\n";
         out += ranking(report, layout);
-        out += wrapped("used: requested bytes of the highest moment by what the card leaves to tensors", width, "\n");
+        out += wrapped("used: requested bytes of the highest moment by what the GPU leaves to tensors", width, "\n");
+        if (const std::string ends = open_ends(report); !ends.empty()) out += wrapped(ends, width);
         out += "\nThe first row alone:\n";
         out += wrapped(command_of(report, report.result.rows[report.result.ranking[0]]), width, "  ", "    ", " \\");
     }
-    if (!report.result.notes.empty()) out += "\n" + describe(report.result.notes, width);
+    out += fmt::format("\n{}", wrapped(counts(report), width));
+    if (report.shard.of > 1) out += fmt::format("part {} of {}\n", report.shard.part, report.shard.of);
+    out += "\n" + head(report, width) + notes(report, width);
     return out;
 }
 

@@ -21,7 +21,7 @@ std::string what_decides(const Prediction& p) {
     Assumptions others = p.assumptions;
     const Assumption* first = widest(p.assumptions);
     if (!first) return {};
-    std::string out = fmt::format("That depends most on {}, {} to {} of the card", first->what,
+    std::string out = fmt::format("That depends most on {}, {} to {} of the GPU", first->what,
                                   size_text(first->least.count), size_text(first->most.count));
     if (first->kind == AssumptionKind::total)
         out = fmt::format("That depends most on {}, {} to {}", first->what,
@@ -31,6 +31,26 @@ std::string what_decides(const Prediction& p) {
     for (const Assumption& one : others)
         out += fmt::format("{} {}", &one == &others.front() ? "; also on" : ",", one.what);
     return fmt::format("{}. To know, measure {}.", out, first->measure);
+}
+
+bool is_usual(const Note& note) {
+    return note.kind == NoteKind::assumed_context || note.kind == NoteKind::assumed_card ||
+           note.kind == NoteKind::marketed_size || note.kind == NoteKind::assumed_communicator;
+}
+
+std::string assumed_text(const Device& device, const Assumptions& assumptions) {
+    std::string out;
+    for (const Assumption& one : assumptions) {
+        const bool total = one.kind == AssumptionKind::total;
+        const std::string_view what = total                                 ? "the memory that CUDA reports"
+                                      : one.kind == AssumptionKind::context ? "the CUDA context"
+                                                                            : std::string_view(one.what);
+        const Bytes low = total ? device.total - one.most : one.least;
+        const Bytes high = total ? device.total - one.least : one.most;
+        out += fmt::format("{}{} ({} to {})", out.empty() ? "Assumed, not measured: " : ", ", what,
+                           size_text(low.count), size_text(high.count));
+    }
+    return out.empty() ? out : out + ".";
 }
 
 }  // namespace vramfit::report

@@ -13,4 +13,10 @@ std::string usable_text(const Prediction& prediction);
 /// What a tight verdict depends on, and what to measure: "That depends on ... To know: ...".
 std::string what_decides(const Prediction& prediction);
 
+/// Notes that stand under nearly every answer: what is assumed about a GPU.
+bool is_usual(const Note& note);
+
+/// "Assumed, not measured: the CUDA context (0.11 GiB to 0.47 GiB)."; empty where nothing is.
+std::string assumed_text(const Device& device, const Assumptions& assumptions);
+
 }  // namespace vramfit::report

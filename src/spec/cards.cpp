@@ -63,7 +63,7 @@ std::optional<Device> custom_device(std::string_view text, std::string_view wher
         throw Error(ErrorKind::invalid, std::string(where), fmt::format("'{}': {}", text, what),
                     "write NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL_BYTES,FREE_BYTES");
     };
-    if (rest.empty()) refuse("the card has no name");
+    if (rest.empty()) refuse("the GPU has no name");
     if (major < 1 || major > 99 || minor < 0 || minor > 9) refuse("no compute capability");
     if (multiprocessors < 1 || multiprocessors > 10'000) refuse("no count of multiprocessors");
     if (free < 1 || total < free) refuse("the free bytes must be above zero and at most the total");
@@ -79,7 +79,7 @@ Device card_from(std::string_view text, std::string_view where) {
         words.push_back(card.word);
     }
     if (auto custom = custom_device(text, where)) return *custom;
-    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown card '{}'", text),
+    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown GPU '{}'", text),
                 did_you_mean(text, words,
                              fmt::format("known: {}; or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL_BYTES,FREE_BYTES",
                                          fmt::join(words, ", "))));

@@ -209,6 +209,7 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
             read_sizes(config, *family, model);
             read_rest(config, model);
             model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), LayerAttention::full);
+            model.is_text_part = config.boolean("text_part").value_or(false);  // of the built-in models
             family->read(config, model);
             check_heads(config, *family, model, own);
             check_windows(config, model, own);

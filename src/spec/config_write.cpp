@@ -136,9 +136,10 @@ JsonValue model_to_json(const ModelSpec& m) {
     put_dropouts(m, out);
     out.put("use_cache", JsonValue::of(m.use_cache));
     out.put("pad_token_id", count_or_null(m.pad_token_id));
-    if (m.rope_type != "default")
+    if (m.rope_type != "default" || m.model_type == "gpt_oss")  // whose own default is yarn
         out.put("rope_scaling", JsonValue::object().put("rope_type", JsonValue::of(std::string_view(m.rope_type))));
     if (m.checkpoint_dtype) out.put("dtype", JsonValue::of(name_of(*m.checkpoint_dtype)));
+    if (m.is_text_part) out.put("text_part", JsonValue::of(true));
     return out;
 }
 

@@ -41,7 +41,7 @@ void set_total(Device& device, Bytes least, Bytes most, std::string what, std::s
     if (least == most) return;
     device.assumptions.push_back({AssumptionKind::total, device.total - most, Bytes{}, device.total - least,
                                   std::move(what), std::move(source),
-                                  "torch.cuda.mem_get_info()[1] on the card; then give --gpu-total"});
+                                  "torch.cuda.mem_get_info()[1] on the GPU; then give --gpu-total"});
 }
 
 void set_context(Device& device, Bytes least, Bytes most, std::string source) {
@@ -64,7 +64,7 @@ void assume_ends(Device& device, const KnownDevice& known) {
         set_total(device, *known.cuda_low, *known.cuda_high, what, known.cuda_ends_source);
     else if (!known.total_is_cuda)
         set_total(device, known.total - Bytes{published_like(known.total).less * kMiB}, known.total, what,
-                  "published cards of that size and less (docs/constants.md)");
+                  "published GPUs of that size and less (docs/constants.md)");
     if (known.context_source.empty())
         set_context(device, Bytes{kLeastContext * known.multiprocessors}, Bytes{kMostContext * known.multiprocessors},
                     "published out-of-memory messages: 3 to 5 MiB for each multiprocessor (docs/constants.md)");
@@ -74,9 +74,9 @@ void assume_ends_of_size(Device& device) {
     const PublishedCards& like = published_like(device.total);
     set_total(device, device.total - Bytes{like.less * kMiB}, device.total,
               fmt::format("how much of {} CUDA reports", text_of(device.total)),
-              "published cards of that size and less (docs/constants.md)");
+              "published GPUs of that size and less (docs/constants.md)");
     set_context(device, Bytes{115 * kMiB}, Bytes{like.context * kMiB},
-                "published out-of-memory messages of cards of that size and less (docs/constants.md)");
+                "published out-of-memory messages of GPUs of that size and less (docs/constants.md)");
 }
 
 Device with_total(Device device, Bytes total, std::string_view where) {
@@ -100,7 +100,7 @@ Device with_total(Device device, Bytes total, std::string_view where) {
 
 Device with_context(Device device, Bytes context, std::string_view where) {
     if (!device.capacity_known)
-        throw Error(ErrorKind::invalid, std::string(where), "no card is given", "give --gpu or --gpu-total as well");
+        throw Error(ErrorKind::invalid, std::string(where), "no GPU is given", "give --gpu or --gpu-total as well");
     const Bytes buffers = device.communicator;
     const Bytes usable = device.usable + device.context - context - buffers;
     if (context.count < 0 || usable.count <= 0)

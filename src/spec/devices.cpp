@@ -93,21 +93,40 @@ Device unlimited_device() {
     device.capability = {8, 0};
     device.multiprocessors = 108;
     device.notes.push_back({NoteKind::assumed_card,
-                            "no card given: operators choose as on an A100 (capability 8.0, 108 multiprocessors), and "
+                            "no GPU given: operators choose as on an A100 (capability 8.0, 108 multiprocessors), and "
                             "nothing is too large",
                             "give --gpu"});
     return device;
 }
 
+namespace {
+
+/// A name or an alias of a known card, as names are compared.
+struct PlainName {
+    std::string plain;
+    const KnownDevice* device = nullptr;
+    bool alias = false;
+};
+
+const std::vector<PlainName>& plain_names() {
+    static const std::vector<PlainName> names = [] {
+        std::vector<PlainName> out;
+        for (const KnownDevice& known : known_devices()) {
+            out.push_back({plain(known.name), &known, false});
+            for (const std::string& alias : known.aliases) out.push_back({plain(alias), &known, true});
+        }
+        return out;
+    }();
+    return names;
+}
+
+}  // namespace
+
 const KnownDevice* find_device(std::string_view name) {
     const std::string wanted = plain(name);
     if (wanted.empty()) return nullptr;
-    for (const KnownDevice& known : known_devices()) {
-        if (plain(known.name) == wanted) return &known;
-        for (const std::string& alias : known.aliases) {
-            if (plain(alias) == wanted) return &known;
-        }
-    }
+    for (const PlainName& known : plain_names())
+        if (known.plain == wanted) return known.device;
     return nullptr;
 }
 
@@ -143,13 +162,13 @@ Device unknown_device(Bytes total) {
     device.usable = total - device.context;
     device.notes.push_back(
         {NoteKind::assumed_card,
-         "a size, not a card: operators choose as on an RTX 3090 (capability 8.6, 82 multiprocessors)",
-         "give the card's name (vramfit gpus lists them)"});
+         "a size, not a GPU: operators choose as on an RTX 3090 (capability 8.6, 82 multiprocessors)",
+         "give the GPU's name (vramfit gpus lists them)"});
     device.notes.push_back(
         {NoteKind::marketed_size,
-         fmt::format("{}{} are taken as what CUDA reports; a card sold with that size may report less", text_of(total),
+         fmt::format("{}{} are taken as what CUDA reports; a GPU sold with that size may report less", text_of(total),
                      total.count % kMiB == 0 ? "" : fmt::format(" ({} bytes)", total.count)),
-         "give the card's name, or the total that torch.cuda.mem_get_info() shows with --gpu-total"});
+         "give the GPU's name, or the total that torch.cuda.mem_get_info() shows with --gpu-total"});
     note_context(device);
     assume_ends_of_size(device);
     return device;
@@ -157,22 +176,20 @@ Device unknown_device(Bytes total) {
 
 /// "NVIDIA GeForce RTX 4090" and the like with the letters of the name and other numbers.
 std::string others_of_the_series(std::string_view name) {
-    const auto letters = [](std::string_view text) {
-        std::string out = plain(text);
-        std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
-        return out;
+    const auto letters = [](std::string plain) {
+        std::erase_if(plain, [](char c) { return c >= '0' && c <= '9'; });
+        return plain;
     };
-    const auto series = [](std::string_view text) {  // "rtx4050" -> "rtx40"
-        const std::string whole = plain(text);
-        const std::size_t digits = whole.find_first_of("0123456789");
-        return whole.substr(0, digits == whole.npos ? digits : digits + 2);
+    const auto series = [](std::string_view plain) {  // "rtx4050" -> "rtx40"
+        const std::size_t digits = plain.find_first_of("0123456789");
+        return plain.substr(0, digits == plain.npos ? digits : digits + 2);
     };
+    const std::string wanted = plain(name), wanted_letters = letters(wanted);
+    if (wanted_letters.empty()) return {};
     std::vector<std::string> found;
-    for (const KnownDevice& known : known_devices()) {
-        const bool same = std::any_of(known.aliases.begin(), known.aliases.end(), [&](const std::string& alias) {
-            return letters(alias) == letters(name) && series(alias) == series(name);
-        });
-        if (same && !letters(name).empty()) found.push_back(known.name);
+    for (const PlainName& known : plain_names()) {
+        if (!known.alias || series(known.plain) != series(wanted) || letters(known.plain) != wanted_letters) continue;
+        if (found.empty() || found.back() != known.device->name) found.push_back(known.device->name);
     }
     constexpr std::size_t kMost = 12;
     if (found.empty() || found.size() > kMost) return {};
@@ -184,8 +201,8 @@ void refuse_device(std::string_view name, std::string_view where) {
                                                   "7900xtx", "rx7900xtx", "radeonrx7900xtx", "amdinstinctmi300x"};
     if (std::find(std::begin(others), std::end(others), plain(name)) != std::end(others)) {
         throw Error(ErrorKind::unsupported, std::string(where),
-                    fmt::format("'{}' is no CUDA card; other makers' cards are not supported", name),
-                    "vramfit gpus lists the cards that are known");
+                    fmt::format("'{}' is not a CUDA GPU; other makers' GPUs are not supported", name),
+                    "vramfit gpus lists the GPUs that are known");
     }
     std::vector<std::string_view> names;
     for (const KnownDevice& known : known_devices()) {
@@ -194,7 +211,7 @@ void refuse_device(std::string_view name, std::string_view where) {
     }
     constexpr const char* kOtherwise = "vramfit gpus lists the known ones; or give a size: 24GiB";
     const std::string series = others_of_the_series(name);
-    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown card '{}'", name),
+    throw Error(ErrorKind::invalid, std::string(where), fmt::format("unknown GPU '{}'", name),
                 did_you_mean(name, names, series.empty() ? kOtherwise : series));
 }
 
@@ -206,7 +223,7 @@ Device device_from(std::string_view text, std::string_view where) {
     if (total <= kDefaultContext)
         throw Error(ErrorKind::invalid, std::string(where),
                     fmt::format("'{}' is less than a CUDA context takes ({} MiB)", text, kDefaultContext.count / kMiB),
-                    "give a larger card");
+                    "give a larger GPU");
     return unknown_device(total);
 }
 
@@ -234,8 +251,8 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
                                   "nvidia-smi beside torch.cuda.memory_reserved() in a first run"});
     if (!device.capacity_known) return device;
     if (device.usable <= buffers)
-        throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the card beside NCCL's buffers",
-                    "give a larger card");
+        throw Error(ErrorKind::invalid, "--gpus", "nothing is left of the GPU beside NCCL's buffers",
+                    "give a larger GPU");
     device.usable -= buffers;
     return device;
 }
@@ -247,7 +264,7 @@ Device with_reserve(Device device, Bytes reserve, std::string_view where) {
     if (!device.capacity_known) return device;
     if (device.usable <= reserve) {
         throw Error(ErrorKind::invalid, std::string(where),
-                    fmt::format("nothing is left of the card: {} of {} are usable without the reserve",
+                    fmt::format("nothing is left of the GPU: {} of {} are usable without the reserve",
                                 text_of(device.usable), text_of(device.total)),
                     "keep less free");
     }

@@ -81,9 +81,12 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
     if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);
     if (auto training = job.object("training")) {
         plan.distributed = read_training_deepspeed(*training);
+        plan.evaluation = read_training_evaluation(*training);
         read_training(std::move(*training), plan.loop.kind, plan.training);
     }
     if (auto batch = job.object("batch")) read_batch(std::move(*batch), plan.batch);
+    if (auto evaluation = job.object("evaluation", Null::absent))
+        read_evaluation(std::move(*evaluation), plan.evaluation);
     if (auto distributed = job.object("distributed", Null::absent)) {
         if (plan.distributed)
             job.problems().invalid("training.deepspeed", "stands beside `distributed`", "distributed.deepspeed");

@@ -65,7 +65,7 @@ bool read_offload(ObjectReader offload) {
         offload.problems().unsupported(offload.path("device"), fmt::format("'{}' is not supported", device),
                                        "cpu or none");
     if (const auto ratio = offload.real("ratio", {.low = 0, .high = 1}); ratio && *ratio != 1)
-        offload.problems().unsupported(offload.path("ratio"), "a part of the optimizer on the card is not supported",
+        offload.problems().unsupported(offload.path("ratio"), "a part of the optimizer on the GPU is not supported",
                                        "leave it out");
     no_effect(offload, {"pin_memory", "buffer_count", "buffer_size", "max_in_cpu", "fast_init", "pipeline",
                         "pipeline_read", "pipeline_write", "nvme_path", "cpuadam_cores_perc"});
@@ -212,14 +212,58 @@ ZeroPlan read_deepspeed(ObjectReader config) {
     plan.micro_batch_size = whole_number(config, "train_micro_batch_size_per_gpu");
     plan.gradient_accumulation_steps = whole_number(config, "gradient_accumulation_steps");
     plan.train_batch_size = whole_number(config, "train_batch_size");
-    not_supported(config, {"communication_data_type", "data_types", "amp", "torch_autocast", "sparse_gradients",
-                           "compression_training", "data_efficiency", "curriculum_learning", "autotuning", "compile",
-                           "tensor_parallel", "expert_parallel", "sequence_parallel_size", "flops_profiler",
-                           "keep_in_fp32_modules", "mixed_precision"});
-    no_effect(config, {"steps_per_print", "wall_clock_breakdown", "dump_state", "scheduler", "tensorboard", "wandb",
-                       "csv_monitor", "comet", "comms_logger", "checkpoint", "memory_breakdown", "aio", "elasticity",
-                       "prescale_gradients", "gradient_predivide_factor", "activation_checkpointing",
-                       "dataloader_drop_last", "seed"});
+    not_supported(config, {"communication_data_type",
+                           "data_types",
+                           "amp",
+                           "torch_autocast",
+                           "sparse_gradients",
+                           "compression_training",
+                           "data_efficiency",
+                           "curriculum_learning",
+                           "autotuning",
+                           "compile",
+                           "tensor_parallel",
+                           "expert_parallel",
+                           "sequence_parallel_size",
+                           "flops_profiler",
+                           "keep_in_fp32_modules",
+                           "mixed_precision",
+                           "zenflow",
+                           "fp32_allreduce",
+                           "disable_allgather",
+                           "eigenvalue",
+                           "gradient_accumulation_dtype",
+                           "pipeline",
+                           "gradient_allreduce_op",
+                           "managed_gradient_accumulation",
+                           "use_data_before_expert_parallel_",
+                           "use_data_before_expert_parallelism"});
+    no_effect(config, {"steps_per_print",
+                       "wall_clock_breakdown",
+                       "dump_state",
+                       "scheduler",
+                       "tensorboard",
+                       "wandb",
+                       "csv_monitor",
+                       "comet",
+                       "comms_logger",
+                       "checkpoint",
+                       "memory_breakdown",
+                       "aio",
+                       "elasticity",
+                       "prescale_gradients",
+                       "gradient_predivide_factor",
+                       "activation_checkpointing",
+                       "dataloader_drop_last",
+                       "seed",
+                       "comms_config",
+                       "monitor_config",
+                       "timers",
+                       "nebula",
+                       "disable_python_gc",
+                       "log_level",
+                       "cuda_visible_devices",
+                       "_comment"});
     config.refuse_unknown();
     return plan;
 }

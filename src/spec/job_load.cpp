@@ -18,7 +18,7 @@ void read_device_map(ObjectReader& load, LoadPlan& plan) {
     }
     const JsonValue* whole = map->kind == JsonValue::Kind::object && map->keys.size() == 1 ? map->find("") : nullptr;
     if (whole && whole->kind == JsonValue::Kind::integer && whole->integer == 0) return;
-    const std::string hint = "write {\"\": 0} for the one card, or null for host memory";
+    const std::string hint = "write {\"\": 0} for the one GPU, or null for host memory";
     if (map->kind == JsonValue::Kind::object || map->kind == JsonValue::Kind::text)
         load.problems().unsupported(load.path("device_map"), "other device maps are not supported", hint);
     else
@@ -105,6 +105,7 @@ void read_load(ObjectReader& load, LoadPlan& plan) {
     plan.resize_token_embeddings =
         load.integer("resize_token_embeddings", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent);
     ObjectReader::set(plan.gradient_checkpointing, load.boolean("gradient_checkpointing"));
+    ObjectReader::set(plan.text_part, load.boolean("text_part"));
     plan.upcast = load.choice<UpcastParts>("upcast", kUpcastNames, Null::absent);
     plan.cast_after_adapter = load.choice<DType>("cast_after_adapter", kLoadDTypes, Null::absent);
     load.refuse_unknown();

@@ -13,6 +13,10 @@ QuantizationPlan read_quantization(ObjectReader config);
 PreparePlan read_prepare(ObjectReader arguments);
 LoraPlan read_lora(ObjectReader config);
 void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan);
+/// Evaluation by the arguments of TrainingArguments; nothing where none is asked for.
+std::optional<EvaluationPlan> read_training_evaluation(ObjectReader& training);
+/// The batches it is given.
+void read_evaluation(ObjectReader evaluation, std::optional<EvaluationPlan>& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
 /// `model_type`: whose layers FSDP makes units of; empty if it is not known.

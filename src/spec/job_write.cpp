@@ -72,6 +72,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("shard_size", or_null(plan.shard_size));
     out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
     out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
+    if (plan.text_part) out.put("text_part", JsonValue::of(true));
     if (plan.upcast) out.put("upcast", or_null(plan.upcast));
     out.put("cast_after_adapter", or_null(plan.cast_after_adapter));
     return out;
@@ -114,6 +115,25 @@ JsonValue lora(const LoraPlan& plan) {
     const std::string& init = plan.init_lora_weights;
     out.put("init_lora_weights",
             init == "true" || init == "false" ? JsonValue::of(init == "true") : JsonValue::of(std::string_view(init)));
+    return out;
+}
+
+/// What stands in `training`.
+void put_evaluation(const EvaluationPlan& plan, JsonValue& training) {
+    if (plan.every > 0) {
+        training.put("eval_strategy", JsonValue::of(std::string_view("steps")));
+        training.put("eval_steps", JsonValue::of(plan.every));
+    }
+    if (plan.on_start) training.put("eval_on_start", JsonValue::of(true));
+    training.put("per_device_eval_batch_size", JsonValue::of(plan.per_device_eval_batch_size));
+    if (plan.accumulation) training.put("eval_accumulation_steps", JsonValue::of(*plan.accumulation));
+}
+
+JsonValue evaluation(const EvaluationPlan& plan) {
+    JsonValue out = JsonValue::object();
+    out.put("batches", JsonValue::of(plan.batches));
+    out.put("sequence_length", or_null(plan.sequence_length));
+    if (plan.attention_mask) out.put("attention_mask", JsonValue::of(name_of(*plan.attention_mask)));
     return out;
 }
 
@@ -254,9 +274,12 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     out.put("prepare_kbit", plan.prepare_kbit ? prepare(*plan.prepare_kbit) : JsonValue{});
     out.put("peft", plan.peft ? lora(*plan.peft) : JsonValue{});
     out.put("trl", JsonValue::object().put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16)));
-    out.put("training", training(plan.training));
+    JsonValue arguments = training(plan.training);
+    if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);
+    out.put("training", std::move(arguments));
     out.put("batch", batch(plan.batch));
     out.put("loop", loop(plan.loop));
+    if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));
     if (plan.distributed) out.put("distributed", distributed(*plan.distributed));
 }
 

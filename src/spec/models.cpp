@@ -72,6 +72,17 @@ void refuse_other_model(std::string_view id, std::string_view where) {
     }
 }
 
+/// Unsloth publishes copies under the checkpoints' own names (unsloth/Qwen3-8B). Packed copies have other endings and
+/// are other checkpoints: they are not found.
+const BuiltInModel* find_copied(std::string_view id) {
+    constexpr std::string_view kCopier = "unsloth/";
+    if (!id.starts_with(kCopier)) return nullptr;
+    const std::string wanted = lower_case(id.substr(kCopier.size()));
+    for (const BuiltInModel& model : built_in_models())
+        if (lower_case(model.id).ends_with(fmt::format("/{}", wanted))) return &model;
+    return nullptr;
+}
+
 std::string letters_and_digits(std::string_view text) {
     std::string out = lower_case(text);
     std::erase_if(out, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); });
@@ -152,6 +163,7 @@ ModelSpec load_model(std::string_view text, const Environment& environment, std:
     if (fs::is_regular_file(path, ignored) || fs::is_fifo(path, ignored)) return read_config_file(path, text);
     if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
     if (const auto cached = cached_config(text, environment)) return read_config_file(*cached, text);
+    if (const BuiltInModel* model = find_copied(text)) return spec_of(*model);
     refuse_other_model(text, where);
     refuse_model(text, where);
 }

@@ -274,7 +274,7 @@ void check_positions(const ModelSpec& model, const TrainPlan& plan, bool learned
 }
 
 /// Whether all of them can be used.
-bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes) {
+bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
     const auto positive = [&](std::string_view where, std::int64_t value) {
         if (value < 1) problems.invalid(where, fmt::format("{} is below 1", value), "give 1 or more");
     };
@@ -297,9 +297,6 @@ bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
                                      plan.training.per_device_train_batch_size, plan.batch.sequence_length),
                          "a smaller batch or a shorter sequence");
     }
-    if (model.is_text_part)
-        notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
-                         "load the text part (Gemma3ForCausalLM), as here; the whole needs more"});
     return true;
 }
 
@@ -330,12 +327,13 @@ void PlanChecker::check_adapters(const LoraPlan& plan, Problems& problems) {
 Notes PlanChecker::check(const TrainPlan& plan) {
     Problems problems("");
     Notes notes;
-    const bool usable = check_sizes(model_, plan, problems, notes);
+    const bool usable = check_sizes(model_, plan, problems);
     if (usable && plan.batch.sequence_length > model_.max_position_embeddings) {
         if (!learns_positions_) learns_positions_ = learns_positions(model_);
         check_positions(model_, plan, *learns_positions_, problems, notes);
     }
     note_workspaces(plan, notes);
+    check_text_part(model_, plan, problems, notes);
     check_release(model_, stack_, problems);
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
@@ -352,6 +350,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                              "Liger's kernels are put in by the Trainer, not by the plain loop",
                              "choose loop.kind trainer");
     check_trainers_own(plan, problems);
+    check_evaluation(model_, plan, problems);
     if (plan.training.torch_empty_cache_steps && !stack_.trainer_empties_cache())
         problems.unsupported("training.torch_empty_cache_steps",
                              fmt::format("transformers {} does not know it", text_of(stack_.transformers)),
@@ -363,6 +362,10 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                          "leave use_liger_kernel out"});
     note_replaced_optimizer(plan, notes);
     note_uncut(model_, plan, notes);
+    if (model_.mixture && plan.load.quantization) {
+        if (!experts_) experts_ = expert_parameters(model_);
+        note_experts(plan, stack_, *experts_, notes);
+    }
     note_race(model_, plan, stack_, notes);
     return notes;
 }

@@ -17,7 +17,7 @@ void refuse_packed(const LoadPlan& load, const Fsdp2Plan& fsdp, Problems& proble
     if (fsdp.cpu_ram_efficient_loading)
         problems.unsupported("distributed.fsdp_config.cpu_ram_efficient_loading",
                              "axolotl packs weights in host memory then, which is not supported",
-                             "false: each process packs its weights on its card");
+                             "false: each process packs its weights on its GPU");
     if (load.quantization->storage == DType::uint8)
         problems.unsupported("load.quantization_config.bnb_4bit_quant_storage",
                              "packed weights of this type are not supported with axolotl's preparation", "bfloat16");

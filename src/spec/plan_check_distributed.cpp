@@ -237,9 +237,10 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
     check_groups(*plan.distributed, problems);
     if (const Fsdp1Plan* fsdp = plan.distributed->as<Fsdp1Plan>()) {
         if (!stack.fsdp1_is_known())
-            problems.unsupported("distributed",
-                                 "FSDP1 is supported with torch 2.3, accelerate 0.33 and transformers 4.43, or later",
-                                 "choose the stack hf-2024-08 or a later one");
+            problems.unsupported(
+                "distributed",
+                "FSDP1 is supported with torch 2.3 to 2.11, and accelerate 0.33 and transformers 4.43 or later",
+                "choose a stack from hf-2024-08 to hf-2026-11");
         check_fsdp(plan, stack, fsdp->activation_checkpointing, problems);
         check_fsdp1(plan, stack, *fsdp, problems);
     }

@@ -20,6 +20,12 @@ inline bool has_more_than_matrices(const LoraPlan& lora) {
 /// Cut cross entropy and optimizers that step in the backward pass.
 void check_trainers_own(const TrainPlan& plan, Problems& problems);
 
+/// The text part of a model of text and images, which is predicted where it is loaded alone.
+void check_text_part(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes);
+
+/// Evaluation in the course of training.
+void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
+
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
 
@@ -51,6 +57,11 @@ void check_trainer_arguments(const TrainingPlan& training, std::string_view meth
 void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& problems);
 /// Models that tensor parallelism leaves whole.
 void note_uncut(const ModelSpec& model, const TrainPlan& plan, Notes& notes);
+
+/// Parameters of experts, which no quantizer reaches.
+std::int64_t expert_parameters(const ModelSpec& model);
+/// What they take where the model is quantized.
+void note_experts(const TrainPlan& plan, const Stack& stack, std::int64_t experts, Notes& notes);
 
 /// Threads of the loader that race with the main one.
 void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes);

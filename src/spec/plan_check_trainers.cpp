@@ -14,7 +14,7 @@ void check_trainers_own(const TrainPlan& plan, Problems& problems) {
     if (!training.optimizer_in_backward) return;
     if (!uses_trainer(plan) || plan.distributed || training.fp16)
         problems.unsupported("training.optimizer_in_backward",
-                             "it is predicted with transformers' Trainer on one card, without fp16",
+                             "it is predicted with transformers' Trainer on one GPU, without fp16",
                              "choose loop.kind trainer");
     if (training.gradient_accumulation_steps > 1)
         problems.invalid("training.gradient_accumulation_steps",

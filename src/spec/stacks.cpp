@@ -167,14 +167,16 @@ Known read_versions(std::span<const LibraryVersion> versions, std::string_view w
 }
 
 const Stack* stack_named(std::string_view name) {
-    const auto& stacks = named_stacks();
-    const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const Stack& s) { return s.name == name; });
-    return found == stacks.end() ? nullptr : &*found;
+    for (const auto* stacks : {&named_stacks(), &trainer_stacks()})
+        for (const Stack& stack : *stacks)
+            if (stack.name == name) return &stack;
+    return nullptr;
 }
 
 Problem unknown_stack(std::string_view name, std::string_view where) {
     std::vector<std::string_view> names;
-    for (const Stack& stack : named_stacks()) names.push_back(stack.name);
+    for (const auto* stacks : {&named_stacks(), &trainer_stacks()})
+        for (const Stack& stack : *stacks) names.push_back(stack.name);
     return {std::string(where), fmt::format("unknown stack '{}'", name),
             did_you_mean(name, names,
                          fmt::format("known: {}; or versions like torch=2.6.0,peft=0.13.2", fmt::join(names, ", ")))};
@@ -192,6 +194,18 @@ const std::vector<Stack>& named_stacks() {
         {"hf-2025-07", {2, 7, 1}, {4, 53, 3}, {0, 16, 0}, {0, 46, 1}, {1, 8, 1}, {}, {}, {2, 7, 3}},
         {"hf-2026-01", {2, 10, 0}, {5, 0, 0}, {0, 19, 1}, {0, 50, 2}, {1, 13, 0}, {}, {}, {2, 7, 3}},
         {"hf-2026-11", {2, 11, 0}, {5, 17, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 16, 0}, {}, {2, 7, 3}},
+        {"hf-2026-11-24", {2, 15, 0}, {5, 23, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 16, 0}, {}, {2, 7, 3}},
+    };
+    return stacks;
+}
+
+const std::vector<Stack>& trainer_stacks() {
+    // What `pip install` brings with a release of a trainer: its pins, and the newest release of what it leaves open.
+    static const std::vector<Stack> stacks = {
+        {"axolotl-0.19", {2, 13, 0}, {5, 16, 1}, {0, 20, 0}, {0, 50, 2}, {1, 13, 0}, {1, 9, 0}, {}, {2, 7, 3}},
+        {"llamafactory-0.9.5", {2, 15, 0}, {5, 6, 0}, {0, 18, 1}, {0, 50, 2}, {1, 11, 0}, {0, 24, 0}, {}, {2, 7, 3}},
+        {"swift-4.6", {2, 15, 0}, {5, 19, 0}, {0, 20, 0}, {0, 50, 2}, {1, 15, 0}, {0, 29, 1}, {}, {2, 7, 3}},
+        {"unsloth-2026.10", {2, 11, 0}, {5, 17, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 15, 0}, {}, {2, 7, 3}},
     };
     return stacks;
 }

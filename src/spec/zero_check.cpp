@@ -196,9 +196,11 @@ void check_zero(const TrainPlan& plan, const Stack& stack, Problems& problems) {
         problems.unsupported(where, what, hint);
     };
     if (!stack.zero_is_known())
-        problems.unsupported(
-            "distributed", fmt::format("DeepSpeed with transformers {} is not supported", text_of(stack.transformers)),
-            "choose a stack with transformers 5.17 and DeepSpeed 0.19.8, or hf-2024-04 with DeepSpeed 0.14.2");
+        problems.unsupported("distributed",
+                             fmt::format("DeepSpeed with torch {} and transformers {} is not supported",
+                                         text_of(stack.torch), text_of(stack.transformers)),
+                             "choose a stack with torch 2.11, transformers 5.17 and DeepSpeed 0.19.8 (hf-2026-11), or "
+                             "hf-2024-04 with DeepSpeed 0.14.2");
     check_zero3(*zero, plan, problems);
     if (stack.zero_is_of_2024())
         check_zero_of_2024(*zero, plan, problems);

@@ -11,7 +11,7 @@ Notes notes_of_cards(std::span<const SweepQuestion> questions) {
     Notes notes;
     for (const SweepQuestion& question : questions) {
         if (!question.device.capacity_known)
-            throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a card to fill",
+            throw Error(ErrorKind::invalid, "--gpu", "a sweep needs a GPU to fill",
                         "give one, e.g. --gpu 24GiB or --gpu rtx4090");
         notes.insert(notes.end(), question.device.notes.begin(), question.device.notes.end());
     }

@@ -33,12 +33,12 @@ PlanNumber tokens_of(const SweepQuestion& q, const Coordinates& at) {
 }
 
 constexpr SweepMeasure kMeasures[] = {
-    {"capacity", "", "closest to the card's capacity", nullptr, [](const SweepRow& row) { return row.utilization; }},
-    {"tokens", "", "tokens of a step (batch x length x accumulation)", tokens_of},
+    {"capacity", "", "closest to the GPU's capacity", nullptr, [](const SweepRow& row) { return row.utilization; }},
+    {"tokens", "", "tokens in a step (batch size x length x accumulation)", tokens_of},
     {"rank", "", "rank of the adapters", rank_of},
     {"sequence", "seq", "sequence length", length_of},
-    {"batch", "", "rows of a batch", batch_of},
-    {"effective-batch", "", "rows of a step (batch x accumulation)", effective_batch_of},
+    {"batch", "", "batch size", batch_of},
+    {"effective-batch", "", "sequences in a step (batch size x accumulation)", effective_batch_of},
     {"memory", "", "requested bytes, the fewest", nullptr,
      [](const SweepRow& row) { return -static_cast<double>(row.requested); }},
 };

@@ -108,7 +108,8 @@ TrainPlan plan_of(const SweepSpace& space, const TrainPlan& base, std::size_t ro
     plan.batch.sequence_length = space.lengths[c.length];
     if (plan.peft) {
         plan.peft->r = space.ranks[c.rank];
-        plan.peft->target_modules = space.targets[c.target].modules;
+        const TargetSet& targets = space.targets[c.target];
+        if (!targets.modules.empty()) plan.peft->target_modules = targets.modules;
     }
     return plan;
 }
@@ -130,12 +131,19 @@ SweepSpace paper_space(const ModelSpec& model) {
 
 TargetSet target_set(const ModelSpec& model, const std::string& name, const std::string& where) {
     TargetSet set{name, {}};
-    for (const std::string& part : parts_of(name)) {
+    std::set<std::string> of_groups;  // two may share a name: gpt2's attention and mlp both have a c_proj
+    const std::vector<std::string> all = parts_of(name);
+    for (const std::string& part : all) {
         const bool group = is_module_group(part);
+        if (std::count(all.begin(), all.end(), part) > 1)
+            throw Error(ErrorKind::invalid, where, fmt::format("'{}' has {} twice", name, part), "name it once");
         if (group ? group_names(model, part).empty() : !is_module(model, part)) refuse_target(model, part, where);
         for (const std::string& module : group ? group_names(model, part) : std::vector{part}) {
-            if (std::find(set.modules.begin(), set.modules.end(), module) != set.modules.end())
+            const bool is_new = std::find(set.modules.begin(), set.modules.end(), module) == set.modules.end();
+            if (!is_new && group && of_groups.contains(module)) continue;
+            if (!is_new)
                 throw Error(ErrorKind::invalid, where, fmt::format("'{}' has {} twice", name, module), "name it once");
+            if (group) of_groups.insert(module);
             set.modules.push_back(module);
         }
     }

@@ -188,6 +188,19 @@ void count(std::span<const SweepQuestion> questions, SweepResult& result) {
     }
 }
 
+/// The row that requests least; rows that are ruled out need no less than one that was asked.
+std::optional<NearestMiss> nearest_miss(std::span<const SweepQuestion> questions, const SweepResult& result) {
+    const SweepRow* least = nullptr;
+    for (const SweepRow& row : result.rows)
+        if (row.status == RowStatus::simulated && (!least || row.requested < least->requested)) least = &row;
+    if (!least) return std::nullopt;
+    const SweepQuestion& q = questions[least->question];
+    const Judgement judged =
+        judge(Job{q.model, plan_of(q.space, q.base, result.place_of(*least)), q.stack, q.device, {}});
+    return NearestMiss{least->number, judged.verdict(), judged.peak.reserved,
+                       std::max<std::int64_t>(-judged.spare(), 0)};
+}
+
 /// Counts of another part of the same rows.
 void add(const SweepCounts& part, SweepCounts& sum) {
     sum.simulated += part.simulated;
@@ -232,6 +245,8 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     count(questions, result);
     find_problem(result);
     keep_one_of_each(result.notes);
+    if (result.ranking.empty() && !result.stopped && options.shard.of == 1)
+        result.nearest = nearest_miss(questions, result);
     return result;
 }
 

@@ -21,7 +21,9 @@ bool names_allocation(EventKind kind) {
     return kind == EventKind::free || kind == EventKind::managed_free || kind == EventKind::record_stream;
 }
 
-bool same_micro_batch(const Phase& a, const Phase& b) { return a.step == b.step && a.micro == b.micro; }
+bool same_micro_batch(const Phase& a, const Phase& b) {
+    return a.step == b.step && a.micro == b.micro && a.evaluation == b.evaluation;
+}
 
 }  // namespace
 

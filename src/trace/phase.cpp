@@ -41,6 +41,7 @@ std::string name_of(const Phase& phase) {
     const auto out = std::back_inserter(name);
     if (phase.step >= 0) fmt::format_to(out, "step{}.", phase.step);
     if (phase.micro >= 0) fmt::format_to(out, "micro{}.", phase.micro);
+    if (phase.evaluation >= 0) fmt::format_to(out, "evaluation{}.", phase.evaluation);
     fmt::format_to(out, "{}", base_name(phase.kind));
     if (has_layer(phase.kind)) fmt::format_to(out, ".{}", phase.layer);
     return name;

@@ -38,6 +38,9 @@ constexpr KeyRow kArgumentRows[] = {
     {"evaluation_strategy", kUsed, "evaluation", "steps|no"},
     {"eval_on_start", kUsed, "evaluation", "true|false"},
     {"per_device_eval_batch_size", kUsed, "evaluation", "1|64"},
+    {"eval_steps", KeyUse::harmless},
+    {"eval_accumulation_steps", KeyUse::harmless},
+    {"batch_eval_metrics", KeyUse::harmless},
     {"ddp_find_unused_parameters", kUsed, "distributed.ddp", ""},
     {"ddp_bucket_cap_mb", kUsed, "distributed.ddp", ""},
     {"ddp_broadcast_buffers", kUsed, "distributed.ddp", ""},
@@ -47,18 +50,18 @@ constexpr KeyRow kArgumentRows[] = {
     {"activation_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
     {"gradient_checkpointing_kwargs.*", kUnsupported, "of these arguments only use_reentrant is predicted"},
     {"deepspeed", kUnsupported, "DeepSpeed is predicted where its JSON is given as a further file"},
-    {"parallelism_config", kUnsupported, "tensor and context parallelism on several cards are not predicted"},
+    {"parallelism_config", kUnsupported, "tensor and context parallelism on several GPUs are not predicted"},
     {"per_gpu_train_batch_size", kUnsupported, "the older name of per_device_train_batch_size is not read"},
-    {"tp_size", kUnsupported, "tensor parallelism on several cards is not predicted", "1"},
+    {"tp_size", kUnsupported, "tensor parallelism on several GPUs is not predicted", "1"},
     {"use_legacy_prediction_loop", KeyUse::harmless},
     {"torch_compile", kUnsupported, "compiled models are not predicted"},
     {"torch_compile_backend", kUnsupported, "compiled models are not predicted"},
     {"torch_compile_mode", kUnsupported, "compiled models are not predicted"},
     {"jit_mode_eval", kUnsupported, "traced models are not predicted"},
     {"use_ipex", kUnsupported, "Intel's extension is not predicted"},
-    {"use_cpu", kUnsupported, "training on the CPU needs no card"},
-    {"no_cuda", kUnsupported, "training on the CPU needs no card"},
-    {"use_mps_device", kUnsupported, "other devices than CUDA cards are not predicted"},
+    {"use_cpu", kUnsupported, "training on the CPU needs no GPU"},
+    {"no_cuda", kUnsupported, "training on the CPU needs no GPU"},
+    {"use_mps_device", kUnsupported, "other devices than CUDA GPUs are not predicted"},
     {"auto_find_batch_size", kUnsupported, "the batch size is found while running"},
     {"full_determinism", kUnsupported, "full determinism changes the workspaces of cuBLAS"},
     {"label_smoothing_factor", kUnsupported, "label smoothing needs another loss"},
@@ -97,14 +100,10 @@ void read_optimizer(Reader& reader, std::string_view key, std::string otherwise,
                       did_you_mean(name, kOptimizerNames, "names are those of transformers' OptimizerNames"));
 }
 
-void judge_evaluation(Reader& reader, bool on, std::string_view key, std::int64_t rows, std::int64_t train_rows) {
-    if (!on || rows <= train_rows) return;
-    reader.refuse(
-        key,
-        fmt::format("evaluation with {} rows, training with {}: only evaluation with at most as many rows "
-                    "needs no more than training",
-                    rows, train_rows),
-        fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", key, train_rows, key));
+void ask_for_evaluation(Reader& reader, bool on, std::string_view key, std::int64_t rows, std::int64_t train_rows,
+                        Draft& draft) {
+    if (!on) return;
+    draft.evaluation = {rows, train_rows, true, std::string(key), reader.place(key)};
 }
 
 namespace {
@@ -139,9 +138,10 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
         reader.has("eval_strategy") ? reader.text("eval_strategy") : reader.text("evaluation_strategy");
     const bool evaluates =
         (strategy && *strategy != "no" && *strategy != "false") || reader.boolean("eval_on_start").value_or(false);
-    judge_evaluation(reader, evaluates, "per_device_eval_batch_size",
-                     reader.integer("per_device_eval_batch_size", {.low = 1}).value_or(8),
-                     plan.per_device_train_batch_size);
+    const auto rows = reader.integer("per_device_eval_batch_size", {.low = 1});
+    if (evaluates && !rows) reader.assume("per_device_eval_batch_size", fmt::format("{}", defaults.evaluation_batch));
+    ask_for_evaluation(reader, evaluates, "per_device_eval_batch_size", rows.value_or(defaults.evaluation_batch),
+                       plan.per_device_train_batch_size, draft);
 }
 
 bool is_pattern(const Value* value) {

@@ -35,6 +35,7 @@ struct ArgumentDefaults {
     std::int64_t batch = 8;
     bool checkpointing = false;
     bool bf16 = false;
+    std::int64_t evaluation_batch = 8;
 };
 
 /// per_device_train_batch_size, accumulation, precision, checkpointing, optimizer, clipping, evaluation.
@@ -49,8 +50,9 @@ std::string default_optimizer(const Stack& stack);
 /// The optimizer by its name; refuses names that transformers does not know.
 void read_optimizer(Reader& reader, std::string_view key, std::string otherwise, Draft& draft);
 
-/// Evaluation that only measures the loss needs at most what a training step of the same rows needs; refuses more rows.
-void judge_evaluation(Reader& reader, bool on, std::string_view key, std::int64_t rows, std::int64_t train_rows);
+/// Evaluation that only measures the loss, if it is on; `key` says with how many rows.
+void ask_for_evaluation(Reader& reader, bool on, std::string_view key, std::int64_t rows, std::int64_t train_rows,
+                        Draft& draft);
 
 /// Without names: where peft puts adapters on this network. "all-linear", "all" and one text with signs of a regular
 /// expression are kept as one text.

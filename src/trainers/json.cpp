@@ -103,6 +103,8 @@ class JsonText : TextCursor {
             Value value = plain_scalar(word, out_.place(at));
             if (value.kind != Value::Kind::text) return value;
         }
+        // What Python's json writes and reads besides; no key that counts takes it.
+        if (word == "Infinity" || word == "-Infinity" || word == "NaN") return Value::of_text(word, at);
         go_back(begin);
         fail(word.empty() ? "a value is missing" : fmt::format("'{}' is no value", word),
              "texts stand in double quotes");

@@ -151,7 +151,7 @@ class Proposer {
         const std::string& name = plan().training.optim;
         const bool small = name.find("paged") != name.npos || name == "sgd" || name == "adafactor";
         if (!small)
-            add("optimizer", "optimizer states in 8 bits, paged to host memory where the card is full",
+            add("optimizer", "optimizer states in 8 bits, paged to host memory where the GPU is full",
                 knobs_.optimizer);
     }
 

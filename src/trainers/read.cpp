@@ -11,6 +11,7 @@
 #include "trainers/unknown_keys.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
+#include "vramfit/spec/stacks.hpp"
 #include "vramfit/spec/suggest.hpp"
 
 namespace vramfit {
@@ -206,6 +207,18 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
     return {};
 }
 
+/// transformers' AutoModelForCausalLM, trl and LLaMA-Factory load the whole of a model of text and images.
+void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading) {
+    if (!draft.job.model.is_text_part) return;
+    draft.job.plan.load.text_part = true;  // said here
+    reading.refusals.push_back(
+        {named.key, named.place,
+         fmt::format("{} takes images too: its vision tower is loaded as well, which is not predicted",
+                     draft.job.model.name),
+         "a checkpoint of the text part (model type gemma3_text), its config.json as --model-config; gemma-3-1b-it and "
+         "gemma-3-270m have no tower"});
+}
+
 /// Loads the network; what is unsupported about it is a refusal of the key that names it.
 void find_model(const TrainerQuestion& question, const ModelMention& named, Draft& draft, Reading& reading,
                 Problems& problems) {
@@ -219,6 +232,7 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
             draft.job.model = read_config(named.network, where, named.name);
         if (!named.name.empty()) draft.job.model.name = named.name;
         draft.has_model = true;
+        refuse_text_part(named, draft, reading);
         const bool flag = named.place.file.empty();
         reading.inputs.push_back(
             {"model", draft.job.model.name, flag ? InputSource::flag : InputSource::file, named.key, named.place});
@@ -239,6 +253,20 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
     }
 }
 
+/// The question with the stack of the trainer's release where none was asked for, and where it is from.
+TrainerQuestion with_stack(const TrainerQuestion& asked, const TrainerFormat& format, Reading& reading) {
+    TrainerQuestion question = asked;
+    InputSource source = InputSource::flag;
+    std::string key = "--stack";
+    if (asked.stack.name.empty()) {
+        question.stack = stack_from(format.stack ? format.stack : "").stack;
+        source = InputSource::trainer_default;
+        key = format.stack ? format.title : "";
+    }
+    reading.inputs.push_back({"stack", question.stack.name, source, std::move(key), {}});
+    return question;
+}
+
 void refuse_nameless(const std::vector<Recognised>& all, Problems& problems) {
     problems.invalid(all.front().document.file, "no file names a model",
                      "give the trainer's own file too, or --model NAME");
@@ -254,12 +282,13 @@ void note_remarks(const Recognised& each, Reading& reading) {
 
 }  // namespace
 
-Reading read_trainer_files(const TrainerQuestion& question) {
-    if (question.files.empty())
+Reading read_trainer_files(const TrainerQuestion& asked) {
+    if (asked.files.empty())
         throw Error(ErrorKind::invalid, "FILE", "no file given", "vramfit check FILE, or - for standard input");
     Reading reading;
     Problems problems("");
-    std::vector<Recognised> all = recognise_all(question);
+    std::vector<Recognised> all = recognise_all(asked);
+    const TrainerQuestion question = with_stack(asked, *all.front().format, reading);
     check_keys_of_flags(question, all);
     std::vector<std::vector<std::string>> named_keys;  // before they are replaced by what they name
     for (const Recognised& each : all) named_keys.push_back(named_by_values(each.document.root));
@@ -267,6 +296,7 @@ Reading read_trainer_files(const TrainerQuestion& question) {
     reading.trainer_file = all.front().document.file;
     Draft draft;
     draft.job.stack = question.stack;
+    reading.job.stack = question.stack;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const Recognised& each = all[i];
         reading.files.push_back({each.document.file, each.format->name, each.format->title});

@@ -24,6 +24,15 @@ struct KeyRow {
         {};  ///< used: two values that differ, "4|8"; unsupported: values that do nothing, "auto|1"
 };
 
+/// Evaluation during training, as a file asks for it.
+struct AskedEvaluation {
+    std::int64_t rows = 8;        ///< of a batch on one card
+    std::int64_t train_rows = 1;  ///< of a training step, before packing
+    bool packed = false;          ///< if training's rows are
+    std::string key;              ///< that says how many
+    FilePlace place;
+};
+
 /// The question while it is put together.
 struct Draft {
     Job job;
@@ -31,9 +40,11 @@ struct Draft {
     std::int64_t length_limit = 0;  ///< 0: the trainer does not cut
     std::string length_key;
     FilePlace length_place;
-    bool packed = false;              ///< rows are filled up to the limit
-    bool padded_to_limit = false;     ///< short rows are padded up to the limit
-    std::int64_t packed_rows = 1;     ///< so many limits in the one row of a batch
+    bool packed = false;           ///< rows are filled up to the limit
+    bool padded_to_limit = false;  ///< short rows are padded up to the limit
+    std::int64_t packed_rows = 1;  ///< so many limits in the one row of a batch
+    bool one_row = false;          ///< a batch of packed rows is one row
+    std::optional<AskedEvaluation> evaluation;
     bool packing_needs_mask = false;  ///< packed rows come with a mask that keeps their parts apart
     std::int64_t pad_multiple = 1;    ///< rows of a batch are padded up to a multiple of this
     bool no_padding_mask = false;     ///< rows of a batch are never told apart by a mask

@@ -107,7 +107,7 @@ void read_device_map(Reader& reader, const std::string& prefix, bool by_trl, Dra
     if (word == "cpu")
         load.on_device = false;
     else if ((word == "auto" || word.starts_with("balanced") || word == "sequential") && several())
-        reader.refuse(key, "a network that is spread over the cards is not predicted",
+        reader.refuse(key, "a network that is spread over the GPUs is not predicted",
                       "--gpus 1, or without device_map");
     else if (word == "disk" || word == "meta" || word == "mps")
         reader.refuse(key, fmt::format("the device '{}' is not predicted", word));
@@ -228,8 +228,9 @@ void read_script_rows(Reader& reader, Draft& draft) {
     const std::int64_t rows = draft.job.plan.training.per_device_train_batch_size;
     if (draft.packed && strategy != "wrapped" && reader.stack().trl >= Version{0, 18, 0}) {
         draft.packed_rows = rows;
+        draft.one_row = true;
         draft.job.plan.training.per_device_train_batch_size = 1;
-        if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one row");
+        if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one sequence");
     }
     const std::string multiple = first_of(reader, {"pad_to_multiple_of", "trainer.data_collator.pad_to_multiple_of"});
     draft.pad_multiple = reader.integer(multiple, {.low = 1, .high = 1 << 20}).value_or(1);

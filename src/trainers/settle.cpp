@@ -29,7 +29,7 @@ void settle_fixed_rows(const TrainerQuestion& question, const Draft& draft, Read
     if (question.seq || !question.lengths.empty())
         reading.notes.push_back(
             {RemarkKind::odd_value,
-             fmt::format("rows are filled up to {}: lengths that were given change nothing", rows.limit_key),
+             fmt::format("sequences are filled up to {}: the lengths given change nothing", rows.limit_key),
              "leave --seq and --lengths out"});
 }
 
@@ -49,8 +49,8 @@ void settle_data_rows(const TrainerQuestion& question, const Draft& draft, Readi
     if (longest == 0 && rows.limit == 0) {
         problems.invalid(
             rows.limit_key.empty() ? "--seq" : fmt::format("{} {}", text_of(rows.limit_place), rows.limit_key),
-            "no file says how long rows are: the data decides",
-            "give the tokens of the longest row with --seq N, or all of them with --lengths FILE");
+            "no file says how long sequences are: the data decides",
+            "give the tokens of the longest sequence with --seq N, or all of them with --lengths FILE");
         return;
     }
     const bool cut = rows.limit > 0 && (longest == 0 || longest > rows.limit);
@@ -58,13 +58,21 @@ void settle_data_rows(const TrainerQuestion& question, const Draft& draft, Readi
     rows.taken = (rows.taken + draft.pad_multiple - 1) / draft.pad_multiple * draft.pad_multiple;
     if (!cut) return add_input(reading, "batch.sequence_length", std::to_string(rows.taken), InputSource::flag, flag);
     add_input(reading, "batch.sequence_length", std::to_string(rows.taken), InputSource::derived,
-              fmt::format("{}, the longest that rows can be", rows.limit_key), rows.limit_place);
+              fmt::format("{}, the longest that sequences can be", rows.limit_key), rows.limit_place);
     if (longest == 0)
         reading.notes.push_back({RemarkKind::assumed_length,
-                                 fmt::format("the data decides how long rows are: {} tokens, the most that {} allows, "
-                                             "are taken",
+                                 fmt::format("the data decides how long sequences are: {} tokens are assumed, the most "
+                                             "that {} allows",
                                              rows.taken, rows.limit_key),
                                  "give --seq N or --lengths FILE"});
+}
+
+/// What stands beside rows that are not packed.
+AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64_t rows) {
+    const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
+    const bool alone = plan.loop.kind == LoopKind::sft && rows == 1;  // trl's collator cuts a row that stands alone
+    const bool mask = (rows > 1 || draft.padded_to_limit) && !flash && !alone && !draft.no_padding_mask;
+    return mask ? AttentionMask::right_padded : AttentionMask::ones;
 }
 
 /// Rows of different lengths are padded to the right; the mask that says so stands beside them.
@@ -75,12 +83,45 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
     const bool alone = plan.loop.kind == LoopKind::sft && !several;  // trl's collator cuts a row that stands alone
     const bool mask = padded && !flash && !alone && !draft.no_padding_mask;
     plan.batch.attention_mask = mask ? AttentionMask::right_padded : AttentionMask::ones;
-    const char* why = mask           ? (draft.packed ? "parts of packed rows are kept apart" : "rows differ in length")
-                      : flash        ? "flash attention, rows of full length"
-                      : draft.packed ? "packed rows"
-                                     : "one row";
+    const char* why = mask ? (draft.packed ? "parts of packed sequences are kept apart" : "sequences differ in length")
+                      : flash        ? "flash attention, sequences of full length"
+                      : draft.packed ? "packed sequences"
+                                     : "one sequence";
     add_input(reading, "batch.attention_mask", std::string(name_of(plan.batch.attention_mask)), InputSource::derived,
               why);
+}
+
+/// Rows of evaluation are as long as those of training can be. Of a model that is divided only a batch of no more rows
+/// is judged: it needs at most what a training step needs.
+void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
+    if (!draft.evaluation) return;
+    const AskedEvaluation& asked = *draft.evaluation;
+    if (plan.distributed && !plan.distributed->as<DdpPlan>()) {
+        if (asked.rows <= asked.train_rows) return;
+        reading.refusals.push_back(
+            {asked.key, asked.place,
+             fmt::format(
+                 "evaluation with {} rows, training with {}: of a divided model only evaluation with at most as "
+                 "many rows is judged, which needs no more than training",
+                 asked.rows, asked.train_rows),
+             fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
+                         asked.train_rows, asked.key)});
+        return;
+    }
+    EvaluationPlan& evaluation = plan.evaluation.emplace();
+    evaluation.every = 1;
+    evaluation.per_device_eval_batch_size = asked.rows;
+    const bool packed = draft.packed && asked.packed;
+    if (packed && draft.one_row) {
+        evaluation.per_device_eval_batch_size = 1;
+        evaluation.sequence_length = reading.rows.limit * asked.rows;
+    } else if (draft.packed_rows > 1) {
+        evaluation.sequence_length = reading.rows.limit;
+    }
+    const AttentionMask mask = packed ? plan.batch.attention_mask : mask_of_rows(draft, plan, asked.rows);
+    if (mask != plan.batch.attention_mask) evaluation.attention_mask = mask;
+    add_input(reading, "evaluation", fmt::format("{} rows", asked.rows), InputSource::derived,
+              fmt::format("{}, after each step", asked.key), asked.place);
 }
 
 /// DeepSpeed and FSDP divide the model; what they do with one process is another run than one without them.
@@ -89,10 +130,10 @@ void judge_one_card(const Draft& draft, const std::string& key, bool known, Read
     const char* name = draft.processes->as<ZeroPlan>() ? "DeepSpeed" : "FSDP";
     if (known)
         reading.refusals.push_back({key, draft.gpus_key == key ? draft.gpus_place : FilePlace{},
-                                    fmt::format("{} with one card is not predicted", name),
-                                    "two cards or more, or a run without it"});
+                                    fmt::format("{} with one GPU is not predicted", name),
+                                    "two GPUs or more, or a run without it"});
     else
-        problems.invalid("--gpus", fmt::format("no file says how many cards {} divides the model between", name),
+        problems.invalid("--gpus", fmt::format("no file says how many GPUs {} divides the model between", name),
                          "give --gpus N, or the file of accelerate config as well");
 }
 
@@ -140,7 +181,7 @@ void settle_mesh(const TrainerQuestion& question, Draft& draft, Problems& proble
     problems.invalid(
         where,
         fmt::format("accelerate stops: total_size ({}) does not match num_processes ({})", *draft.mesh_size, gpus),
-        fmt::format("{} cards, or sizes whose product is {}", *draft.mesh_size, gpus));
+        fmt::format("{} GPUs, or sizes whose product is {}", *draft.mesh_size, gpus));
 }
 
 void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading, Problems& problems) {
@@ -160,11 +201,11 @@ void settle_gpus(const TrainerQuestion& question, Draft& draft, Reading& reading
         if (draft.processes->as<ZeroPlan>()) draft.job.plan.load.upcast.reset();
     } else if (gpus > 1) {
         reading.refusals.push_back({key, flag ? FilePlace{} : draft.gpus_place,
-                                    fmt::format("runs on {} cards are not predicted yet", gpus),
-                                    "--gpus 1 asks about one card alone"});
+                                    fmt::format("runs on {} GPUs are not predicted yet", gpus),
+                                    "--gpus 1 asks about one GPU alone"});
     }
     if (!flag && !draft.gpus)
-        reading.notes.push_back({RemarkKind::assumed_gpus, "no file says how many cards the run has: one is taken",
+        reading.notes.push_back({RemarkKind::assumed_gpus, "no file says how many GPUs the run has: 1 is assumed",
                                  "give --gpus N, or the file of accelerate config as well"});
 }
 
@@ -194,6 +235,7 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
     settle_mask(draft, plan, reading);
     settle_gpus(question, draft, reading, problems);
     settle_checkpoints(draft, plan, reading);
+    settle_evaluation(draft, plan, reading);
 }
 
 }  // namespace vramfit::trainers

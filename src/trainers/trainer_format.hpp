@@ -37,10 +37,11 @@ struct TrainerKnobs {
 
 /// One format. A plug-in.
 struct TrainerFormat {
-    const char* name;     ///< "axolotl": the word after --format-of
-    const char* title;    ///< with the release that the table was read in: "axolotl 0.18"
-    const char* summary;  ///< one line of help
-    int order;            ///< recognised in this order: sure signs first
+    const char* name;             ///< "axolotl": the word after --format-of
+    const char* title;            ///< with the release that the table was read in: "axolotl 0.18"
+    const char* summary;          ///< one line of help
+    const char* stack = nullptr;  ///< that its newest release is installed with; nullptr: none of its own
+    int order;                    ///< recognised in this order: sure signs first
     TrainerPart part = TrainerPart::training;
     bool (*recognises)(const trainers::Document&) = nullptr;
     std::span<const std::span<const trainers::KeyRow>> keys;

@@ -1,7 +1,6 @@
-// Fuzzing the reader of trainers' files in the syntax json.
+// Fuzzing the readers of trainers' files in JSON.
 #include "trainer_files.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    read_trainer_file("config.json", {reinterpret_cast<const char*>(data), size});
-    return 0;
+    return reads_trainer_file("config.json", data, size);
 }

@@ -1,7 +1,6 @@
-// Fuzzing the reader of trainers' files in the syntax shell.
+// Fuzzing the readers of trainers' files in shell scripts.
 #include "trainer_files.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    read_trainer_file("run.sh", {reinterpret_cast<const char*>(data), size});
-    return 0;
+    return reads_trainer_file("run.sh", data, size);
 }

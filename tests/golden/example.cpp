@@ -112,6 +112,25 @@ Prediction example_too_large() {
     return p;
 }
 
+Prediction example_tight() {
+    Prediction p = example_prediction();
+    p.verdict = Verdict::tight;
+    p.ends = {Verdict::too_large, Verdict::fits};
+    p.peak.reserved = 7800 * kMiBs;
+    p.plan.distributed = DistributedPlan{};
+    p.plan.distributed->world_size = 2;
+    p.assumptions = {{AssumptionKind::context, Bytes{100 * kMiBs}, Bytes{256 * kMiBs}, Bytes{480 * kMiBs},
+                      "the CUDA context of Example GPU", "a table", "it, and give --context"},
+                     {AssumptionKind::communicator, Bytes{}, Bytes{}, Bytes{300 * kMiBs}, "NCCL's buffers", "an issue",
+                      "nvidia-smi"}};
+    p.next_larger.clear();
+    p.notes.push_back({NoteKind::flags_before_job, "--seq goes before what the job file says", "write it there"});
+    PlanChanges changes;
+    changes.changes = {{{"sequences of 256 tokens"}, {{"seq", "256"}}, 5000 * kMiBs, 2000 * kMiBs}};
+    p.changes = changes;
+    return p;
+}
+
 TimelineReport example_timeline() {
     TimelineReport report;
     report.model = "example-2b";

@@ -10,6 +10,8 @@ Prediction example_prediction();
 
 /// The same on a card on which a request fails.
 Prediction example_too_large();
+/// One that fits unless what is assumed turns out badly, on each of two GPUs.
+Prediction example_tight();
 
 /// Three windows of a run.
 TimelineReport example_timeline();

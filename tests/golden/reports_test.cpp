@@ -43,6 +43,39 @@ TEST_CASE("the answer as text, on screens of several widths") {
     check_picture(fmt::format("prediction_{}.txt", width), picture);
 }
 
+TEST_CASE("the answer with all details") {
+    const auto width = GENERATE(120, 80, 60, 40);
+    const std::string picture =
+        text().prediction(test::example_prediction(), {.width = width, .table_width = width, .details = true});
+    CHECK(widest_line(picture) <= width);
+    check_picture(fmt::format("details_{}.txt", width), picture);
+}
+
+TEST_CASE("the answer when what is assumed decides, on several GPUs, with changes, for an upper bound") {
+    check_picture("tight.txt", text().prediction(test::example_tight(), {80, 80, false}));
+    check_picture("tight_40.txt", text().prediction(test::example_tight(), {40, 40, false}));
+    Prediction bound = test::example_too_large();
+    bound.verdict = Verdict::unknown;
+    bound.notes = {{NoteKind::upper_bound, "an upper bound", "a hint"}};
+    check_picture("unknown.txt", text().prediction(bound, {80, 80, false}));
+}
+
+TEST_CASE("a bar is as wide as the screen, and each part of it is seen") {
+    Prediction p = test::example_tight();
+    const auto width = GENERATE(20, 33, 40, 60, 80);
+    const auto reserved = GENERATE(std::int64_t{1}, 4000 * kMiB, 7900 * kMiB, 8500 * kMiB, 90000 * kMiB);
+    p.peak.reserved = reserved;
+    p.verdict = reserved < 7000 * kMiB ? Verdict::fits : reserved < 8000 * kMiB ? Verdict::tight : Verdict::too_large;
+    CAPTURE(width, reserved);
+    std::string picture = text().prediction(p, {width, width, false});
+    const std::size_t first = picture.find('[');
+    const std::string bar = picture.substr(first, picture.find('\n', first) - first);
+    CHECK(bar.size() == static_cast<std::size_t>(width));
+    CHECK(bar.back() == ']');
+    CHECK(bar.find('#') != std::string::npos);
+    CHECK((bar.find('|') != std::string::npos) == (p.verdict != Verdict::fits));
+}
+
 TEST_CASE("the answer when it does not fit, and when no card was given") {
     check_picture("too_large.txt", text().prediction(test::example_too_large(), {80, 80, false}));
     Prediction open = test::example_prediction();

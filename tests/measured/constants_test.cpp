@@ -41,21 +41,28 @@ std::string contexts() {
 std::string workspaces() {
     std::string out =
         "## Workspaces of cuBLAS and cuBLASLt\n\nFor each thread that multiplies matrices: the main one and the one of "
-        "the backward pass. Source: torch\nATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize, "
+        "the backward pass; from torch 2.15 on for each product, given back at once. Source: "
+        "torch\nATen/cuda/CublasHandlePool.cpp parseChosenWorkspaceSize, "
         "ATen/cuda/CUDABlas.cpp _getWorkspaceSize.\n\n| stack | torch |";
     for (const Capability& c : kCapabilities) out += fmt::format(" {} |", name_of_capability(c));
     out += " cuBLASLt |\n|---|---|";
     for (std::size_t i = 0; i < std::size(kCapabilities); ++i) out += "--:|";
     out += "---|\n";
-    for (const Stack& stack : named_stacks()) {
+    std::vector<Stack> stacks = named_stacks();
+    stacks.insert(stacks.end(), trainer_stacks().begin(), trainer_stacks().end());
+    for (const Stack& stack : stacks) {
         out += fmt::format("| {} | {} |", stack.name, text_of(stack.torch));
         for (const Capability& c : kCapabilities) {
             Device device = unlimited_device();
             device.capability = c;
             out += fmt::format(" {} |", mib(engine::cublas_workspace_bytes(stack, device)));
         }
-        out += fmt::format(" {}, {} |\n", mib(engine::cublaslt_workspace_bytes(stack, unlimited_device())),
-                           stack.cublaslt_workspace_stays() ? "kept" : "given back after each call");
+        const char* held = "kept";
+        if (stack.cublaslt_shares_its_workspace())
+            held = "that of cuBLAS";
+        else if (!stack.cublaslt_workspace_stays() || !stack.cublas_workspace_stays())
+            held = "given back after each call";
+        out += fmt::format(" {}, {} |\n", mib(engine::cublaslt_workspace_bytes(stack, unlimited_device())), held);
     }
     return out + "\n";
 }

@@ -22,6 +22,7 @@ Trace trace_from(const json& line) {
     Trace t;
     t.name = line["name"];
     t.job = line["job"].dump();
+    if (line["job"].contains("stack") && line["job"]["stack"].is_string()) t.stack = line["job"]["stack"];
     t.distributed = line["job"].contains("distributed") && line["job"]["distributed"].is_object();
     const json& outcome = line["outcome"];
     if (outcome.contains("refused")) t.refusal = outcome["refused"];

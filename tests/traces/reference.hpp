@@ -19,6 +19,7 @@ struct TracedWindow {
 struct Trace {
     std::string name;
     std::string job;      ///< text of the job file
+    std::string stack;    ///< its name
     std::string refusal;  ///< the library's message; empty for jobs that ran
     std::string oom_window;
     std::int64_t retries = 0;  ///< times the allocator gave its cache back and asked again

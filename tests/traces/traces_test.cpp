@@ -5,6 +5,7 @@
 
 #include "support/catch.hpp"
 #include "traces/reference.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::test {
 
@@ -60,6 +61,31 @@ constexpr std::size_t kStride = 1;
 
 double share(std::size_t part, std::size_t all) { return static_cast<double>(part) / static_cast<double>(all); }
 
+void add(const Counts& counts, Counts& to) {
+    for (const auto& [column, member] : kColumns) to.*member += counts.*member;
+}
+
+/// Windows of the traces of each trainer's stack, and of the newest one.
+struct OfStack {
+    Counts windows;
+    std::size_t jobs = 0;
+};
+
+void check_stacks(const std::map<std::string, OfStack>& stacks) {
+    std::vector<std::string> names = {named_stacks().back().name};
+    for (const Stack& stack : trainer_stacks()) names.push_back(stack.name);
+    for (const std::string& name : names) {
+        INFO(name);
+        REQUIRE(stacks.count(name) == 1);
+        const auto& [windows, jobs] = stacks.at(name);
+        INFO(jobs << " jobs: " << row_of(name, windows));
+        CHECK(jobs >= 60);
+        CHECK(share(windows.requested, windows.windows) >= 0.999);
+        CHECK(share(windows.allocated, windows.windows) >= 0.99);
+        CHECK(share(windows.reserved, windows.windows) >= 0.97);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("every trace: windows equal to the byte are never fewer than before") {
@@ -69,13 +95,17 @@ TEST_CASE("every trace: windows equal to the byte are never fewer than before") 
     std::ofstream out;
     if (file) out.open(file);
     Counts all;
+    std::map<std::string, OfStack> stacks;
     for (std::size_t i = 0; i < traces().size(); i += kStride) {
         const Trace& trace = traces()[i];
         const Comparison c = compare(trace);
         const Counts counts = counts_of(c);
         if (file) out << row_of(trace.name, counts) << "\n";
-        if (!counts.refused && !trace.distributed)
-            for (const auto& [column, member] : kColumns) all.*member += counts.*member;
+        if (!counts.refused && !trace.distributed) {
+            add(counts, all);
+            add(counts, stacks[trace.stack].windows);
+            ++stacks[trace.stack].jobs;
+        }
         if (file) continue;
         INFO(trace.name << " " << c.message << (c.differing.empty() ? "" : c.differing[0]));
         REQUIRE(wanted.count(trace.name) == 1);
@@ -95,6 +125,7 @@ TEST_CASE("every trace: windows equal to the byte are never fewer than before") 
     CHECK(share(all.allocated, all.windows) >= 0.97);
     CHECK(share(all.reserved, all.windows) >= 0.95);
     if (file) WARN(row_of("all", all));
+    check_stacks(stacks);
 }
 
 TEST_CASE("cards that are hardly large enough, and settings of the allocator: runs end as traced, and where") {

@@ -19,6 +19,8 @@ enum class NoteKind {
     assumed_communicator,    ///< what NCCL takes beside the allocator is not measured for this machine
     workspace_not_modelled,  ///< a library's scratch that is not in the table
     without_effect,          ///< an option that changes nothing for this network
+    experts_not_quantized,   ///< quantizing a mixture leaves its experts as they are
+    upper_bound,             ///< what was asked about takes less than what is predicted
 };
 
 struct Note {
@@ -28,6 +30,9 @@ struct Note {
 };
 
 using Notes = std::vector<Note>;
+
+/// For those who look at every kind.
+inline constexpr NoteKind kLastNoteKind = NoteKind::upper_bound;
 
 /// The identifier in JSON: "sequence_beyond_model".
 const char* name_of(NoteKind kind);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -20,6 +21,9 @@ using JobWith = std::function<Job(const FlagValues&)>;
 
 /// For a job whose card is known and too small. `with({})` is the job.
 PlanChanges plan_changes(const Job& job, const JobWith& with, std::size_t most = 3);
+
+/// For a job without a card: the smallest known GPU that surely holds it; empty: none. `need` is what it reserves.
+std::string smallest_gpu(const Job& job, std::int64_t need);
 
 /// For a job whose card is known. Lengths are looked at in steps of 128 tokens.
 LargestFit largest_fit(const Job& job);

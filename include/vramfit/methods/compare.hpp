@@ -24,6 +24,7 @@ struct MethodsQuestion {
     bool choose_checkpointing = true;  ///< try without, then with gradient checkpointing; false: as the job says
     bool largest_batch = true;         ///< look for it
     double operations_per_byte = kOperationsPerByte;
+    std::optional<Bytes> host_memory;  ///< of the node; absent: no limit
     std::size_t threads = 1;
 };
 
@@ -53,18 +54,29 @@ struct MethodRow {
     std::vector<std::int64_t> processes;   ///< that were looked at
     std::optional<std::int64_t> largest;   ///< rows of a batch: it fits, one more does not; 0: none; absent: not asked
     Traffic traffic;
-    std::int64_t host_bytes = 0;  ///< of all processes, for states that stay there
-    double operations = 0;        ///< of one card in one optimizer step: two for a weight, a token and a pass
-    double cost = 0;              ///< operations, and those that could have been done while `traffic` is sent
+    std::int64_t host_bytes = 0;     ///< of all processes, for states that stay there
+    bool lacks_host_memory = false;  ///< `host_bytes` are more than the question's node has
+    double operations = 0;           ///< of one card in one optimizer step: two for a weight, a token and a pass
+    double cost = 0;                 ///< operations, and those that could have been done while `traffic` is sent
 
-    bool fits() const { return prediction && prediction->verdict == Verdict::fits; }
-    bool is_tight() const { return prediction && prediction->verdict == Verdict::tight; }
+    /// How many different batches are trained on at the same time.
+    std::int64_t replicas() const { return job.plan.distributed ? job.plan.distributed->replicas() : 1; }
+
+    /// Of a row that is predicted.
+    Verdict verdict() const { return lacks_host_memory ? Verdict::too_large : prediction->verdict; }
+    bool fits() const { return prediction && verdict() == Verdict::fits; }
+    bool is_tight() const { return prediction && verdict() == Verdict::tight; }
 };
 
 /// Best first: what fits before what is tight, that before what does not fit, and the refused last; the question's own
 /// weights before quantized ones; nothing in host memory before something; less cost; less reserved.
 struct MethodsAnswer {
     std::vector<MethodRow> rows;
+
+    /// The row of that place, from 1, among those that fit; or nullptr.
+    const MethodRow* ranked(std::size_t place) const {
+        return place >= 1 && place <= rows.size() && rows[place - 1].fits() ? &rows[place - 1] : nullptr;
+    }
 };
 
 /// Each method is asked about the same rows for each optimizer step: fewer cards accumulate more batches. Throws Error

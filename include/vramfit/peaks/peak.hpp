@@ -21,6 +21,7 @@ struct Peak {
     const char* id;        ///< "A" to "I"; two letters ("G,H") where one window holds two moments; "" for the others
     const char* name;      ///< "central_autograd"; docs/peaks/NAME.md is its page
     const char* question;  ///< one sentence for help and docs
+    const char* moment;    ///< what happens then, as a sentence for someone who has read no docs
     int order;             ///< place in tables: that of the moment in a step
     /// Whether a window belongs to this peak.
     bool (*covers)(const Phase& phase, const RunShape& run);

@@ -95,8 +95,9 @@ struct Prediction {
     std::vector<Neighbour> next_larger;  ///< empty unless asked for (predict_with_next_larger)
     std::optional<PlanChanges> changes;  ///< where it does not fit, if they were looked for (check/plan_changes.hpp)
     std::optional<LargestFit> largest;   ///< where it fits, likewise
-    std::vector<StageResult> stages;     ///< of a pipeline, where no process was named; else empty
-    std::int64_t retries = 0;            ///< times the allocator gave its free segments back and asked again
+    std::string smallest_gpu;         ///< where no card was given: the smallest known one that holds it, if looked for
+    std::vector<StageResult> stages;  ///< of a pipeline, where no process was named; else empty
+    std::int64_t retries = 0;         ///< times the allocator gave its free segments back and asked again
     Notes notes;
 
     /// What the run has at both ends of what is assumed.

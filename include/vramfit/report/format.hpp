@@ -4,8 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "vramfit/base/error.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/methods/compare.hpp"
+#include "vramfit/methods/launch.hpp"
 #include "vramfit/predict/peak_formulas.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
@@ -13,6 +15,7 @@
 #include "vramfit/snapshot/oom.hpp"
 #include "vramfit/sweep/largest.hpp"
 #include "vramfit/sweep/sweep.hpp"
+#include "vramfit/sweep/widen.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit {
@@ -22,6 +25,7 @@ struct Layout {
     int width = 80;        ///< columns of prose
     int table_width = 80;  ///< columns of tables: without a limit where no screen is too narrow for them
     bool colour = false;   ///< a terminal that shows colours
+    bool details = false;  ///< a prediction as text: all there is to say, not the answer alone
 };
 
 /// All of a run, for formats that draw it.
@@ -57,9 +61,10 @@ struct SweepReport {
     std::vector<std::string> map;  ///< the two axes of a picture; empty: those with most values
     std::string largest;           ///< the axis whose largest value each row of the answer has: "seq"
     std::vector<LargestRow> largest_rows;
-    std::size_t combinations = 0;  ///< of the other axes
-    std::size_t top = 10;          ///< rows of the ranking that are shown
-    bool all_rows = false;         ///< every row of the space too, where the format can
+    std::vector<WidenedAxes> widened;  ///< by question: axes that go on until nothing fits
+    std::size_t combinations = 0;      ///< of the other axes
+    std::size_t top = 10;              ///< rows of the ranking that are shown
+    bool all_rows = false;             ///< every row of the space too, where the format can
     /// By question: "vramfit predict", "--model gemma-2b", ...: what all its rows share.
     std::vector<std::vector<std::string>> commands;
 
@@ -78,11 +83,24 @@ struct SweepReport {
     }
 };
 
-/// The answer about a trainer's files.
+/// The answer about one run that a trainer's files describe.
 struct CheckReport {
     CheckResult result;
-    bool explain_inputs = false;  ///< text: every value with where it comes from
-    bool accept_tight = false;    ///< a tight run is no failure
+    bool explain_inputs = false;     ///< text: every value with where it comes from
+    bool accept_tight = false;       ///< a tight run is no failure
+    bool pass_unsupported = false;   ///< nor is one that is not supported
+    std::vector<std::string> files;  ///< names of the files of this run, as they were given
+    std::vector<Problem> problems;   ///< why there is no result; empty: there is one
+    bool problems_invalid = true;    ///< the files could not be understood; false: they ask for something unsupported
+    int status = 0;                  ///< exit status of this run alone
+
+    bool unsupported() const { return !problems.empty() ? !problems_invalid : result.refused(); }
+};
+
+/// One run; with --each any number of them.
+struct CheckReports {
+    std::vector<CheckReport> runs;
+    bool each = false;
 };
 
 /// The peaks of a run as formulas.
@@ -123,6 +141,14 @@ struct OomReport {
     Prediction prediction;
 };
 
+/// The same run on one fleet of cards or on several, each with its answer.
+struct MethodsReports {
+    std::vector<MethodsReport> fleets;
+    std::size_t row = 1;                         ///< of the ranking, whose launch is told
+    std::vector<std::string> folders;            ///< by fleet, where they are written
+    std::vector<std::vector<LaunchFile>> files;  ///< by fleet: those that were written there, with their paths
+};
+
 /// One format. A plug-in; a function it does not have is nullptr.
 struct Format {
     const char* name;     ///< "text", "json": the word after --format
@@ -133,9 +159,9 @@ struct Format {
     std::string (*timeline)(const TimelineReport&, const Layout&) = nullptr;
     std::string (*table)(const ReportTable&, const Layout&) = nullptr;
     std::string (*sweep)(const SweepReport&, const Layout&) = nullptr;
-    std::string (*check)(const CheckReport&, const Layout&) = nullptr;
+    std::string (*check)(const CheckReports&, const Layout&) = nullptr;
     std::string (*formulas)(const FormulaReport&, const Layout&) = nullptr;
-    std::string (*methods)(const MethodsReport&, const Layout&) = nullptr;
+    std::string (*methods)(const MethodsReports&, const Layout&) = nullptr;
     std::string (*page)(const PredictionPage&, const Layout&) = nullptr;
     std::string (*comparison)(const ComparisonReport&, const Layout&) = nullptr;
     std::string (*oom)(const OomReport&, const Layout&) = nullptr;

@@ -35,6 +35,7 @@ class PlanChecker {
     std::vector<LoraTarget> targets_;
     std::optional<LoraPlan> fine_;  ///< adapters in which nothing was wrong
     std::optional<bool> learns_positions_;
+    std::optional<std::int64_t> experts_;  ///< their parameters
 };
 
 /// What loading may come to where threads run ahead of the quantizer; nothing where they do not.

@@ -26,10 +26,14 @@ struct Stack {
     // torch
     bool mean_saves_its_input() const;                            ///< mean(dim) keeps its input for backward
     bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
+    bool cublas_workspace_stays() const;                          ///< kept for each thread; else given back at once
+    bool cublaslt_shares_its_workspace() const;                   ///< with cuBLAS
+    bool outer_products_are_native() const;                       ///< bmm over one channel by a kernel of its own
     bool cublaslt_workspace_stays() const;                        ///< cublasLt's scratch is kept for each thread
     bool cublaslt_workspace_is_limited() const;                   ///< to as much as cuBLAS has
     bool grad_scale_is_multiplied() const;                        ///< GradScaler.step of a fused optimizer
     bool foreach_norms_share_storage() const;                     ///< _foreach_norm returns views of one tensor
+    bool foreach_norms_pack_chunks() const;                       ///< scratch for each chunk there is, not for the most
     bool foreach_groups_backwards() const;                        ///< tensors grouped by dtype, the last dtype first
     bool clip_keeps_norms() const;                                ///< clip_grad_norm_ holds the single norms to its end
     bool allocator_knows_non_split_rounding() const;              ///< the setting max_non_split_rounding_mb
@@ -46,6 +50,8 @@ struct Stack {
     bool flash_attention_trains_largest_heads() const;       ///< more than 224 channels on capabilities 8.6 and 8.9
     bool flash_attention_rounds_large_heads() const;         ///< above 128 channels to multiples of 64, not 32
     bool efficient_attention_accumulates_all_keys() const;   ///< float32 gradients of all keys for each split
+    bool efficient_attention_groups_heads() const;           ///< keys and values of fewer heads than queries
+    bool efficient_attention_keeps_its_seed() const;         ///< and its offset, 8 bytes each, without dropout
     bool attention_inverts_boolean_masks() const;            ///< before it looks where they are true
     bool attention_fills_boolean_masks() const;              ///< additive masks by zeros and masked_fill_, not where
     bool has_cudnn_attention() const;                        ///< with masks and a backward pass
@@ -87,13 +93,15 @@ struct Stack {
     bool mistral_masks_have_a_function() const;  ///< ... later
     bool masks_of_phi3_slide() const;            ///< additive ones
     bool masks_of_qwen2_slide() const;
-    bool masks_are_boolean() const;                  ///< masking_utils.py; before, additive
-    bool masks_are_mapped() const;                   ///< by torch.vmap
-    bool masks_index_by_tensors() const;             ///< ... also over rows
-    bool masks_look_for_packed_rows() const;         ///< and drop what they found where nothing is packed
-    bool masks_are_read_by_sum() const;              ///< the host's question whether all are ones
-    bool sdpa_groups_heads() const;                  ///< enable_gqa instead of repeated keys and values
-    bool sdpa_groups_only_narrow_heads() const;      ///< up to 256 channels
+    bool masks_are_boolean() const;               ///< masking_utils.py; before, additive
+    bool masks_are_mapped() const;                ///< by torch.vmap
+    bool masks_index_by_tensors() const;          ///< ... also over rows
+    bool masks_look_for_packed_rows() const;      ///< and drop what they found where nothing is packed
+    bool masks_are_read_by_sum() const;           ///< the host's question whether all are ones
+    bool sdpa_groups_heads() const;               ///< enable_gqa instead of repeated keys and values
+    bool sdpa_groups_only_narrow_heads() const;   ///< up to 256 channels
+    bool sdpa_packs_groups_of_one_token() const;  ///< in place of repeated keys and values
+    bool gemma2_knows_sdpa() const;
     bool sdpa_makes_contiguous() const;              ///< queries, keys and values
     bool flash_looks_for_packed_rows() const;        ///< where there is no mask,
     bool flash_compares_positions() const;           ///< each with the one before; later, all with a range,
@@ -109,6 +117,7 @@ struct Stack {
     bool phi3_turns_channels_in_part() const;        ///< the rest is put behind them, be it empty
     bool cache_starts_from_empty() const;            ///< keys and values are joined with tensors of no places
     bool head_takes_a_slice() const;                 ///< of the hidden states: logits_to_keep
+    bool rotary_multiplies_elements() const;         ///< positions and frequencies; before, a product of matrices
     bool rotary_scales_at_once() const;              ///< cos and sin, each when it is made
     bool logits_are_float32() const;                 ///< the model returns them so
     bool loss_shifts_logits() const;                 ///< else labels are
@@ -119,7 +128,11 @@ struct Stack {
     bool trainer_counts_items() const;               ///< num_items_in_batch; all batches of an update fetched first
     bool trainer_counts_in_a_list() const;           ///< and then sums
     bool trainer_counts_on_host() const;             ///< num_items_in_batch.item()
+    bool trainer_always_divides_counts() const;      ///< by the processes that share a batch, be it one
+    bool trainer_divides_counts_exactly() const;     ///< to a float32
     bool trainer_counts_shifted_labels() const;      ///< all but the first of each row
+    bool evaluates_at_the_end() const;               ///< also where the last step is none of each n-th
+    bool evaluation_counts_items() const;            ///< as training does; before, the model takes the mean
     bool zero_is_known() const;                      ///< DeepSpeed's ZeRO and Trainer around it were compared
     bool zero_is_of_2024() const;                    ///< DeepSpeed 0.14 and the libraries of its time
     bool ddp_is_known() const;                       ///< torch's reducer and Trainer around it were compared
@@ -138,6 +151,8 @@ struct Stack {
     bool trainer_counts_for_models_that_take_it() const;  ///< tokens of a batch
     bool knows_ademamix() const;                          ///< transformers' names of optimizers
     bool knows_mixtures() const;                          ///< as this program does: merged experts, grouped products
+    bool experts_always_mask() const;                     ///< rows of experts that other processes have
+    bool experts_mask_each_product() const;               ///< before, the weighted result
     bool trainer_empties_cache() const;                   ///< torch_empty_cache_steps
     bool sgd_reads_optim_args() const;                    ///< momentum from TrainingArguments.optim_args
 
@@ -153,7 +168,8 @@ struct Stack {
     bool dora_copies_quantized_layers() const;  ///< when the magnitude is made
     bool dora_starts_in_float32() const;        ///< where the adapter is float16
     bool dora_drops_out_in_packed_layers() const;
-    bool dora_is_a_variant() const;  ///< which quantized layers leave the whole sum to
+    bool experts_are_folded_in_one_step() const;  ///< adapters of parameters by baddbmm; before, their product is added
+    bool dora_is_a_variant() const;               ///< which quantized layers leave the whole sum to
     bool saved_modules_are_copied_twice() const;
     bool prepare_empties_cache() const;  ///< prepare_model_for_kbit_training
 

@@ -13,8 +13,11 @@ namespace vramfit {
 
 inline constexpr std::string_view kDefaultStack = "hf-2026-11";
 
-/// All named stacks, oldest first.
+/// The stacks named by their date, oldest first.
 const std::vector<Stack>& named_stacks();
+
+/// The stacks that releases of trainers are installed with, named after them.
+const std::vector<Stack>& trainer_stacks();
 
 /// A stack and what had to be assumed for it.
 struct StackChoice {

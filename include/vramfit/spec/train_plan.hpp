@@ -45,6 +45,7 @@ struct LoadPlan {
     std::optional<Bytes> shard_size;  ///< absent: 5 GB, tensors in order of modules
     std::optional<std::int64_t> resize_token_embeddings;
     bool gradient_checkpointing = false;
+    bool text_part = false;             ///< of a model of text and images: by the class that has no images
     std::optional<UpcastParts> upcast;  ///< in float32 around prepare_kbit, then in `dtype`; routers stay in float32
     std::optional<DType> cast_after_adapter;
     bool without_threads = false;  ///< HF_DEACTIVATE_ASYNC_LOAD (transformers 5): a tensor is read when it is placed
@@ -162,6 +163,19 @@ struct LoopPlan {
     std::optional<std::int64_t> phase_step;  ///< default: the last step
 
     friend bool operator==(const LoopPlan&, const LoopPlan&) = default;
+};
+
+/// What Trainer.evaluate is called on, and when; the loss alone is kept of a batch.
+struct EvaluationPlan {
+    std::int64_t per_device_eval_batch_size = 8;
+    bool on_start = false;                        ///< eval_on_start
+    std::int64_t every = 0;                       ///< eval_steps, and after the last step; 0: on the start only
+    std::optional<std::int64_t> accumulation;     ///< eval_accumulation_steps: losses go to the host after so many
+    std::int64_t batches = 2;                     ///< of each evaluation; the second is like all later ones
+    std::optional<std::int64_t> sequence_length;  ///< absent: as long as in training
+    std::optional<AttentionMask> attention_mask;  ///< absent: as in training
+
+    friend bool operator==(const EvaluationPlan&, const EvaluationPlan&) = default;
 };
 
 /// `TrainingArguments` of torch's DistributedDataParallel.
@@ -326,6 +340,7 @@ struct TrainPlan {
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
+    std::optional<EvaluationPlan> evaluation;    ///< absent: none
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 
     /// Whether layers are checkpointed, by the Trainer or from the load on.

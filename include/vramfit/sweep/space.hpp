@@ -13,7 +13,7 @@ namespace vramfit {
 /// A choice of target modules. "No target at all" is not a configuration.
 struct TargetSet {
     std::string name;                  ///< "attention+mlp", or the modules joined by "+"
-    std::vector<std::string> modules;  ///< {"q_proj", ...}
+    std::vector<std::string> modules;  ///< {"q_proj", ...}; empty: as the plan has them
 };
 
 /// Every combination of one value of each axis is a row; an axis with one value is fixed.

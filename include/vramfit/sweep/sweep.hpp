@@ -82,10 +82,19 @@ struct SweepCounts {
     std::size_t undecided = 0;  ///< not replayed, and requesting what only the best end of the assumptions has
 };
 
+/// Where nothing fits: the row that requests least, on a card that is large enough.
+struct NearestMiss {
+    std::size_t number = 0;
+    Verdict verdict = Verdict::too_large;
+    std::int64_t reserved = 0;
+    std::int64_t missing = 0;  ///< of the usable bytes, where all that is assumed takes the most
+};
+
 struct SweepResult {
     std::vector<SweepRow> rows;           ///< all rows of all spaces, by number
     std::vector<std::size_t> first_rows;  ///< number of the first row of each question's space
     std::vector<std::size_t> ranking;     ///< rows that fit whatever is not known, in the order of the selection
+    std::optional<NearestMiss> nearest;   ///< of a whole sweep whose ranking is empty
     bool stopped = false;                 ///< before all rows were looked at, or before the ranking was certain
     SweepCounts counts;
     std::string problem;          ///< of the first invalid row

@@ -26,18 +26,20 @@ enum class PhaseKind : std::uint8_t {
     train_end,
 };
 
-/// A phase with its place in the run. `step`, `micro` and `layer` are -1 where they do not apply;
-/// `micro` is -1 without gradient accumulation.
+/// A phase with its place in the run. `step`, `micro`, `layer` and `evaluation` are -1 where they do not apply;
+/// `micro` is -1 without gradient accumulation, `evaluation` in training. A batch of an evaluation belongs to the step
+/// before it, to none before the first.
 struct Phase {
     PhaseKind kind = PhaseKind::start;
     std::int32_t step = -1;
     std::int32_t micro = -1;
     std::int32_t layer = -1;
+    std::int32_t evaluation = -1;  ///< the batch of the evaluation
 
     friend bool operator==(const Phase&, const Phase&) = default;
 };
 
-/// "load", "step0.forward.3", "step1.micro0.backward.loss": the names of timelines.
+/// "load", "step0.forward.3", "step1.micro0.backward.loss", "step1.evaluation0.head": the names of timelines.
 std::string name_of(const Phase& phase);
 
 }  // namespace vramfit

@@ -9,12 +9,14 @@
 #include "base/split.hpp"
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
 #include "cli/report_flags.hpp"
 #include "cli/verdict_flags.hpp"
+#include "cli/words.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/sizes.hpp"
@@ -34,8 +36,10 @@ struct CheckFlags {
     std::vector<std::string> assume_off;
     std::vector<std::string> set;
     std::string format_of, model, model_config, seq, lengths, cards, stack, total, context, reserve, alloc_conf;
+    std::string unsupported = "fail";
     bool explain_inputs = false;
     bool no_changes = false;
+    bool each = false;
     ReportFlags report;
     VerdictFlags verdict;
 };
@@ -103,10 +107,10 @@ std::vector<Device> devices_of(const CheckFlags& flags) {
     return devices;
 }
 
-CheckQuestion question_of(const CheckFlags& flags, Notes& notes) {
+CheckQuestion question_of(const CheckFlags& flags, const std::vector<std::string>& files, Notes& notes) {
     CheckQuestion question;
     TrainerQuestion& trainer = question.trainer;
-    for (const std::string& file : flags.files)
+    for (const std::string& file : files)
         trainer.files.push_back({name_of_input(file), read_input(file, "FILE", kLargestConfig)});
     trainer.format_of = flags.format_of;
     trainer.assume_off = flags.assume_off;
@@ -118,7 +122,7 @@ CheckQuestion question_of(const CheckFlags& flags, Notes& notes) {
     const bool freeze = flags.stack.find('/') != flags.stack.npos || flags.stack.ends_with(".txt");
     StackChoice stack = freeze ? stack_from_pip_freeze(read_input(flags.stack, "--stack"), flags.stack)
                                : stack_from(flags.stack, "--stack");
-    trainer.stack = std::move(stack.stack);
+    if (!flags.stack.empty()) trainer.stack = std::move(stack.stack);
     notes = std::move(stack.notes);
     trainer.environment = process_environment();
     trainer.open = file_if_there;
@@ -133,23 +137,75 @@ CheckQuestion question_of(const CheckFlags& flags, Notes& notes) {
     return question;
 }
 
+constexpr Named<bool> kUnsupportedIs[] = {{"fail", false}, {"pass", true}};
+
+CheckReport empty_report(const CheckFlags& flags, const std::vector<std::string>& files) {
+    CheckReport report;
+    report.explain_inputs = flags.explain_inputs;
+    report.accept_tight = flags.verdict.accept_tight;
+    report.pass_unsupported = value_from(flags.unsupported, "--unsupported", kUnsupportedIs);
+    for (const std::string& file : files) report.files.push_back(name_of_input(file));
+    return report;
+}
+
+/// The report about one run: what stops it from being answered is part of it.
+CheckReport report_on(const CheckFlags& flags, const std::vector<std::string>& files) {
+    CheckReport report = empty_report(flags, files);
+    try {
+        Notes notes;
+        const CheckQuestion question = question_of(flags, files, notes);
+        report.result = check(question);
+        for (CheckAnswer& answer : report.result.answers)
+            answer.prediction.notes.insert(answer.prediction.notes.begin(), notes.begin(), notes.end());
+        report.status = report.result.refused() ? kUnsupported : flags.verdict.status_of(report.result.verdict);
+    } catch (const Error& error) {
+        report.problems = error.problems();
+        report.problems_invalid = error.kind() == ErrorKind::invalid;
+        report.status = report.problems_invalid ? kInvalid : kUnsupported;
+    }
+    if (report.status == kUnsupported && report.pass_unsupported) report.status = kFits;
+    return report;
+}
+
+/// Standard error says what stands in the way of an answer, whatever the format.
+void tell_obstacles(const CheckReport& run) {
+    try {
+        throw_refusals(run.result.reading);
+        if (!run.problems.empty())
+            throw Error(run.problems_invalid ? ErrorKind::invalid : ErrorKind::unsupported, run.problems);
+    } catch (const Error& error) {
+        run.status == kFits ? warn(error) : static_cast<void>(report(error));
+    }
+}
+
+/// A document of this format can say why there is no answer; else standard error alone does.
+bool tells_obstacles(const Format& format) {
+    return std::string_view(format.name) == "github" || std::string_view(format.name) == "junit";
+}
+
 ExitStatus run_check(const CheckFlags& flags) {
     const Format& format = flags.report.chosen();
     if (flags.files.empty())
         throw Error(ErrorKind::invalid, "FILE", "no file given", "vramfit check FILE, or - for standard input");
-    CheckReport report;
-    report.explain_inputs = flags.explain_inputs;
-    report.accept_tight = flags.verdict.accept_tight;
-    Notes notes;
-    const CheckQuestion question = question_of(flags, notes);
-    report.result = check(question);
-    for (CheckAnswer& answer : report.result.answers)
-        answer.prediction.notes.insert(answer.prediction.notes.begin(), notes.begin(), notes.end());
-    const bool refused = report.result.refused();
+    CheckReports reports;
+    reports.each = flags.each;
+    std::vector<std::vector<std::string>> runs = {flags.files};
+    if (flags.each) {
+        runs.clear();
+        for (const std::string& file : flags.files) runs.push_back({file});
+    }
+    int worst = kFits;
+    for (const std::vector<std::string>& files : runs) {
+        reports.runs.push_back(report_on(flags, files));
+        tell_obstacles(reports.runs.back());
+        worst = std::max(worst, reports.runs.back().status);
+    }
+    const CheckReport& first = reports.runs.front();
     const bool text = std::string_view(format.name) == "text";
-    if (!(refused && text)) flags.report.deliver(format.check(report, flags.report.layout()));
-    if (refused) throw_refusals(report.result.reading);
-    return flags.verdict.status_of(report.result.verdict);
+    const bool silent =
+        !flags.each && (!first.problems.empty() ? !tells_obstacles(format) : text && first.unsupported());
+    if (!silent) flags.report.deliver(format.check(reports, flags.report.layout()));
+    return static_cast<ExitStatus>(worst);
 }
 
 std::string format_names() {
@@ -161,8 +217,11 @@ std::string format_names() {
 
 void add_question(CLI::App& app, CheckFlags& flags) {
     app.add_option("FILE", flags.files,
-                   help_text("Config files of a trainer; several are read together as one run; - is standard input"))
+                   help_text("Config files of a trainer, read together as one run (--each: a run each); - is standard "
+                             "input"))
         ->type_name("");
+    app.add_flag("--each", flags.each, help_text("Each file is a run of its own; the worst exit status counts"))
+        ->group(kQuestion);
     app.add_option(
            "--gpu", flags.gpus,
            help_text("A GPU's name (vramfit gpus) or a size (24GiB), several separated by commas [none: nothing "
@@ -182,7 +241,7 @@ void add_question(CLI::App& app, CheckFlags& flags) {
         ->group(kCard);
     add_value(app, "--stack", flags.stack, "STACK",
               "Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file "
-              "[hf-2026-11]")
+              "[the trainer's own, else hf-2026-11]")
         ->group(kCard);
     add_value(app, "--seq", flags.seq, "N",
               "Tokens of the longest sequence, where the data decides [the most that the file allows]")
@@ -205,18 +264,26 @@ void add_question(CLI::App& app, CheckFlags& flags) {
         ->group(kQuestion);
 }
 
-Run add_check(CLI::App& app) {
+Run add_check(CLI::App& app, const GivenWords&) {
     auto flags = std::make_shared<CheckFlags>();
     flags->report.writes = [](const Format& each) { return each.check != nullptr; };
     add_question(app, *flags);
+    const std::vector<KnownTrainer> trainers = known_trainers();
+    Words names;
+    for (const KnownTrainer& known : trainers) names.emplace_back(known.name);
+    offer(app.get_option("--format-of"), names);
     app.add_flag("--explain-inputs", flags->explain_inputs, help_text("Show every value and where it comes from"))
         ->group("Output");
     app.add_flag("--no-changes", flags->no_changes, help_text("Do not look for changes with which it fits"))
         ->group("Output");
     flags->report.add(app);
     flags->verdict.add(app);
+    add_value(app, "--unsupported", flags->unsupported, "WHAT",
+              "Exit status where something is not supported, or an upper bound decides nothing: fail (3) or pass (0) "
+              "[fail]")
+        ->group("Output");
     app.footer(
-        wrapped("Exit status: 0 it fits on every card, or no card was given; 1 it does not fit on one of them, or is "
+        wrapped("Exit status: 0 it fits on every GPU, or no GPU was given; 1 it does not fit on one of them, or is "
                 "tight (--accept-tight: 0); 2 the files could not be understood; 3 they ask for something that is not "
                 "supported, or only an upper bound is known and it does not fit.",
                 80));

@@ -71,12 +71,12 @@ ExitStatus run_compare(const CompareFlags& flags) {
     return compare_with_snapshot(flags);
 }
 
-Run add_compare(CLI::App& app) {
+Run add_compare(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<CompareFlags>();
     add_value(app, "SNAPSHOT", flags->file, "",
               "The file of torch.cuda.memory._dump_snapshot(FILE), recorded since "
               "torch.cuda.memory._record_memory_history()");
-    flags->plan.add(app);
+    flags->plan.add(app, given);
     add_value(app, "--oom", flags->oom, "FILE",
               "Instead of a snapshot: a text with torch's error \"CUDA out of memory. Tried to allocate ...\"; - is "
               "standard input")

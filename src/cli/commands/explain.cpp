@@ -33,11 +33,11 @@ ExitStatus run_explain(const ExplainFlags& flags) {
     return kFits;
 }
 
-Run add_explain(CLI::App& app) {
+Run add_explain(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<ExplainFlags>();
-    flags->plan.add(app);
+    flags->plan.add(app, given);
     app.add_flag("--formula", flags->formula,
-                 "Each named peak as a polynomial of batch, length and rank, and where it holds")
+                 "Each named peak as a polynomial of batch size, sequence length and rank, and where it holds")
         ->group("Output");
     flags->report.writes = [](const Format& each) { return each.formulas != nullptr; };
     flags->report.add(app);

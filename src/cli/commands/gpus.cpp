@@ -9,8 +9,8 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add_gpus(CLI::App& app) {
-    return add_table_command(app, gpu_table, "Only cards with this text in their name or aliases");
+Run add_gpus(CLI::App& app, const GivenWords&) {
+    return add_table_command(app, gpu_table, "Only GPUs with this text in their name or aliases");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add_models(CLI::App& app) {
+Run add_models(CLI::App& app, const GivenWords&) {
     return add_table_command(app, model_table, "Only models with this text in their name, id or family");
 }
 

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text_table.hpp"
@@ -25,12 +26,21 @@ struct PredictFlags {
     ReportFlags report;
     VerdictFlags verdict;
     bool no_changes = false;
+    bool details = false;
 };
+
+/// What takes less than what is predicted may fit where that does not.
+void bound(Prediction& prediction) {
+    const bool upper_bound = std::any_of(prediction.notes.begin(), prediction.notes.end(),
+                                         [](const Note& note) { return note.kind == NoteKind::upper_bound; });
+    if (upper_bound && prediction.verdict == Verdict::too_large) prediction.verdict = Verdict::unknown;
+}
 
 /// What to change where the run does not fit, and how far it can grow where it does.
 void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction) {
-    if (!job.device.capacity_known) return;
-    if (prediction.verdict == Verdict::fits)
+    if (!job.device.capacity_known)
+        prediction.smallest_gpu = smallest_gpu(job, prediction.peak.reserved);
+    else if (prediction.verdict == Verdict::fits)
         prediction.largest = largest_fit(job);
     else
         prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
@@ -71,31 +81,38 @@ std::optional<SweepReport> map_around(const Job& job) {
 ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
-    spdlog::info("{}: {} layers, stack {}, card {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
+    spdlog::info("{}: {} layers, stack {}, GPU {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
-    Prediction prediction = flags.plan.answered([&] { return predict_with_next_larger(job); });
+    Prediction prediction =
+        flags.plan.answered([&] { return flags.no_changes ? predict(job) : predict_with_next_larger(job); });
+    bound(prediction);
     if (!flags.no_changes) add_changes(flags.plan, job, prediction);
     const Verdict verdict = prediction.verdict;
+    Layout layout = flags.report.layout();
+    layout.details = flags.details;
     if (format.page) {
         const std::string command = fmt::format("vramfit predict {}", fmt::join(flags.plan.words(), " "));
-        flags.report.deliver(format.page({std::move(prediction), command, map_around(job)}, flags.report.layout()));
+        flags.report.deliver(format.page({std::move(prediction), command, map_around(job)}, layout));
     } else {
-        flags.report.deliver(format.prediction(prediction, flags.report.layout()));
+        flags.report.deliver(format.prediction(prediction, layout));
     }
     return flags.verdict.status_of(verdict);
 }
 
-Run add_predict(CLI::App& app) {
+Run add_predict(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<PredictFlags>();
-    flags->plan.add(app);
+    flags->plan.add(app, given);
     flags->report.writes = [](const Format& each) { return each.prediction || each.page; };
     flags->report.add(app);
     flags->verdict.add(app);
+    app.add_flag("--details", flags->details,
+                 help_text("Show all: what was asked, every named peak, levels of memory, notes with hints"))
+        ->group("Output");
     app.add_flag("--no-changes", flags->no_changes,
                  help_text("Look neither for changes with which it fits nor for the largest run that does"))
         ->group("Output");
     app.footer(
-        wrapped("Exit status: 0 it fits, or no card was given; 1 it does not fit, or is tight (--accept-tight: 0); "
+        wrapped("Exit status: 0 it fits, or no GPU was given; 1 it does not fit, or is tight (--accept-tight: 0); "
                 "2 the question could not be understood; 3 it is about something that is not supported.",
                 80));
     return [flags] { return run_predict(*flags); };

@@ -8,6 +8,7 @@
 #include "cli/help.hpp"
 #include "cli/input.hpp"
 #include "cli/output.hpp"
+#include "cli/words.hpp"
 #include "vramfit/alloc/replay_file.hpp"
 
 namespace vramfit::cli {
@@ -42,13 +43,15 @@ ExitStatus run_replay(const ReplayFlags& flags) {
     return result.summary.mismatches.empty() ? kFits : kTooLarge;
 }
 
-Run add_replay(CLI::App& app) {
+Run add_replay(CLI::App& app, const GivenWords&) {
     auto flags = std::make_shared<ReplayFlags>();
     add_value(app, "FILE", flags->file, "", "Allocations and frees, one a line; - is standard input");
-    add_value(app, "--addresses", flags->addresses, "RULE",
-              "Where new segments lie: cuda (what CUDA was seen to do), rising, first-fit [first-fit]");
-    add_value(app, "--ties", flags->ties, "RULE",
-              "Which of equal free blocks is taken: address, segment or block [address]");
+    offer(add_value(app, "--addresses", flags->addresses, "RULE",
+                    "Where new segments lie: cuda (what CUDA was seen to do), rising, first-fit [first-fit]"),
+          words_of<kAddresses>());
+    offer(add_value(app, "--ties", flags->ties, "RULE",
+                    "Which of equal free blocks is taken: address, segment or block [address]"),
+          words_of<kTies>());
     add_value(app, "--output", flags->output, "FILE", "Write the result to FILE; - is standard output [-]");
     app.footer(
         wrapped("Every event is written again with the values of the replay. Where the file has expected values "

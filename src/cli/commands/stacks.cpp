@@ -9,7 +9,7 @@ namespace vramfit::cli {
 
 namespace {
 
-Run add_stacks(CLI::App& app) {
+Run add_stacks(CLI::App& app, const GivenWords&) {
     return add_table_command(app, stack_table, "Only stacks with this text in their name");
 }
 

@@ -56,7 +56,7 @@ ExitStatus run_merge(const SweepFlags& flags, const CLI::App& app) {
               [](const SweepPart& a, const SweepPart& b) { return a.shard.part < b.shard.part; });
     CLI::App line;
     SweepFlags asked;
-    asked.add(line);
+    asked.add(line, {{}, true});
     std::vector<std::string> words = parts.front().arguments;
     std::reverse(words.begin(), words.end());
     try {
@@ -104,15 +104,16 @@ ExitStatus run_sweep(SweepFlags& flags, const CLI::App& app) {
     return deliver(flags, report);
 }
 
-Run add_sweep(CLI::App& app) {
+Run add_sweep(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<SweepFlags>();
-    flags->add(app);
-    app.footer(wrapped("Without plan flags: QLoRA as in the paper (nf4 with double quantization, prepared for k-bit "
-                       "training, gradient checkpointing, paged_adamw_32bit).",
-                       80) +
-               "\nCtrl-C ends the search and ranks what is known; once more prints at once.\n"
-               "Exit status: 0 a configuration fits; 1 none fits; 2 and 3 as for predict; 130\n"
-               "after Ctrl-C.\n");
+    flags->add(app, given);
+    app.footer(
+        wrapped(
+            "Flags have the defaults of vramfit predict. --recipe paper is the space of S. Salisbury's paper alone.",
+            80) +
+        "\nCtrl-C ends the search and ranks what is known; once more prints at once.\n"
+        "Exit status: 0 a configuration fits; 1 none fits; 2 and 3 as for predict; 130\n"
+        "after Ctrl-C.\n");
     return [flags, &app] { return run_sweep(*flags, app); };
 }
 

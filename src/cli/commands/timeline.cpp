@@ -82,13 +82,13 @@ ExitStatus run_timeline(const TimelineFlags& flags) {
     return report.timeline.out_of_memory ? kTooLarge : kFits;
 }
 
-Run add_timeline(CLI::App& app) {
+Run add_timeline(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<TimelineFlags>();
-    flags->plan.add(app);
+    flags->plan.add(app, given);
     app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
     flags->report.writes = [](const Format& each) { return each.timeline != nullptr; };
     flags->report.add(app);
-    app.footer(wrapped("A run that is too large for the card ends at the request that fails (exit status 1). With "
+    app.footer(wrapped("A run that is too large for the GPU ends at the request that fails (exit status 1). With "
                        "--format html or svg a flag with two values (--method qlora,lora) shows two runs side by side.",
                        80));
     return [flags] { return run_timeline(*flags); };

@@ -21,7 +21,10 @@ void choose_stack(Job& job, std::string_view value, const std::string& where) {
                                                                         name_of_input(std::string(value)))
                                                 : stack_from(value, where);
     job.stack = std::move(choice.stack);
-    job.notes = std::move(choice.notes);  // until now all of them are the stack's
+    std::erase_if(job.notes, [](const Note& note) {
+        return note.kind == NoteKind::version_out_of_range || note.kind == NoteKind::version_unknown;
+    });
+    job.notes.insert(job.notes.end(), choice.notes.begin(), choice.notes.end());
 }
 
 void choose_card(Job& job, std::string_view value, const std::string& where) {
@@ -33,7 +36,7 @@ void choose_card(Job& job, std::string_view value, const std::string& where) {
 }
 
 constexpr PlanFlag kCardFlags[] = {
-    {"gpu", "", "CARD", nullptr, kPlace,
+    {"gpu", "", "GPU", nullptr, kPlace,
      "A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: "
      "nothing is too large]",
      choose_card, 0},

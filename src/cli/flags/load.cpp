@@ -18,15 +18,25 @@ void set_dtype(Job& job, std::string_view value, const std::string& where) {
 constexpr PlanFlag kLoadFlags[] = {
     {"dtype", "torch_dtype", "DTYPE", nullptr, kLoad,
      "Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]",
-     set_dtype, 0},
+     set_dtype, 0,
+     [] {
+         return Words{"bfloat16", "float16", "float32", "auto"};
+     }},
     {"attention", "attn_implementation", "NAME", nullptr, kLoad, "Attention: eager, sdpa or flash_attention_2 [sdpa]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.attention = value_from(value, where, kAttentionNames);
-     }},
+     },
+     1, words_of<kAttentionNames>},
     {"sdpa-kernel", "", "NAME", nullptr, kLoad,
      "Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.sdpa_kernel = value_from(value, where, kSdpaKernelNames);
+     },
+     1, words_of<kSdpaKernelNames>},
+    {"text-only", "text_part", "BOOL", "true", kLoad,
+     "Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.text_part = boolean_from(value, where);
      }},
     {"async-load", "", "BOOL", "true", kLoad,
      "transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]",

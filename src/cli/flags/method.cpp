@@ -79,7 +79,7 @@ constexpr const char* kQuantization = "Quantization";
 constexpr PlanFlag kMethodFlags[] = {
     {"method", "", "METHOD", nullptr, kMethod,
      "full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]",
-     set_method, 0},
+     set_method, 0, words_of<kMethods>},
     {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8]",
      [](Job& job, std::string_view value, const std::string& where) {
          adapters(job, where).r = integer_from(value, where);
@@ -100,6 +100,10 @@ constexpr PlanFlag kMethodFlags[] = {
      "[those of queries and values]",
      [](Job& job, std::string_view value, const std::string& where) {
          adapters(job, where).target_modules = targets_from(value, job.model, where);
+     },
+     1,
+     [] {
+         return Words{"all-linear", "attention", "mlp", "embedding"};
      }},
     {"save-whole", "modules_to_save lora_modules_to_save", "NAME,...", nullptr, kMethod,
      "Modules that are trained whole beside the adapters [none]",
@@ -121,7 +125,8 @@ constexpr PlanFlag kMethodFlags[] = {
     {"bnb_4bit_quant_type", "", "TYPE", nullptr, kQuantization, "nf4 or fp4 [nf4]",
      [](Job& job, std::string_view value, const std::string& where) {
          quantization(job, where).method = value_from(value, where, k4BitTypes);
-     }},
+     },
+     1, words_of<k4BitTypes>},
     {"bnb_4bit_use_double_quant", "use_bnb_nested_quant use_nested_quant", "BOOL", "true", kQuantization,
      "Quantize the scales too [true with qlora, else false]",
      [](Job& job, std::string_view value, const std::string& where) {
@@ -131,12 +136,14 @@ constexpr PlanFlag kMethodFlags[] = {
      "Dtype that 4-bit layers compute in [--dtype with qlora, else float32]",
      [](Job& job, std::string_view value, const std::string& where) {
          quantization(job, where).compute_dtype = dtype_value_from(value, where);
-     }},
+     },
+     1, words_of<kLoadDTypes>},
     {"bnb_4bit_quant_storage", "", "DTYPE", nullptr, kQuantization,
      "Dtype that packed weights are kept in; FSDP cuts them only as the dtype of the other weights [uint8]",
      [](Job& job, std::string_view value, const std::string& where) {
          quantization(job, where).storage = value_from(value, where, kQuantStorages);
-     }},
+     },
+     1, words_of<kQuantStorages>},
     {"prepare-kbit", "prepare_model_for_kbit_training", "BOOL", "true", kQuantization,
      "Call peft's prepare_model_for_kbit_training [true with qlora, else false]", set_prepare},
 };

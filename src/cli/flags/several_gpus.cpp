@@ -253,7 +253,7 @@ constexpr PlanFlag kSeveralFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          pipeline_of(job, where).schedule = value_from(value, where, kPipelineNames);
      },
-     3},
+     3, words_of<kPipelineNames>},
     {"micro-batches", "n_microbatches", "M", nullptr, kSeveral,
      "Microbatches of --batch sequences in each step, with --pp [one for each process]",
      [](Job& job, std::string_view value, const std::string& where) {
@@ -274,18 +274,21 @@ constexpr PlanFlag kSeveralFlags[] = {
      choose_context_parallelism, 3},
     {"cp-comm-strategy", "cp_comm_strategy parallelism_config_cp_comm_strategy", "HOW", nullptr, kSeveral,
      "How keys and values reach the other processes, with --cp: allgather or alltoall [allgather]",
-     choose_context_strategy, 4},
+     choose_context_strategy, 4, words_of<kContextStrategyNames>},
     {"fsdp", "fsdp_version", "1|2", nullptr, kSeveral,
      "Fully Sharded Data Parallel, version 1 or 2, as accelerate sets it up: weights, gradients and optimizer states "
      "are sharded; with --gpus [off]",
-     choose_fsdp, 2},
+     choose_fsdp, 2,
+     [] {
+         return Words{"1", "2"};
+     }},
     {"fsdp-backward-prefetch", "backward_prefetch", "WHEN", nullptr, kSeveral,
      "backward_pre gathers the next layer's weights before the current layer's gradients are computed, backward_post "
      "after that, with --fsdp 1 [no_prefetch]",
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp1_of(job, where).backward_prefetch = value_from(value, where, kBackwardPrefetchNames);
      },
-     3},
+     3, words_of<kBackwardPrefetchNames>},
     {"fsdp-forward-prefetch", "forward_prefetch", "BOOL", nullptr, kSeveral,
      "Gather the next layer's weights while the current layer runs, from the second step on, with --fsdp 1 [false]",
      choose<fsdp1_of, &Fsdp1Plan::forward_prefetch>, 3},
@@ -298,7 +301,7 @@ constexpr PlanFlag kSeveralFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          fsdp1_of(job, where).sharding_strategy = value_from(value, where, kFsdpStrategyNames);
      },
-     3},
+     3, words_of<kFsdpStrategyNames>},
     {"fsdp-use-orig-params", "use_orig_params", "BOOL", nullptr, kSeveral,
      "The optimizer sees the model's own parameters; false: one flat parameter for each layer, with --fsdp 1 [true]",
      choose<fsdp1_of, &Fsdp1Plan::use_orig_params>, 3},
@@ -315,7 +318,7 @@ constexpr PlanFlag kSeveralFlags[] = {
     {"fsdp-auto-wrap-policy", "auto_wrap_policy", "WHAT", nullptr, kSeveral,
      "What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with "
      "many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]",
-     choose_fsdp_wrapping, 3},
+     choose_fsdp_wrapping, 3, words_of<kWrapPolicyNames>},
     {"fsdp-min-num-params", "min_num_params", "N", nullptr, kSeveral,
      "Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]",
      choose_least_size, 4},
@@ -344,7 +347,10 @@ constexpr PlanFlag kSeveralFlags[] = {
      0},
     {"zero-stage", "zero_stage", "N", nullptr, kSeveral,
      "DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and \"auto\" sizes; with --gpus [none]",
-     choose_zero_stage, 0},
+     choose_zero_stage, 0,
+     [] {
+         return Words{"1", "2", "3"};
+     }},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 namespace vramfit::cli {
 
+std::span<const PlanFlag> recipe_flags();    ///< a name for several flags
 std::span<const PlanFlag> method_flags();    ///< method, adapters, quantization
 std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop

@@ -1,8 +1,11 @@
 // Flags of a plan: batch, precision, checkpointing, optimizer, loop.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
+#include "model/optimizer.hpp"
 #include "spec/training_names.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -40,9 +43,26 @@ void choose_precision(Job& job, std::string_view value, const std::string& where
     job.plan.training.fp16 = chosen == Precision::fp16;
 }
 
+EvaluationPlan& evaluation_of(Job& job) {
+    return job.plan.evaluation ? *job.plan.evaluation : job.plan.evaluation.emplace();
+}
+
 void choose_optimizer(Job& job, std::string_view value, const std::string& where) {
     const std::vector<std::string_view> names(std::begin(kOptimizerNames), std::end(kOptimizerNames));
     job.plan.training.optim = names[choice_from(value, where, names)];
+}
+
+/// transformers' names of the optimizers that are supported.
+Words optimizer_words() {
+    Words words;
+    for (const std::string_view name : kOptimizerNames) {
+        const auto has_name = [name](const model::OptimizerType* type) {
+            return name == type->name || (type->alias && name == type->alias);
+        };
+        const auto all = all_optimizers();
+        if (std::any_of(all.begin(), all.end(), has_name)) words.push_back(name);
+    }
+    return words;
 }
 
 constexpr PlanFlag kTrainingFlags[] = {
@@ -60,7 +80,7 @@ constexpr PlanFlag kTrainingFlags[] = {
          job.plan.training.gradient_accumulation_steps = integer_from(value, where);
      }},
     {"mixed-precision", "", "MODE", nullptr, kTraining, "Mixed precision (autocast): no, bf16 or fp16 [no]",
-     choose_precision},
+     choose_precision, 1, words_of<kPrecisions>},
     {"bf16", "", "BOOL", "true", "", "The library's name for --mixed-precision bf16",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.bf16 = boolean_from(value, where);
@@ -72,7 +92,7 @@ constexpr PlanFlag kTrainingFlags[] = {
     {"checkpointing", "", "MODE", nullptr, kTraining,
      "Gradient checkpointing: off, on (of the library's default kind), reentrant or non-reentrant [on with qlora, "
      "else off]",
-     choose_checkpointing},
+     choose_checkpointing, 1, words_of<kCheckpoints>},
     {"gradient_checkpointing", "", "BOOL", "true", "", "The library's name for --checkpointing on",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.set_checkpointing(boolean_from(value, where));
@@ -84,7 +104,7 @@ constexpr PlanFlag kTrainingFlags[] = {
      },
      2},
     {"optim", "optimizer", "NAME", nullptr, kTraining, "Optimizer, named as in transformers [adamw_torch]",
-     choose_optimizer},
+     choose_optimizer, 1, optimizer_words},
     {"max-grad-norm", "", "X", nullptr, kTraining, "Clip gradients at this norm; 0: do not clip [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.training.max_grad_norm = number_from(value, where);
@@ -97,12 +117,30 @@ constexpr PlanFlag kTrainingFlags[] = {
      "Attention mask of each batch: absent, ones, left_padded or right_padded [ones]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.attention_mask = value_from(value, where, kMaskNames);
+     },
+     1, words_of<kMaskNames>},
+    {"eval-batch", "per_device_eval_batch_size eval_batch_size", "N", nullptr, kTraining,
+     "Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         evaluation_of(job).per_device_eval_batch_size = integer_from(value, where);
+         evaluation_of(job).every = 1;
      }},
+    {"eval_on_start", "", "BOOL", "true", "", "Evaluate before the first step as well",
+     [](Job& job, std::string_view value, const std::string& where) {
+         if (boolean_from(value, where) || job.plan.evaluation) evaluation_of(job).on_start = value != "false";
+     },
+     2},
+    {"eval_accumulation_steps", "", "N", nullptr, "", "Batches of an evaluation before its losses go to the host",
+     [](Job& job, std::string_view value, const std::string& where) {
+         evaluation_of(job).accumulation = integer_from(value, where);
+     },
+     2},
     {"loop", "", "KIND", nullptr, kTraining,
      "trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.loop.kind = value_from(value, where, kLoopNames);
-     }},
+     },
+     1, words_of<kLoopNames>},
     {"steps", "max_steps", "N", nullptr, kTraining, "Optimizer steps; the second stands for all later ones [2]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.loop.steps = integer_from(value, where);

@@ -12,25 +12,27 @@
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/sweep/space_file.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
 
-void SweepFlags::add(CLI::App& app) {
-    plan.add(app, sweep_axes(), false);
+void SweepFlags::add(CLI::App& app, const GivenWords& given) {
+    plan.add(app, given, sweep_axes(), false);
     add_value(app, "--targets-each", targets_each, "MODULE,...",
               "Every set of these modules or groups, with at least one, in place of --targets")
         ->group("Axes");
     selection.add(app);
-    app.add_flag("--no-prune", no_prune, "Simulate every configuration; the answer is the same")->group("Ranking");
+    app.add_flag("--no-prune", no_prune, "Simulate every configuration by itself: slow, and the answer is the same")
+        ->group("Ranking");
     add_value(app, "--threads", threads, "N",
               "Threads to search on; the answer is the same [as many as the machine runs]")
         ->group("Ranking");
     app.add_flag("--all-rows", all_rows, "JSON: every row of the space with its status")->group("Ranking");
-    add_value(
-        app, "--max", max, "AXIS",
-        "The largest seq, batch or rank that fits, for each combination of the other axes; without a range of its "
-        "own up to 131072, 1024 or 512")
+    offer(add_value(app, "--max", max, "AXIS",
+                    "The largest seq, batch or rank that fits, for each combination of the other axes; without values "
+                    "of its own up to 131072, 1024 or 512"),
+          {"seq", "batch", "rank"})
         ->group("Ranking");
     add_value(app, "--space", space, "FILE", "A sweep file (vramfit.space/1), - for standard input; docs/sweep.md")
         ->group("Model");
@@ -53,6 +55,7 @@ void SweepFlags::add(CLI::App& app) {
 
 void SweepFlags::ask(SweepReport& asked, Notes& notes) {
     SweepAsked what{plan.choices(), {}, {}, {}};
+    what.widen = max.empty();
     if (!space.empty()) {
         SpaceFile file = read_space(space, plan);
         selection.take_bounds(file.bounds, space);

@@ -26,7 +26,7 @@ struct SweepFlags {
     bool no_progress = false;
     bool all_rows = false;
 
-    void add(CLI::App& app);
+    void add(CLI::App& app, const GivenWords& given);
     /// The report without its answer. `notes` are those of the stacks.
     void ask(SweepReport& asked, Notes& notes);
     SweepOptions options(const SweepReport& asked) const;

@@ -100,7 +100,7 @@ void read_any_row(ObjectReader item, SweepPart& part) {
 
 void read_note(ObjectReader item, SweepPart& part) {
     const std::string kind = item.text("kind").value_or("");
-    for (int k = 0; k <= static_cast<int>(NoteKind::without_effect); ++k)
+    for (int k = 0; k <= static_cast<int>(kLastNoteKind); ++k)
         if (kind == name_of(static_cast<NoteKind>(k)))
             part.result.notes.push_back(
                 {static_cast<NoteKind>(k), item.text("text").value_or(""), item.text("hint").value_or("")});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/flags/axes.hpp"
+#include "cli/recipes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
 
@@ -15,9 +16,10 @@ namespace {
 
 constexpr PlanAxis kAxes[] = {
     {"rank", "Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"},
-    {"batch", "Rows in a batch [1,2,4,8]"},
-    {"seq", "Tokens in a row: 512..4096:+512 [16..512:x2]"},
-    {"targets", "Sets of targets: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"},
+    {"batch", "Batch sizes [1..8:x2, doubled on while anything fits]"},
+    {"seq", "Sequence lengths: 512..4096:+512 [16..512:x2, doubled on while anything fits]"},
+    {"targets",
+     "Sets of target modules: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"},
 };
 
 bool is_axis(const std::string& name) {
@@ -32,19 +34,17 @@ std::optional<std::string> axis_text(const PlanFlags& flags, const SweepAsked& a
     return flags.axis(name);
 }
 
-/// The job with the paper's recipe, where no flag says otherwise.
-Job with_recipe(const PlanFlags& flags, const Chosen& chosen) {
-    Chosen all = chosen;
-    if (!flags.given("method")) all.emplace("method", "qlora");
-    Job job = flags.job(all);
-    if (!flags.given("optim") && !chosen.contains("optim") && job.plan.load.quantization)
-        job.plan.training.optim = "paged_adamw_32bit";
-    return job;
+/// The recipe of the combination, or nullptr.
+const Recipe* recipe_of(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen) {
+    const auto name = axis_text(flags, asked, chosen, "recipe");
+    return name ? &recipe_from(*name, "--recipe") : nullptr;
 }
 
+/// The axes as given; else those of the recipe's adapters; else the paper's.
 SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
     const auto ranks = axis_text(flags, asked, chosen, "rank"), batches = axis_text(flags, asked, chosen, "batch"),
                lengths = axis_text(flags, asked, chosen, "seq"), targets = axis_text(flags, asked, chosen, "targets");
+    const Recipe* recipe = recipe_of(flags, asked, chosen);
     SweepSpace space = paper_space(job.model);
     if (batches) space.batches = axis_from(*batches, "--batch");
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
@@ -53,9 +53,18 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
         space.targets = {{"all weights", {}}};
         return space;
     }
+    if (recipe && sets(*recipe, "rank")) space.ranks = {job.plan.peft->r};
+    if (recipe && sets(*recipe, "targets")) space.targets = {{std::string(value_of(*recipe, "targets")), {}}};
     if (ranks) space.ranks = axis_from(*ranks, "--rank");
     if (targets) space.targets = target_sets_from(*targets, job.model, "--targets");
     return space;
+}
+
+/// The axes that nobody gave go on upwards, unless the recipe is the paper's space.
+WidenedAxes widening(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen) {
+    const Recipe* recipe = recipe_of(flags, asked, chosen);
+    if (!asked.widen || (recipe && recipe->paper_space)) return {};
+    return {.length = !axis_text(flags, asked, chosen, "seq"), .batch = !axis_text(flags, asked, chosen, "batch")};
 }
 
 /// Axes of adapters need adapters somewhere.
@@ -106,16 +115,24 @@ std::vector<std::string> names_of_choices(const SweepAsked& asked) {
     return out;
 }
 
-/// The command line of a question's rows without the axes: what was given, what was chosen, and the recipe.
-std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& chosen, const Job& job) {
+/// The command line of a question's rows without the axes: what was given, and what was chosen.
+std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& chosen) {
     std::vector<std::string> words = flags.words();
     words.insert(words.begin(), "vramfit predict");
     for (const auto& [name, value] : chosen)
         if (!is_axis(name)) words.push_back(fmt::format("--{} {}", name, shell_word(value)));
-    if (!flags.given("method") && !chosen.contains("method")) words.push_back("--method qlora");
-    if (!flags.given("optim") && !chosen.contains("optim"))
-        words.push_back(fmt::format("--optim {}", job.plan.training.optim));
     return words;
+}
+
+/// Adds the question of one combination.
+void add_question(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, Job job, SweepReport& report) {
+    SweepQuestion question{job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
+                           space_from(flags, asked, chosen, job)};
+    const WidenedAxes axes = widening(flags, asked, chosen);
+    if (question.device.capacity_known && (axes.length || axes.batch))
+        question.space = flags.answered([&] { return widened(question, axes); });
+    report.questions.push_back(std::move(question));
+    report.widened.push_back(axes);
 }
 
 }  // namespace
@@ -125,17 +142,16 @@ std::span<const PlanAxis> sweep_axes() { return kAxes; }
 void ask(const PlanFlags& flags, const SweepAsked& asked, SweepReport& report, Notes& notes) {
     report.choices = names_of_choices(asked);
     for (const Chosen& chosen : combinations(asked)) {
-        Job job = with_recipe(flags, chosen);
+        Job job = flags.job(chosen);
         if (job.plan.distributed && job.plan.distributed->any_rank)
             throw Error(ErrorKind::invalid, job.plan.distributed->as<PipelinePlan>() ? "--pp" : "--cp",
                         "a sweep asks about one process, and these do different work",
                         "give --process as well (a list asks about each); vramfit predict says which needs the most");
-        report.questions.push_back({job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
-                                    space_from(flags, asked, chosen, job)});
         std::vector<std::string>& values = report.chosen.emplace_back();
         for (const std::string& name : report.choices) values.push_back(chosen.at(name));
-        report.commands.push_back(shared_command(flags, chosen, job));
+        report.commands.push_back(shared_command(flags, chosen));
         if (notes.empty()) notes = job.notes;
+        add_question(flags, asked, chosen, std::move(job), report);
     }
     refuse_idle_axes(flags, asked, report.questions);
 }

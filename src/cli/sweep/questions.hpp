@@ -1,4 +1,4 @@
-// The questions of a sweep from its flags: axes, lists, and the recipe where no flag says otherwise.
+// The questions of a sweep from its flags: axes and lists.
 #pragma once
 
 #include <span>
@@ -22,6 +22,7 @@ struct SweepAsked {
     std::vector<Together> together;
     Chosen fixed;                             ///< values of a file that all questions share
     std::map<std::string, std::string> axes;  ///< of a file: "rank": "8,16"
+    bool widen = true;                        ///< axes that are not given go on while anything fits
 };
 
 /// Fills the questions of the report with what tells them apart. `notes` are those of the stacks.

@@ -10,6 +10,7 @@
 #include "cli/flags/axes.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/help.hpp"
+#include "cli/words.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::cli {
@@ -97,18 +98,24 @@ void SelectionFlags::add(CLI::App& app) {
         add_value(app, flag, place, "N", help)->group("Constraints");
     };
     bound("--effective-batch", effective_batch,
-          "Rows of a step, batch x accumulation; without --accumulate each batch has the accumulation that makes N");
-    bound("--min-tokens-per-step", min_tokens, "Tokens of a step, batch x length x accumulation: N or more");
+          "Sequences in each optimizer step: batch size x accumulation is N; without --accumulate it is chosen so");
+    bound("--min-tokens-per-step", min_tokens,
+          "N tokens or more in each optimizer step: batch size x length x accumulation");
     bound("--min-rank", min_rank, "Ranks of N or more");
-    bound("--min-batch", min_batch, "Batches of N rows or more");
-    bound("--min-seq", min_seq, "Lengths of N tokens or more");
+    bound("--min-batch", min_batch, "Batch sizes of N or more");
+    bound("--min-seq", min_seq, "Sequences of N tokens or more");
     const std::string names = fmt::format("{}", fmt::join(measure_names(), ", "));
-    add_value(app, "--sort", sort, "NAME", fmt::format("What the ranking begins with: the most {} [capacity]", names))
+    offer(add_value(app, "--sort", sort, "NAME",
+                    fmt::format("Which rows come first, those with most of: {} [capacity]", names)),
+          measure_names())
         ->group("Ranking");
-    add_value(app, "--pareto", pareto, "NAME,...", "Only rows that no other one excels in these, named as for --sort")
+    offer(add_value(app, "--pareto", pareto, "NAME,...",
+                    "Only rows that no other row beats in all of these, named as for --sort"),
+          measure_names())
         ->group("Ranking");
-    add_value(app, "--per-group", per_group, "AXIS",
-              "The best rows for each value of rank, batch, seq, targets or a flag with a list")
+    offer(add_value(app, "--per-group", per_group, "AXIS",
+                    "The best rows for each value of rank, batch, seq, targets or a flag with a list"),
+          {"rank", "batch", "seq", "targets"})
         ->group("Ranking");
     add_value(app, "--top", top, "N", "Rows to show [10; with --per-group 1 of each; with --pareto all]")
         ->group("Ranking");

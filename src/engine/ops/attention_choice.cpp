@@ -53,7 +53,7 @@ bool efficient_can(const Params& q) {
     if (q.query.size(-1) != q.key.size(-1) || q.head() % alignment != 0 || q.value.size(-1) % alignment != 0)
         return false;
     if (q.query.dtype() == DType::bfloat16 && q.card < Capability{8, 0}) return false;
-    return q.same_heads();
+    return q.same_heads() || (q.stack.efficient_attention_groups_heads() && q.heads_or_groups());
 }
 
 // can_use_cudnn_attention; check_cudnn_tensor_shapes for cuDNN 9.11 and newer.

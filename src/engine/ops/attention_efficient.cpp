@@ -45,6 +45,11 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
     const Tensor dq = empty(session, q.sizes(), q.dtype(), Op::efficient_backward);
     const Tensor dk = empty(session, k.sizes(), k.dtype(), Op::efficient_backward);
     const Tensor dv = empty(session, v.sizes(), v.dtype(), Op::efficient_backward);
+    Tensor dk_of_heads, dv_of_heads;  // summed over the heads of a group
+    if (session.decide("grouped heads", !same(q.size(2), k.size(2)))) {
+        dk_of_heads = empty(session, {k.size(0), k.size(1), q.size(2), k.size(3)}, k.dtype(), Op::efficient_backward);
+        dv_of_heads = empty(session, {v.size(0), v.size(1), q.size(2), v.size(3)}, v.dtype(), Op::efficient_backward);
+    }
     const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3)};
     EfficientBackwardKernel kernel =
         efficient_backward_kernel(session.device.capability, q.dtype(), static_cast<std::int64_t>(shape.head), drops);
@@ -59,9 +64,14 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
     return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
 }
 
-AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp) {
+AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp, bool drops) {
     Session& session = query.session();
     const Size B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
+    Tensor seed, offset;
+    if (session.stack.efficient_attention_keeps_its_seed() && !drops) {  // with dropout they are scalars of the host
+        seed = zeros(session, {}, DType::int64);
+        offset = zeros(session, {}, DType::int64);
+    }
     const Tensor out = empty(session, {B, S, H, D}, query.dtype(), Op::efficient_forward);
     Tensor lse;
     // kAlignLSE; where nobody asks for it the tensor has no elements.
@@ -70,7 +80,7 @@ AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp) {
     // steps.
     if (session.decide("output accumulator", is_half(query.dtype()) && D > 128))
         const Tensor accumulator = empty(session, {B, S, H, D}, DType::float32, Op::efficient_forward);
-    return {alias(out, {B, H, S, D}, transpose(out, 1, 2).strides()), lse, {}, {}};
+    return {alias(out, {B, H, S, D}, transpose(out, 1, 2).strides()), lse, seed, offset};
 }
 
 Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias,
@@ -80,11 +90,13 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
         node->ints[0] = dropout > 0;
         node->save(bias);
     }
-    const AttentionResult result = efficient_forward(query, static_cast<bool>(node));
+    const AttentionResult result = efficient_forward(query, static_cast<bool>(node), dropout > 0);
     if (node) {
         set_history(result.output, node);
         node->save(result.output, true);
         node->save(result.logsumexp, true);
+        for (const Tensor* t : {&result.seed, &result.offset})
+            if (t->defined()) node->save(*t, true);
     }
     return result.output;
 }

@@ -18,7 +18,7 @@ const NodeType kDropoutBackward{"NativeDropoutBackward0", dropout_backward};
 }  // namespace
 
 Tensor dropout(const Tensor& t, double p) {
-    if (p == 0.0) return t;
+    if (p == 0.0 || !t.session().training) return t;
     Ref<Node> node;
     if (needs_grad(t)) {
         node = make_node(t.session(), kDropoutBackward);

@@ -121,13 +121,23 @@ Tensor readable_copy(const Tensor& t) {
 }
 
 void cublas_workspace(Session& session) {
+    if (!session.stack.cublas_workspace_stays() && !session.on_host) {
+        (void)empty(session, {session.cublas_workspace_bytes}, DType::uint8, Op::cublas_workspace);
+        return;
+    }
     Tensor& place = session.workspaces.cublas[static_cast<int>(session.thread)];
     if (place.defined() || session.on_host) return;
+    const Scoped<Module> nobody(session.recorder.module, {});
     place = empty(session, {session.cublas_workspace_bytes}, DType::uint8, Op::cublas_workspace);
     label(place, Category::workspaces);
 }
 
 void cublaslt_workspace(Session& session) {
+    if (session.stack.cublaslt_shares_its_workspace()) return cublas_workspace(session);
+    if (!session.stack.cublas_workspace_stays()) {
+        (void)empty(session, {session.cublaslt_workspace_bytes}, DType::uint8, Op::cublaslt_workspace);
+        return;
+    }
     if (!session.stack.cublaslt_workspace_stays()) {
         // CUDABlas.cpp gemm_and_bias: its own scratch, then the cuBLAS handle with its workspace.
         const Tensor scratch = empty(session, {session.cublaslt_workspace_bytes}, DType::uint8, Op::cublaslt_workspace);
@@ -138,6 +148,7 @@ void cublaslt_workspace(Session& session) {
     if (session.cublaslt_workspace_bytes == 0) return;
     Tensor& place = session.workspaces.cublaslt[static_cast<int>(session.thread)];
     if (place.defined()) return;
+    const Scoped<Module> nobody(session.recorder.module, {});
     place = empty(session, {session.cublaslt_workspace_bytes}, DType::uint8, Op::cublaslt_workspace);
     label(place, Category::workspaces);
 }
@@ -155,6 +166,13 @@ Tensor mm(const Tensor& a, const Tensor& b) {
 Tensor bmm(const Tensor& a, const Tensor& b) {
     const Ref<Node> node = product_node(a, b, kBmmBackward);
     Tensor out = empty(a.session(), {a.size(0), a.size(1), b.size(2)}, a.dtype(), Op::bmm);
+    // torch/_native/ops/bmm_outer_product/triton_impl.py _is_outer_product: a kernel that reads any strides.
+    const bool outer = a.session().stack.outer_products_are_native() &&
+                       a.session().decide("outer product", a.size(2) == 1 && b.size(1) == 1);
+    if (outer) {
+        if (node) set_history(out, node);
+        return out;
+    }
     const Tensor copy_a = readable_copy(a);
     const Tensor copy_b = readable_copy(b);
     cublas_workspace(a.session());

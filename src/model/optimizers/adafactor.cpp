@@ -21,6 +21,7 @@ struct AdafactorState {
 
 OptimizerState first_state(Session& session, const Tensor& grad) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    const Scoped<Module> module(session.recorder.module, session.recorder.place_of(grad->storage->id));
     if (grad.dim() < 2) return {zeros_like(grad), {}};
     // torch.zeros(shape).to(grad): made in host memory.
     OptimizerState state;

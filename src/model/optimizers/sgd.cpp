@@ -26,7 +26,10 @@ void step_sgd(engine::Session& session, Optimizer& optimizer) {
         for (const auto& group : positions_by_dtype(session, grads)) {
             for (const std::size_t k : group) {
                 OptimizerState& state = optimizer.states[g][owners[k]];
-                if (state.empty()) state.push_back(engine::clone(grads[k]));
+                if (!state.empty()) continue;
+                const engine::Scoped<engine::Module> module(session.recorder.module,
+                                                            session.recorder.place_of(grads[k]->storage->id));
+                state.push_back(engine::clone(grads[k]));
             }
         }
     }

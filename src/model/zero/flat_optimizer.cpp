@@ -58,7 +58,8 @@ Optimizer FlatOptimizer::over(std::size_t partition) {
 }
 
 void FlatOptimizer::step(Session& session, std::size_t partition) {
-    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    const Scoped<Category> fresh(session.recorder.fresh,
+                                 moments_ > 0 ? Category::optimizer_states : Category::temporaries);
     if (moments_ > 0) {
         OptimizerState& state = states_[partition];
         while (state.size() < moments_) state.push_back(zeros_like(partitions_[partition]));

@@ -69,10 +69,11 @@ Zero3::Zero3(const Run& run, Network& network)
                 continue;
             }
             converted = to(flat, DType::float32);
+            label(converted, Category::temporaries);
             masters_.push_back(clone(converted));
         }
         converted.reset();
-        if (!offloads) const Tensor gradient = zeros(session, {largest}, DType::float32);
+        if (!offloads) label(zeros(session, {largest}, DType::float32), Category::gradients);
         optimizer_.take(masters_, group_of_);
     }
     std::vector<std::size_t> trained;

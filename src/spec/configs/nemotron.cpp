@@ -49,7 +49,7 @@ const ConfigFamily nemotron_entry = {
     .read = read_nemotron,
     .layer = nemotron_layer,
     .names = {.norm_bias = true},
-    .exact_since = {5, 0, 0},
+    .exact_since = {5, 16, 0},
 };
 
 }  // namespace vramfit::configs

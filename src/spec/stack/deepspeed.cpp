@@ -9,8 +9,8 @@ namespace vramfit {
 bool Stack::zero_is_known() const {
     const bool named = !(deepspeed == Version{});
     if (zero_is_of_2024()) return true;
-    return torch >= Version{2, 10, 0} && transformers >= Version{5, 17, 0} &&
-           (!named || deepspeed >= Version{0, 19, 8});
+    return torch >= Version{2, 10, 0} && torch < Version{2, 12, 0} && transformers >= Version{5, 17, 0} &&
+           transformers < Version{5, 18, 0} && (!named || deepspeed >= Version{0, 19, 8});
 }
 
 bool Stack::zero_is_of_2024() const {

@@ -38,4 +38,7 @@ bool Stack::saved_modules_are_copied_twice() const { return peft < Version{0, 15
 // utils/other.py prepare_model_for_kbit_training, pull request 3293.
 bool Stack::prepare_empties_cache() const { return peft >= Version{0, 20, 0}; }
 
+// tuners/lora/layer.py ParamWrapper: torch.baddbmm of the factors in 0.21.2; in 0.20 the experts' einsum and a sum.
+bool Stack::experts_are_folded_in_one_step() const { return peft >= Version{0, 21, 0}; }
+
 }  // namespace vramfit

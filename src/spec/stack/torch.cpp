@@ -14,9 +14,28 @@ bool Stack::cublas_workspace_is_32_mib(const Capability& on) const {
     return on.major == 9 || on.major == 10 || on.major == 12;
 }
 
+// ATen/native/transformers/cuda/sdp_utils.cpp and attention.cu: keys and values of fewer heads, and seed and offset on
+// the device without dropout too; traced with 2.14 and 2.15, not with 2.13.
+bool Stack::efficient_attention_groups_heads() const { return torch >= Version{2, 14, 0}; }
+bool Stack::efficient_attention_keeps_its_seed() const { return torch >= Version{2, 14, 0}; }
+
+// ATen/native/cuda/ForeachReduceOp.cu foreach_tensor_norm_cuda: traced with 2.15, not with 2.14.
+bool Stack::foreach_norms_pack_chunks() const { return torch >= Version{2, 15, 0}; }
+
+// torch/_native/ops/bmm_outer_product: there in 2.13, not in 2.11.
+bool Stack::outer_products_are_native() const { return torch >= Version{2, 13, 0}; }
+
+// ATen/cuda/CublasHandlePool.cpp: traced with 2.15, where each call takes and gives back its workspace; up to 2.13 one
+// for each handle and stream.
+bool Stack::cublas_workspace_stays() const { return torch < Version{2, 15, 0}; }
+
 // ATen/cuda/CUDABlas.cpp: up to 2.8 a temporary of each call, from 2.9 one for each handle and stream (pull request
 // 156495).
 bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0}; }
+
+// ATen/cuda/CUDABlas.cpp: one of its own up to 2.11; in 2.12 to 2.14 that of cuBLAS; in 2.15 one of its own for each
+// call.
+bool Stack::cublaslt_shares_its_workspace() const { return torch >= Version{2, 12, 0} && torch < Version{2, 15, 0}; }
 
 // ATen/cuda/CUDABlas.cpp of 2.11 shares cuBLAS' limit (pull request 168175): traced with 9000 and 32768 KiB, and with
 // CUBLAS_WORKSPACE_CONFIG=:16:8, which makes the usual 1 MiB smaller. 2.10 takes what is asked for.
@@ -34,18 +53,20 @@ bool Stack::sft_of_processes_is_known() const { return torch >= Version{2, 10, 0
 bool Stack::collectives_record_streams() const { return torch < Version{2, 8, 0}; }
 
 // distributed/fsdp of 2.3, 2.5, 2.7 and 2.11, with accelerate of 0.33 to 1.15 and Trainer of 4.44 to 5.17; runs
-// with 2.4 and 4.43 were measured (docs/accuracy.md).
+// with 2.4 and 4.43 were measured (docs/accuracy.md). Later releases of torch have not been compared.
 bool Stack::fsdp1_is_known() const {
-    return torch >= Version{2, 3, 0} && accelerate >= Version{0, 33, 0} && transformers >= Version{4, 43, 0};
+    return torch >= Version{2, 3, 0} && torch < Version{2, 12, 0} && accelerate >= Version{0, 33, 0} &&
+           transformers >= Version{4, 43, 0};
 }
 
 // distributed/fsdp/fully_sharded_data_parallel.py clip_grad_norm_: _zero_scalar in 2.5; in 2.3.1 and 2.4.1
 // torch.tensor(0.0), on the device, for the gradients that are not cut.
 bool Stack::fsdp1_clips_by_a_kept_zero() const { return torch >= Version{2, 5, 0}; }
 
-// distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head) and Trainer of 5.17 use it.
+// distributed/fsdp of 2.11, as accelerate 1.15 (units of embedding and head; 1.13 has none) and Trainer of 5.17 use it.
 bool Stack::fsdp2_is_known() const {
-    return torch >= Version{2, 11, 0} && accelerate >= Version{1, 15, 0} && transformers >= Version{5, 17, 0};
+    return torch >= Version{2, 11, 0} && torch < Version{2, 12, 0} && accelerate >= Version{1, 15, 0} &&
+           transformers >= Version{5, 17, 0} && transformers < Version{5, 18, 0};
 }
 
 // distributed/tensor of 2.11, as distributed/tensor_parallel.py of transformers 5.17 uses it.
@@ -59,12 +80,11 @@ bool Stack::allocator_knows_large_segment_size() const { return torch >= Version
 bool Stack::allocator_knows_throw_on_device_oom() const { return torch >= Version{2, 12, 0}; }
 
 // c10/cuda/CUDACachingAllocator.cpp, BlockComparatorSize: ties go to the lower address up to 2.11; by creation of the
-// block in 2.12 (pull request 178362), taken back in 2.13 (183489); by creation of the segment in the sources of
-// mid-2026 (183591), taken as 2.14.
+// block in 2.12 (pull request 178362), taken back (183489); by creation of the segment (183591), traced with 2.13.
 bool Stack::allocator_orders_blocks_by_creation() const {
     return torch >= Version{2, 12, 0} && torch < Version{2, 13, 0};
 }
-bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 14, 0}; }
+bool Stack::allocator_orders_segments_by_creation() const { return torch >= Version{2, 13, 0}; }
 
 // flash_attn/flash_api.cpp mha_fwd: scalars in host memory in eager mode up to 2.6 (traced: 2.2 and 2.11).
 bool Stack::flash_attention_keeps_its_state_on_device() const { return torch >= Version{2, 7, 0}; }

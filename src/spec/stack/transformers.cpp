@@ -28,7 +28,12 @@ bool Stack::trainer_knows_static_graphs() const { return transformers >= Version
 bool Stack::sgd_reads_optim_args() const { return transformers >= Version{5, 0, 0}; }
 
 // integrations/moe.py as read here; 4.x has a module for each expert, 5.0 other steps around the grouped products.
-bool Stack::knows_mixtures() const { return transformers >= Version{5, 17, 0}; }
+bool Stack::knows_mixtures() const { return transformers >= Version{5, 16, 0}; }
+
+// integrations/moe.py grouped_mm_experts_forward: rows of experts that another process has are masked in the weighted
+// result up to 5.16, in 5.17 in each product, from 5.18 only where experts are shared out.
+bool Stack::experts_mask_each_product() const { return transformers >= Version{5, 17, 0}; }
+bool Stack::experts_always_mask() const { return transformers < Version{5, 18, 0}; }
 
 // core_model_loading.py came with 5.0; before, modeling_utils.py _load_state_dict_into_meta_model and accelerate.
 bool Stack::loader_converts_tensors() const { return transformers >= Version{5, 0, 0}; }
@@ -153,6 +158,12 @@ bool Stack::masks_are_read_by_sum() const { return transformers >= Version{5, 14
 bool Stack::sdpa_groups_heads() const { return transformers >= Version{4, 54, 0} && torch >= Version{2, 5, 0}; }
 bool Stack::sdpa_groups_only_narrow_heads() const { return transformers >= Version{5, 13, 0}; }
 
+// integrations/sdpa_attention.py pack_gqa: not in 5.22.0, in 5.23.0.
+bool Stack::sdpa_packs_groups_of_one_token() const { return transformers >= Version{5, 23, 0}; }
+
+// models/gemma2/modeling_gemma2.py Gemma2PreTrainedModel._supports_sdpa: True in 5.20.0, False in 5.21.0.
+bool Stack::gemma2_knows_sdpa() const { return transformers < Version{5, 21, 0}; }
+
 // integrations/sdpa_attention.py sdpa_attention_forward: query.contiguous() up to 4.55.
 bool Stack::sdpa_makes_contiguous() const { return transformers < Version{4, 56, 0}; }
 
@@ -208,6 +219,20 @@ bool Stack::trainer_counts_in_a_list() const { return transformers < Version{5, 
 // trainer.py _loss_shifts_labels, in 5.10.
 bool Stack::trainer_counts_shifted_labels() const { return transformers >= Version{5, 10, 0}; }
 
+// trainer.py _get_num_items_in_batch: divided by the processes that share a batch, be it one: `//` in 5.19, `/`
+// from 5.20.
+bool Stack::trainer_always_divides_counts() const { return transformers >= Version{5, 19, 0}; }
+bool Stack::trainer_divides_counts_exactly() const { return transformers >= Version{5, 20, 0}; }
+
+// models/*/modeling_*.py XRotaryEmbedding.forward: inv_freq @ position_ids up to 5.18, then position_ids * inv_freq.
+bool Stack::rotary_multiplies_elements() const { return transformers >= Version{5, 19, 0}; }
+
+// trainer_callback.py DefaultFlowCallback.on_step_end: not in 5.3.0, in 5.6.0.
+bool Stack::evaluates_at_the_end() const { return transformers >= Version{5, 6, 0}; }
+
+// trainer.py prediction_step: num_items_in_batch is not in 4.56.2, it is in 4.57.6.
+bool Stack::evaluation_counts_items() const { return transformers >= Version{4, 57, 0}; }
+
 // training_args.py average_tokens_across_devices: True by default from 4.54 on.
 bool Stack::trainer_averages_over_devices() const { return transformers >= Version{4, 54, 0}; }
 
@@ -247,7 +272,8 @@ bool Stack::trainer_counts_for_models_that_take_it() const {
 // training_args.py OptimizerNames, pull request 33682.
 bool Stack::knows_ademamix() const { return transformers >= Version{4, 46, 0}; }
 
-// integrations/liger.py of 5.17 with liger-kernel 0.8.5; earlier releases of Liger have not been read.
-bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 15, 0}; }
+// integrations/liger.py of 5.17 with liger-kernel 0.8.5. axolotl 0.19 with 5.16 pins 0.8.1, whose fused loss holds the
+// logits of other parts (traced).
+bool Stack::has_liger_of_its_time() const { return transformers >= Version{5, 17, 0}; }
 
 }  // namespace vramfit

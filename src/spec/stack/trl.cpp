@@ -11,7 +11,7 @@ bool Stack::sft_prepares_model() const { return trl < Version{0, 9, 0}; }
 // router_aux_loss_coef is 0.
 bool Stack::sft_balances_experts() const { return trl >= Version{1, 1, 0}; }
 
-// trainer/utils.py add_fused_lm_head as read in 1.16.0; earlier releases have not been read.
-bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
+// trainer/utils.py add_fused_lm_head as read in 1.15.0 and 1.16.0; SFTTrainer of 1.9.0 has a loss_type "chunked_nll".
+bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 15, 0}; }
 
 }  // namespace vramfit

@@ -6,11 +6,11 @@
 namespace vramfit::trainers {
 
 inline constexpr const char* kFactoryFsdp =
-    "LLaMA-Factory loads the whole model on every card where FSDP is asked for here: not predicted";
+    "LLaMA-Factory loads the whole model on every GPU where FSDP is asked for here: not predicted";
 inline constexpr const char* kFactoryFsdp2 =
     "LLaMA-Factory 0.9.5 asks for accelerate up to 1.11, whose FSDP2 is another than 1.15's: not predicted";
 inline constexpr const char* kFactoryLoadsWhole =
-    "without it LLaMA-Factory loads the whole model on every card: not predicted";
+    "without it LLaMA-Factory loads the whole model on every GPU: not predicted";
 
 inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"model_name_or_path", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
@@ -78,12 +78,12 @@ inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"use_v1_kernels", KeyUse::unsupported, "kernels of LLaMA-Factory's next version are not predicted"},
     {"fsdp", KeyUse::unsupported, kFactoryFsdp},
     {"fsdp_config", KeyUse::unsupported, kFactoryFsdp},
-    {"use_hyper_parallel", KeyUse::unsupported, "runs on several cards are not predicted yet"},
+    {"use_hyper_parallel", KeyUse::unsupported, "runs on several GPUs are not predicted yet"},
     {"use_megatron_bridge", KeyUse::unsupported, "Megatron is not predicted"},
     {"tensor_model_parallel_size", KeyUse::unsupported, "Megatron is not predicted"},
     {"pipeline_model_parallel_size", KeyUse::unsupported, "Megatron is not predicted"},
-    {"context_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
-    {"sequence_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
+    {"context_parallel_size", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
+    {"sequence_parallel_size", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
     {"use_dft_loss", KeyUse::unsupported, "this loss is not predicted"},
     {"use_asft_loss", KeyUse::unsupported, "this loss is not predicted"},
     {"use_eaft_loss", KeyUse::unsupported, "this loss is not predicted"},

@@ -36,7 +36,7 @@ inline constexpr KeyRow kSwiftKeys[] = {
     {"task_type", KeyUse::unsupported, "another task needs another head", "causal_lm"},
     {"adapters", KeyUse::unsupported, "going on from an adapter is not predicted"},
     {"padding_free", KeyUse::unsupported, "flattened batches are not predicted"},
-    {"sequence_parallel_size", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
+    {"sequence_parallel_size", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
     {"freeze_vit", KeyUse::unsupported, "models of images are not predicted", "true"},
     {"freeze_aligner", KeyUse::unsupported, "models of images are not predicted", "true"},
     {"freeze_parameters", KeyUse::unsupported, "training of some parameters is not predicted"},

@@ -107,7 +107,7 @@ inline constexpr KeyRow kScriptRows[] = {
     {"model.load_adapter", KeyUse::unsupported, "adapters that are loaded are not predicted"},
     {"model.merge_and_unload", KeyUse::unsupported, "a merged network is not predicted"},
     {"model.enable_adapters", KeyUse::unsupported, "adapters of transformers' own are not predicted"},
-    {"model.cpu", KeyUse::unsupported, "training on the CPU needs no card"},
+    {"model.cpu", KeyUse::unsupported, "training on the CPU needs no GPU"},
 };
 
 inline constexpr std::string_view kScriptHarmlessNames[] = {

@@ -179,7 +179,7 @@ Ref Evaluator::subscript(Ref base, Ref index) {
     if (base->is(Kind::unknown)) return base;
     if (base->is(Kind::capability))
         return index->is(Kind::integer) && index->integer == 0 ? heap_->make(Kind::major)
-                                                               : heap_->unknown("the card decides it");
+                                                               : heap_->unknown("the GPU decides it");
     if (base->is(Kind::dict)) {
         if (index->is(Kind::text) || index->is(Kind::integer))
             if (const Ref found = base->find(key_of(*index))) return found;
@@ -280,7 +280,7 @@ Ref Evaluator::compare(const std::string& sign, Ref left, Ref right) {
     if ((left->is(Kind::major) && eight) || (left->is(Kind::capability) && eight_zero)) {
         if (sign == ">=") return heap_->truth(bf16_card_);
         if (sign == "<") return heap_->truth(!bf16_card_);
-        return heap_->unknown("the card decides it");
+        return heap_->unknown("the GPU decides it");
     }
     if (left->is(Kind::unknown)) return left;
     if (right->is(Kind::unknown)) return right;

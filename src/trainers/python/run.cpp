@@ -237,7 +237,7 @@ void Evaluator::assign(const Expression& target, Ref value) {
         if (fits)
             part = value->items[i];
         else if (value->is(Kind::capability))
-            part = i == 0 ? heap_->make(Kind::major) : heap_->unknown("the card decides it");
+            part = i == 0 ? heap_->make(Kind::major) : heap_->unknown("the GPU decides it");
         else if (value->is(Kind::call) || value->is(Kind::list) || value->is(Kind::dict))
             part = heap_->unknown(fmt::format("it is a part of the result of {}() in line {}", last_name(value->text),
                                               value->place.line));

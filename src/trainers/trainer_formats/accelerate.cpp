@@ -23,8 +23,8 @@ constexpr KeyRow kAccelerateKeys[] = {
     {"NNODES", KeyUse::used, "gpus", "1|2"},
     {"CUDA_VISIBLE_DEVICES", KeyUse::used, "gpus", "1|2"},
     {"mixed_precision", KeyUse::used, "training.bf16", "bf16|no"},
-    {"use_cpu", KeyUse::unsupported, "training on the CPU needs no card"},
-    {"cpu", KeyUse::unsupported, "training on the CPU needs no card"},
+    {"use_cpu", KeyUse::unsupported, "training on the CPU needs no GPU"},
+    {"cpu", KeyUse::unsupported, "training on the CPU needs no GPU"},
     {"use_fsdp", KeyUse::used, "distributed", ""},
     {"fp8_config", KeyUse::unsupported, "fp8 is not predicted"},
     {"megatron_lm_config", KeyUse::unsupported, "Megatron is not predicted"},
@@ -100,8 +100,8 @@ void read_visible_cards(Reader& reader, Draft& draft) {
     const bool all = launcher == "accelerate launch" || launcher == "deepspeed" || draft.starts_processes;
     if (cards == 0 || launcher == "torchrun") return;
     if (cards > 1 && !all)
-        return reader.refuse("CUDA_VISIBLE_DEVICES", "one process that sees several cards is not predicted",
-                             "one card, or a launcher");
+        return reader.refuse("CUDA_VISIBLE_DEVICES", "one process that sees several GPUs is not predicted",
+                             "one GPU, or a launcher");
     draft.gpus = cards;
     draft.gpus_key = "CUDA_VISIBLE_DEVICES";
     draft.gpus_place = reader.place("CUDA_VISIBLE_DEVICES");
@@ -144,7 +144,7 @@ void read_accelerate(Reader& reader, Draft& draft) {
     else if (type == "FSDP")
         read_fsdp_of_accelerate(reader, draft);
     else if (type != "NO" && type != "MULTI_GPU" && type != "no" && !given)
-        reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one card");
+        reader.refuse("distributed_type", fmt::format("{} is not predicted yet", type), "NO is one GPU");
     read_accelerate_cards(reader, draft);
     read_parallelism_of_accelerate(reader, draft);
     TrainingPlan& training = draft.job.plan.training;

@@ -39,7 +39,7 @@ void read_axolotl_precision(Reader& reader, Draft& draft) {
     bool on = full;
     if (automatic || full) {
         on = reader.question().bf16_card || full;
-        if (automatic) reader.derive("training.bf16", on ? "true" : "false", "bf16: auto, by the card");
+        if (automatic) reader.derive("training.bf16", on ? "true" : "false", "bf16: auto, by the GPU");
     } else {
         on = reader.boolean("bf16").value_or(false);
     }
@@ -205,7 +205,7 @@ void pad_axolotl_rows(Reader& reader, Draft& draft) {
     if (draft.packed && sdpa && reader.boolean("sdpa_varlen").value_or(true))
         reader.note(
             RemarkKind::kernel_not_modelled,
-            "axolotl 0.19 runs packed rows by varlen_attn; they are predicted with the mask of earlier releases, "
+            "axolotl 0.19 runs packed sequences by varlen_attn; they are predicted with the mask of earlier releases, "
             "which needs more",
             "for an exact answer: sdpa_varlen: false");
 }
@@ -235,9 +235,11 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
     const std::int64_t train_rows = rows;
     if (draft.packed && !real_rows) {
         draft.packed_rows = rows;
+        draft.one_row = true;
         rows = 1;
         if (train_rows > 1)
-            reader.derive("training.per_device_train_batch_size", "1", "sample_packing: the micro batch is one row");
+            reader.derive("training.per_device_train_batch_size", "1",
+                          "sample_packing: the micro batch is one sequence");
     }
     draft.packing_needs_mask = !flash;
     pad_axolotl_rows(reader, draft);
@@ -246,8 +248,9 @@ void read_axolotl_batch(Reader& reader, Draft& draft) {
     const bool asked = reader.real("eval_steps").value_or(0) > 0 || reader.real("evals_per_epoch").value_or(0) > 0 ||
                        reader.text("eval_strategy").value_or("no") != "no" ||
                        reader.text("evaluation_strategy").value_or("no") != "no";
-    judge_evaluation(reader, has_rows && asked, "eval_batch_size",
-                     reader.integer("eval_batch_size", {.low = 1}).value_or(train_rows), train_rows);
+    ask_for_evaluation(reader, has_rows && asked, "eval_batch_size",
+                       reader.integer("eval_batch_size", {.low = 1}).value_or(train_rows), train_rows, draft);
+    if (draft.evaluation) draft.evaluation->packed = reader.boolean("eval_sample_packing").value_or(true);
     const std::int64_t longest = reader.integer("eval_sequence_len", {.low = 1}).value_or(0);
     if (has_rows && asked && longest > draft.length_limit)
         reader.refuse("eval_sequence_len", "evaluation of longer rows than those of training is not predicted",
@@ -272,7 +275,7 @@ void read_axolotl_plugins(Reader& reader, Draft& draft) {
         draft.job.plan.training.cut_cross_entropy = true;
         reader.note(RemarkKind::kernel_not_modelled,
                     "cut cross entropy is predicted with a label at every token and without Triton's autotuning",
-                    "rows with labels on a part of their tokens need a little less");
+                    "sequences with labels on a part of their tokens need a little less");
     } else if (cut_key) {
         reader.refuse("cut_cross_entropy", "without its plugin axolotl does not put it in",
                       "plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin], or take the key out");
@@ -361,6 +364,7 @@ const TrainerFormat axolotl_entry = {
     .name = "axolotl",
     .title = "axolotl 0.19",
     .summary = "YAML of axolotl train",
+    .stack = "axolotl-0.19",
     .order = 60,
     .recognises = trainers::is_axolotl,
     .keys = trainers::kAxolotlTables,

@@ -185,6 +185,7 @@ const TrainerFormat llama_factory_entry = {
     .name = "llama-factory",
     .title = "LLaMA-Factory 0.9.5",
     .summary = "YAML or JSON of llamafactory-cli train",
+    .stack = "llamafactory-0.9.5",
     .order = 50,
     .recognises = trainers::is_llama_factory,
     .keys = trainers::kFactoryTables,

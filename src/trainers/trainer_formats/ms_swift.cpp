@@ -83,8 +83,10 @@ void read_swift(Reader& reader, Draft& draft) {
     const auto dtype = read_dtype(reader, "torch_dtype", draft);
     plan.load.dtype = dtype.value_or(draft.job.model.checkpoint_dtype.value_or(DType::bfloat16));
     if (!dtype) reader.assume("torch_dtype", std::string(name_of(plan.load.dtype)));
-    read_training_arguments(reader, {.batch = 1, .checkpointing = true, .bf16 = plan.load.dtype == DType::bfloat16},
-                            draft);
+    // swift/trainers/arguments.py TrainArgumentsMixin.
+    read_training_arguments(
+        reader, {.batch = 1, .checkpointing = true, .bf16 = plan.load.dtype == DType::bfloat16, .evaluation_batch = 1},
+        draft);
     constexpr Named<AttentionImplementation> kNames[] = {
         {"eager", AttentionImplementation::eager},
         {"sdpa", AttentionImplementation::sdpa},
@@ -123,6 +125,7 @@ const TrainerFormat ms_swift_entry = {
     .name = "ms-swift",
     .title = "ms-swift 3 and 4",
     .summary = "shell lines of swift sft, YAML and JSON with its arguments",
+    .stack = "swift-4.6",
     .order = 70,
     .recognises = trainers::is_swift,
     .keys = trainers::kSwiftTables,

@@ -11,9 +11,9 @@ namespace vramfit::trainers {
 namespace {
 
 constexpr const char* kEarlyExits =
-    "early exits, which torchtune has for several cards only (dev/early_exit_finetune_distributed), are not predicted";
+    "early exits, which torchtune has for several GPUs only (dev/early_exit_finetune_distributed), are not predicted";
 constexpr const char* kRewards =
-    "GRPO, which torchtune has for several cards only (dev/grpo_full_finetune_distributed), is not predicted";
+    "GRPO, which torchtune has for several GPUs only (dev/grpo_full_finetune_distributed), is not predicted";
 
 constexpr KeyRow kTuneKeys[] = {
     {"model._component_", KeyUse::used, "model",
@@ -48,11 +48,11 @@ constexpr KeyRow kTuneKeys[] = {
     {"compile", KeyUse::unsupported, "compiled models are not predicted"},
     {"fsdp_cpu_offload", KeyUse::unsupported, "fully sharded training is not predicted yet"},
     {"custom_sharded_layers", KeyUse::unsupported, "fully sharded training is not predicted yet"},
-    {"data_parallel_shard_dim", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
-    {"data_parallel_replicate_dim", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
-    {"tensor_parallel_dim", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
-    {"tensor_parallel_plan", KeyUse::unsupported, "runs on several cards are not predicted yet"},
-    {"context_parallel_dim", KeyUse::unsupported, "runs on several cards are not predicted yet", "1"},
+    {"data_parallel_shard_dim", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
+    {"data_parallel_replicate_dim", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
+    {"tensor_parallel_dim", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
+    {"tensor_parallel_plan", KeyUse::unsupported, "runs on several GPUs are not predicted yet"},
+    {"context_parallel_dim", KeyUse::unsupported, "runs on several GPUs are not predicted yet", "1"},
     {"early_exit_loss", KeyUse::unsupported, kEarlyExits},
     {"layer_dropout", KeyUse::unsupported, kEarlyExits},
     {"grpo_samples", KeyUse::unsupported, kRewards},
@@ -60,7 +60,7 @@ constexpr KeyRow kTuneKeys[] = {
     {"fsdp_sharding_strategy", KeyUse::unsupported, "fully sharded training is not predicted yet", "FULL_SHARD"},
     {"memory_efficient_fsdp_wrap", KeyUse::unsupported, "fully sharded training is not predicted yet"},
     {"use_flex", KeyUse::unsupported, "flex attention is not predicted"},
-    {"collate_fn", KeyUse::unsupported, "rows that this function puts together are not predicted",
+    {"collate_fn", KeyUse::unsupported, "sequences that this function puts together are not predicted",
      "torchtune.data.padded_collate_sft|torchtune.data.padded_collate_packed"},
     {"enable_fp8_training", KeyUse::unsupported, "fp8 is not predicted"},
     {"resize_token_embeddings", KeyUse::unsupported, "the tokenizer decides the size"},
@@ -300,7 +300,7 @@ void read_torchtune(Reader& reader, Draft& draft) {
     if (const auto quantizer = reader.text("quantizer._component_"))
         reader.refuse("quantizer._component_",
                       component.find("lora_") != component.npos
-                          ? "quantization-aware training of adapters, which torchtune has for several cards only "
+                          ? "quantization-aware training of adapters, which torchtune has for several GPUs only "
                             "(qat_lora_finetune_distributed), is not predicted"
                           : "quantization-aware training and quantization are not predicted");
     read_tune_optimizer(reader, draft);
@@ -313,8 +313,8 @@ void read_torchtune(Reader& reader, Draft& draft) {
     draft.packing_needs_mask = true;
     draft.no_padding_mask = !draft.packed;
     const std::int64_t rows = plan.training.per_device_train_batch_size;
-    judge_evaluation(reader, reader.integer("run_val_every_n_steps").value_or(0) > 0, "batch_size_val",
-                     reader.integer("batch_size_val", {.low = 1}).value_or(rows), rows);
+    ask_for_evaluation(reader, reader.integer("run_val_every_n_steps").value_or(0) > 0, "batch_size_val",
+                       reader.integer("batch_size_val", {.low = 1}).value_or(rows), rows, draft);
     reader.note(RemarkKind::other_program,
                 "torchtune has network code of its own: the same network with the same adapters, dtypes and optimizer "
                 "is predicted as transformers runs it, with whole logits where torchtune takes them in chunks",

@@ -120,12 +120,14 @@ void read_trl_rows(Reader& reader, Draft& draft) {
     draft.length_key = key;
     draft.length_place = reader.place(key);
     draft.packed = reader.boolean_or("packing", false);
+    if (draft.evaluation) draft.evaluation->packed = reader.boolean("eval_packing").value_or(true);
     const std::string strategy = reader.text("packing_strategy").value_or("bfd");
     const std::int64_t rows = draft.job.plan.training.per_device_train_batch_size;
     if (draft.packed && strategy != "wrapped" && reader.stack().trl >= Version{0, 18, 0}) {
         draft.packed_rows = rows;
+        draft.one_row = true;
         draft.job.plan.training.per_device_train_batch_size = 1;
-        if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one row");
+        if (rows > 1) reader.derive("training.per_device_train_batch_size", "1", "packing: the batch is one sequence");
     }
     // trl 1.16.0, sft_config.py __post_init__: "auto" is nothing on a GPU.
     const Value* multiple = reader.value("pad_to_multiple_of");

@@ -23,7 +23,10 @@ CheckQuestion about(std::string text, std::vector<std::string> cards) {
 }
 
 std::string written_as(const char* format, const CheckResult& result) {
-    return find_format(format)->check({result, false}, {});
+    CheckReports reports;
+    reports.runs.emplace_back().result = result;
+    reports.runs.front().files = {result.reading.trainer_file};
+    return find_format(format)->check(reports, {});
 }
 
 }  // namespace

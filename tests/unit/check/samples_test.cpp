@@ -40,7 +40,7 @@ void judge_refusals(const Reading& reading, Sample& sample) {
     sample.outcome = Outcome::refused;
     for (const Refusal& each : reading.refusals) {
         sample.why += (sample.why.empty() ? "" : ", ") + each.key;
-        sample.several_cards = sample.several_cards || has_any(each.what, {"DeepSpeed", "sharded", "cards", "machines",
+        sample.several_cards = sample.several_cards || has_any(each.what, {"DeepSpeed", "sharded", "GPUs", "machines",
                                                                            "Megatron", "Automodel", "FSDP"});
         sample.other_than_text = sample.other_than_text ||
                                  has_any(each.what, {"images", "sound", "reward model", "classification", "diffusion"});
@@ -80,9 +80,9 @@ Sample judged(const std::string& file, const std::string& text) {
             if (sample.why.starts_with("unknown key")) {
                 unknown = sample.why;
                 question.trainer.assume_off.push_back(where.substr(where.rfind(' ') + 1));
-            } else if (sample.why.find("how long rows are") != std::string::npos)
+            } else if (sample.why.find("how long sequences are") != std::string::npos)
                 question.trainer.seq = 2048;
-            else if (sample.why.find("how many cards") != std::string::npos)
+            else if (sample.why.find("how many GPUs") != std::string::npos)
                 question.trainer.gpus = 4;
             else
                 return sample;

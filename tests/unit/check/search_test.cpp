@@ -23,6 +23,7 @@ struct MadeUp {
     }
     TurnedRun run() {
         return {[this](const Turns& turns) { return ++asked, needs(turns) <= capacity; },
+                [this](const Turns& turns) { return std::optional(needs(turns)); },
                 [this](const Turns& turns) { return std::optional(needs(turns)); }};
     }
 };
@@ -72,6 +73,18 @@ TEST_CASE("a knob that makes the run larger, or that cannot be, does not hide th
     const FoundTurns without = find_turns(kKnobs, refusing, {.changes = 1});
     REQUIRE(without.fitting.size() == 1);
     CHECK(without.fitting[0] == Turns{4, 0, 0});
+}
+
+TEST_CASE("the smallest run keeps a knob that saves nothing but reserved memory, and no idle one") {
+    MadeUp run{100, 10, {10, 0, 0}};
+    TurnedRun turned = run.run();
+    turned.reserved = [&](const Turns& turns) {
+        return std::optional(run.needs(turns) + 8 - static_cast<std::int64_t>(turns[2]));
+    };
+    const FoundTurns found = find_turns(kKnobs, turned, {.changes = 1});
+    CHECK(found.fitting.empty());
+    REQUIRE(found.smallest);
+    CHECK(*found.smallest == Turns{4, 0, 8});
 }
 
 TEST_CASE("a search asks about few runs") {

@@ -54,6 +54,28 @@ TEST_CASE("what a checkpointed layer saves again is recomputed, and only that") 
     CHECK(forward.contains(Category::stored_activations));
 }
 
+TEST_CASE("parameters and the optimizer's states belong to the module of the parameter") {
+    const Program program = program_of(small_llama());
+    std::set<std::string> weights, states;
+    for (const Allocation& a : program.allocations) {
+        if (a.category == Category::weights) weights.insert(module_of(program, a));
+        if (a.category == Category::optimizer_states) states.insert(module_of(program, a));
+    }
+    for (const char* module : {"embed_tokens", "layers.1.self_attn.q_proj", "layers.2.input_layernorm", "norm"}) {
+        CHECK(weights.contains(module));
+        CHECK(states.contains(module));
+    }
+}
+
+TEST_CASE("what making adapters takes is no adapter") {
+    Job job = small_llama();
+    job.plan.peft.emplace();
+    job.plan.peft->use_dora = true;
+    const auto found = categories_of(made_in(program_of(job), PhaseKind::adapters));
+    CHECK(found.contains(Category::adapters));
+    CHECK(found.contains(Category::temporaries));
+}
+
 TEST_CASE("a weight that embedding and head share has gradients of a parameter from both") {
     Job job = small_llama();
     job.model.tie_word_embeddings = true;
@@ -66,6 +88,7 @@ TEST_CASE("nodes of the backward pass belong to the layer that made them") {
     const Program program = program_of(small_llama());
     std::set<std::string> modules;
     for (const Allocation& a : made_in(program, PhaseKind::backward_layer)) modules.insert(module_of(program, a));
-    CHECK(modules.contains("layers.0"));
+    CHECK(modules.contains("layers.0.mlp.down_proj"));
+    CHECK(modules.contains("layers.0.input_layernorm"));
     CHECK(!modules.contains("loss"));
 }

@@ -1,10 +1,10 @@
 // Every JSON document is as its schema in docs/reference says.
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 
 #include "support/catch.hpp"
+#include "support/json_schema.hpp"
 #include "support/llama.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -17,51 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-json schema_of(const std::string& name) {
-    return json::parse(std::ifstream(fmt::format(VRAMFIT_SOURCE_DIR "/docs/reference/{}.schema.json", name)));
-}
-
-bool is_of_type(const json& value, const std::string& type) {
-    if (type == "integer") return value.is_number_integer();
-    if (type == "number") return value.is_number();
-    if (type == "string") return value.is_string();
-    if (type == "boolean") return value.is_boolean();
-    if (type == "object") return value.is_object();
-    if (type == "array") return value.is_array();
-    return type == "null" && value.is_null();
-}
-
-/// The part of JSON Schema that the files use. Stricter in one place: an object whose properties are listed has no
-/// others, so that a new key cannot be forgotten in the schema.
-void validate(const json& value, const json& schema, const std::string& path) {
-    CAPTURE(path, value.dump());
-    if (schema.contains("const")) CHECK(value == schema["const"]);
-    if (schema.contains("enum"))
-        CHECK(std::find(schema["enum"].begin(), schema["enum"].end(), value) != schema["enum"].end());
-    if (schema.contains("type")) {
-        const json types = schema["type"].is_array() ? schema["type"] : json::array({schema["type"]});
-        CHECK(std::any_of(types.begin(), types.end(),
-                          [&](const json& type) { return is_of_type(value, type.get<std::string>()); }));
-    }
-    if (schema.contains("minimum") && value.is_number()) CHECK(value >= schema["minimum"]);
-    if (value.is_object()) {
-        for (const json& key : schema.value("required", json::array())) {
-            CAPTURE(key);
-            CHECK(value.contains(key.get<std::string>()));
-        }
-        const json properties = schema.value("properties", json::object());
-        for (const auto& [key, member] : value.items()) {
-            if (properties.contains(key))
-                validate(member, properties[key], fmt::format("{}/{}", path, key));
-            else if (schema.contains("additionalProperties"))
-                validate(member, schema["additionalProperties"], fmt::format("{}/{}", path, key));
-            else if (path != "/model" && path != "/stack")
-                CHECK((properties.empty() ? "" : fmt::format("{} is not in the schema", key)).empty());
-        }
-    }
-    if (value.is_array() && schema.contains("items")) {
-        for (const json& item : value) validate(item, schema["items"], fmt::format("{}/-", path));
-    }
+void validate(const json& value, const std::string& name) {
+    CHECK(fmt::format("{}", fmt::join(test::schema_errors(value, test::schema_of(name)), "\n")).empty());
 }
 
 const Format& json_format() { return *find_format("json"); }
@@ -77,17 +34,17 @@ Job job_on(const char* card) {
 TEST_CASE("predictions are as their schema says") {
     const auto* card = GENERATE("", "24GiB", "RTX 4090", "tiny,8,0,108,1000000000,400000000");
     const Prediction p = predict(job_on(card));
-    validate(json::parse(json_format().prediction(p, {})), schema_of("prediction"), "");
+    validate(json::parse(json_format().prediction(p, {})), "prediction");
 }
 
 TEST_CASE("timelines are as their schema says") {
     const auto* card = GENERATE("", "tiny,8,0,108,1000000000,400000000");
     const Job job = job_on(card);
     TimelineReport report{"small", timeline(job), std::nullopt, notes_of(job)};
-    validate(json::parse(json_format().timeline(report, {})), schema_of("timeline"), "");
+    validate(json::parse(json_format().timeline(report, {})), "timeline");
     report.events = program_of(job);
     const json document = json::parse(json_format().timeline(report, {}));
-    validate(document, schema_of("timeline"), "");
+    validate(document, "timeline");
     CHECK(document["events"].size() == report.events->events.size());
     for (const json& event : document["events"]) CHECK(event.size() == (event[1] == "alloc" ? 5 : 4));
 }
@@ -109,7 +66,7 @@ TEST_CASE("sweeps are as their schema says") {
     report.commands = {{"vramfit predict"}};
     report.result = sweep(question, {});
     const json document = json::parse(json_format().sweep(report, {}));
-    validate(document, schema_of("sweep"), "");
+    validate(document, "sweep");
     CHECK(document["all_rows"].size() == document["counts"]["total"]);
     CHECK(document["counts"]["invalid"] == document["counts"]["total"].get<int>() / (adapters ? 2 : 1000));
     for (const json& row : document["rows"]) {
@@ -122,19 +79,20 @@ TEST_CASE("formulas are as their schema says") {
     const Job job = job_on("24GiB");
     const FormulaReport report{job.model.name, peak_formulas(job)};
     const json document = json::parse(json_format().formulas(report, {}));
-    validate(document, schema_of("formulas"), "");
+    validate(document, "formulas");
     CHECK_FALSE(document["peaks"].empty());
 }
 
 TEST_CASE("methods for several cards are as their schema says") {
-    MethodsReport report;
+    MethodsReports reports;
+    MethodsReport& report = reports.fleets.emplace_back();
     report.question.job = job_on("1500MiB");
     report.question.job.plan.training.bf16 = true;
     report.question.cards = 2;
     report.question.largest_batch = GENERATE(true, false);
     report.answer = compare_methods(report.question);
-    const json document = json::parse(json_format().methods(report, {}));
-    validate(document, schema_of("plan"), "");
+    const json document = json::parse(json_format().methods(reports, {}));
+    validate(document, "plan");
     CHECK(document["methods"].size() == report.answer.rows.size());
 }
 
@@ -148,8 +106,9 @@ TEST_CASE("answers about trainers' files are as their schema says") {
     if (std::string_view(more).starts_with("unheard_of")) question.trainer.assume_off = {"unheard_of"};
     question.trainer.stack = stack_from("").stack;
     question.devices = {*card ? device_from(card) : unlimited_device()};
-    const CheckReport report{check(question), false};
-    validate(json::parse(json_format().check(report, {})), schema_of("check"), "");
+    CheckReports report;
+    report.runs.emplace_back().result = check(question);
+    validate(json::parse(json_format().check(report, {})), "check");
 }
 
 TEST_CASE("shares and unattributed sum to the requested bytes in JSON too") {

@@ -314,6 +314,7 @@ TEST_CASE("a network written as config.json reads back as the same network") {
         R"({"model_type": "phi3", "resid_pdrop": 0.1, "partial_rotary_factor": 0.75, "sliding_window": 2047, "original_max_position_embeddings": 512, "rope_scaling": {"type": "su"}})",
         R"({"model_type": "olmo2", "attention_bias": true, "num_key_value_heads": 8})",
         R"({"model_type": "granite", "mlp_bias": true})",
+        R"({"model_type": "gpt_oss", "rope_parameters": {"rope_type": "default"}})",
         R"({"model_type": "smollm3", "no_rope_layer_interval": 2, "use_sliding_window": true, "sliding_window": 64})",
         R"({"model_type": "starcoder2", "use_bias": false, "residual_dropout": 0.1, "embedding_dropout": 0.2})",
         R"({"model_type": "gpt2", "n_embd": 96, "n_layer": 3, "n_head": 6, "n_positions": 64, "n_inner": 100, "attn_pdrop": 0})",

@@ -151,7 +151,7 @@ TEST_CASE("typing mistakes and wrong values in every section") {
         {R"("loop": {"peak_window": {"steps": []}})", "/loop/peak_window/steps", "a list of steps"},
         {R"("loop": {"phase_step": 3})", "/loop/phase_step", "3 is not between 1 and 2"},
         {R"("loop": {"before": [{"grad": 1}]})", "/loop/before/0/grad", "true or false"},
-        {R"("device": {"name": "rtx 4900"})", "/device", "unknown card"},
+        {R"("device": {"name": "rtx 4900"})", "/device", "unknown GPU"},
         {R"("device": {"total_bytes": 100, "vram_bytes": 101})", "/device/vram_bytes", "differs"},
         {R"("card": "aa100")", "/card", "did you mean 'a100'?"},
         {R"("environment": {"PATH": "x"})", "/environment/PATH", "unknown key"},
@@ -172,7 +172,8 @@ TEST_CASE("known but not predicted") {
     for (const char* member :
          {R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}})",
           R"("loop": {"kind": "dpo"}, "training": {"beta": 0.1})", R"("training": {"deepspeed": "ds.json"})",
-          R"("training": {"torch_compile": true})", R"("training": {"eval_strategy": "steps"})",
+          R"("training": {"torch_compile": true})", R"("training": {"eval_strategy": "epoch"})",
+          R"("training": {"eval_strategy": "steps", "batch_eval_metrics": true})",
           R"("training": {"neftune_noise_alpha": 5})", R"("load": {"device_map": "auto"})",
           R"("load": {"quantization_config": {"quant_method": "gptq", "bits": 4}})", R"("peft": {"peft_type": "IA3"})",
           R"("peft": {"init_lora_weights": "pissa"})", R"("peft": {"layer_replication": [[0, 4]]})",
@@ -185,6 +186,18 @@ TEST_CASE("known but not predicted") {
     }
     CHECK_FALSE(refused_job(
         R"("distributed": null, "training": {"deepspeed": null, "eval_strategy": "no", "torch_compile": false, "fsdp": "", "learning_rate": 1e-4, "warmup_ratio": 0.1, "report_to": "none"})"));
+}
+
+TEST_CASE("evaluation is asked for by the arguments of training") {
+    const Job read = job_of(job(
+        R"("training": {"eval_strategy": "steps", "eval_steps": 3, "eval_on_start": true, "eval_accumulation_steps": 2}, "evaluation": {"batches": 5, "sequence_length": 99, "attention_mask": "right_padded"})"));
+    REQUIRE(read.plan.evaluation);
+    CHECK(*read.plan.evaluation == EvaluationPlan{8, true, 3, 2, 5, 99, AttentionMask::right_padded});
+    check_same(read, job_of(to_json_text(read)));
+    CHECK(job_of(job(R"("training": {"evaluation_strategy": "steps", "per_device_eval_batch_size": 4})"))
+              .plan.evaluation == EvaluationPlan{4, false, 1, {}, 2, {}, {}});
+    CHECK_FALSE(
+        job_of(job(R"("training": {"per_device_eval_batch_size": 4}, "evaluation": {"batches": 3})")).plan.evaluation);
 }
 
 TEST_CASE("sequences are cut under FSDP2 only") {

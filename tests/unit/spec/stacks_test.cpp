@@ -22,12 +22,17 @@ TEST_CASE("versions are read as libraries print them") {
 }
 
 TEST_CASE("stacks have names") {
-    CHECK(named_stacks().size() == 6);
+    CHECK(named_stacks().size() == 7);
+    CHECK(trainer_stacks().size() == 4);
     CHECK(stack_from("").stack.name == kDefaultStack);
     CHECK(stack_from("hf-2024-04").stack.transformers == Version{4, 40, 2});
     CHECK(stack_from("hf-2024-04").stack.trl == Version{0, 8, 6});
     CHECK(stack_from("hf-2026-11").stack.trl == Version{1, 16, 0});
     for (const Stack& stack : named_stacks()) {
+        CHECK(stack_from(stack.name).stack == stack);
+        CHECK(stack_from(stack.name).notes.empty());
+    }
+    for (const Stack& stack : trainer_stacks()) {
         CHECK(stack_from(stack.name).stack == stack);
         CHECK(stack_from(stack.name).notes.empty());
     }
@@ -79,7 +84,7 @@ TEST_CASE("versions outside of the known range are noted") {
     REQUIRE(old.notes.size() == 1);
     CHECK(old.notes[0].kind == NoteKind::version_out_of_range);
     CHECK(old.notes[0].text.find("older than 4.40.2") != std::string::npos);
-    CHECK(stack_from("hf-2026-11,torch=3.0").notes.at(0).text.find("newer than 2.11.0") != std::string::npos);
+    CHECK(stack_from("hf-2026-11,torch=3.0").notes.at(0).text.find("newer than 2.15.0") != std::string::npos);
 }
 
 TEST_CASE("a pip freeze gives a stack") {

@@ -27,6 +27,8 @@ TEST_CASE("windows have the names of traces") {
         {{PhaseKind::forward_layer, 0, -1, 3}, "step0.forward.3"},
         {{PhaseKind::forward_layer, 12, 1, 31}, "step12.micro1.forward.31"},
         {{PhaseKind::head, 1, -1, -1}, "step1.head"},
+        {{PhaseKind::forward_layer, 1, -1, 2, 0}, "step1.evaluation0.forward.2"},
+        {{PhaseKind::inputs, -1, -1, -1, 1}, "evaluation1.inputs"},
         {{PhaseKind::backward_loss, 1, 0, -1}, "step1.micro0.backward.loss"},
         {{PhaseKind::backward_layer, 1, -1, 0}, "step1.backward.0"},
         {{PhaseKind::backward_embedding, 1, -1, -1}, "step1.backward.embedding"},

@@ -158,6 +158,28 @@ TrainerQuestion with(const std::string& format, const Base& base, const std::str
 
 }  // namespace
 
+TEST_CASE("files have the stack of their trainer unless one is asked for") {
+    const std::pair<const char*, std::string_view> rows[] = {{"axolotl", "axolotl-0.19"},
+                                                             {"llama-factory", "llamafactory-0.9.5"},
+                                                             {"ms-swift", "swift-4.6"},
+                                                             {"unsloth-studio", "unsloth-2026.10"},
+                                                             {"trl", kDefaultStack}};
+    for (const auto& [format, stack] : rows) {
+        INFO(format);
+        const auto base = kBases.find(format);
+        REQUIRE(base != kBases.end());
+        TrainerQuestion question = question_of(base->second.name, base->second.text);
+        question.stack = stack_from("hf-2026-01").stack;
+        CHECK(read_trainer_files(question).job.stack.name == "hf-2026-01");
+        CHECK(read_trainer_files(question).input("stack")->source == InputSource::flag);
+        question.stack = {};
+        const Reading reading = read_trainer_files(question);
+        CHECK(reading.job.stack == stack_from(stack).stack);
+        CHECK(reading.input("stack")->value == stack);
+        CHECK(reading.input("stack")->source == InputSource::trainer_default);
+    }
+}
+
 TEST_CASE("every key that a format uses changes the answer or is refused") {
     int tested = 0;
     for (const KnownTrainer& known : known_trainers()) {

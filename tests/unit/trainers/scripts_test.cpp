@@ -131,5 +131,5 @@ TEST_CASE("scripts of notebooks are read fully, or refused or asked about at the
             CHECK(outcome_of(script, question_of(script)) == script.expected);
             ++count;
         }
-    CHECK(count >= 40);
+    CHECK(count >= 60);
 }

@@ -122,6 +122,9 @@ ENTRY const char* cudaGetErrorString(cudaError_t error) {
 
 // Triton asks the driver; the numbers of its attributes are the runtime's.
 ENTRY int cuDeviceGet(int* out, int) { return set(out, 0); }
+// torch 2.15 registers Triton's kernels where there is a device (torch/_native/triton_utils.py _try_initialize_driver).
+ENTRY int cuInit(unsigned) { return 0; }
+ENTRY int cuDeviceGetCount(int* out) { return set(out, 1); }
 ENTRY int cuDriverGetVersion(int* out) { return set(out, CUDART_VERSION); }
 
 ENTRY int cuDeviceGetAttribute(int* out, int which, int) {

@@ -9,9 +9,12 @@ from vramfit_trace.cards import CARDS, card_named
 from vramfit_trace.compare import compare, first_event
 from vramfit_trace.families import FAMILIES
 from vramfit_trace.job import JobError, complete, read_job
+from vramfit_trace.peaks import at_peaks
+from vramfit_trace.shares import compare_shares
 from vramfit_trace.space import draw
 from vramfit_trace.space_processes import METHODS
 from vramfit_trace.tracing import variables_of_processes
+from vramfit_trace.walk import jobs_of
 from vramfit_trace.worker import history
 
 MODEL = {"model_type": "llama"}
@@ -60,6 +63,13 @@ class Jobs(unittest.TestCase):
 
     def test_a_card_can_be_spelled_out(self) -> None:
         self.assertEqual(card_named(CARDS["t4"].text()), CARDS["t4"])
+
+    def test_walks_of_trl_leave_out_what_its_trainer_cannot_trace(self) -> None:
+        jobs = jobs_of(1, 40, "hf-2026-11", ["llama"], [], sft=True)
+        self.assertTrue(jobs)
+        self.assertEqual({job["loop"]["kind"] for job in jobs}, {"sft"})
+        self.assertLessEqual({job["batch"]["attention_mask"] for job in jobs}, {"ones", "right_padded"})
+        self.assertFalse([job["name"] for job in jobs if "int8" in job["name"]])
 
 
 class Histories(unittest.TestCase):
@@ -128,6 +138,36 @@ class Walks(unittest.TestCase):
 
     def test_the_compact_form(self) -> None:
         self.assertEqual(data.compact("x", trace([window("start", 1, 2)]))["windows"], [["start", 1, 2, 1, 2, 1, 2]])
+
+
+class Peaks(unittest.TestCase):
+    EVENTS = [[0, "alloc", 1, 100, {"category": "weights", "module": "lm_head"}], [1, "alloc", 2, 50, {"category": "temporaries", "module": ""}],
+              [1, "free", 2, 50], [1, "alloc", 3, 50, {"category": "gradients", "module": "lm_head"}]]
+
+    def test_the_first_instant_of_a_peak_counts(self) -> None:
+        start, step = at_peaks(self.EVENTS, [100, 150])
+        self.assertEqual(dict(start.shares), {"weights": 100})
+        self.assertEqual(dict(step.shares), {"weights": 100, "temporaries": 50})
+        self.assertEqual(step.tensors[50, "temporaries", ""], 1)
+
+    def test_a_window_may_begin_at_its_peak(self) -> None:
+        events = [*self.EVENTS[:3], [2, "alloc", 3, 1, {"category": "gradients"}]]
+        self.assertEqual([held.total for held in at_peaks(events, [100, 150, 101])], [100, 150, 101])
+        self.assertEqual(at_peaks([*events[:2], [2, "free", 2, 50]], [100, 150, 150])[2].total, 150)
+        with self.assertRaises(ValueError):
+            at_peaks(self.EVENTS, [100, 151])
+
+    def test_shares_of_a_named_peak_are_compared(self) -> None:
+        window = {"name": "w", "peak": 100, **at_peaks(self.EVENTS[:1], [100])[0].as_json()}
+        document = {"windows": [{"name": "w", "requested": {"peak": 100}}], "events": self.EVENTS[:1]}
+        for category, right in (("weights", 1.0), ("adapters", 0.0)):
+            prediction = {"peaks": [{"name": "load", "window": "w", "requested": 100, "shares": [{"category": category, "bytes": 100}]}]}
+            self.assertEqual(compare_shares({"windows": [window]}, prediction, document)[0].share, right)
+
+    def test_what_is_freed_after_the_last_window_is_told_apart(self) -> None:
+        entries = [{"action": "alloc", "addr": 1, "size": 8}, {"action": "free_completed", "addr": 1, "size": 8}]
+        found = history.read(entries, [1], stop=True)
+        self.assertEqual((len(found.events), found.freed_later), (1, [1]))
 
 
 if __name__ == "__main__":

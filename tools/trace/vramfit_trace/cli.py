@@ -5,6 +5,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from . import data
 from .cards import CARDS
@@ -12,7 +13,8 @@ from .compare import compare, first_event
 from .families import FAMILIES
 from .forks import Forks
 from .job import Job, JobError, read_job
-from .prediction import PredictionError, timeline
+from .prediction import PredictionError, prediction, timeline
+from .shares import WANTED, compare_shares
 from .tracing import TraceError, Tracer
 from .space_processes import METHODS
 from .walk import Walk, jobs_of, row_text, summary
@@ -29,7 +31,7 @@ def read(path: Path, card: str | None = None) -> Job:
 
 def run(flags: argparse.Namespace) -> int:
     """Traces a job."""
-    trace = tracer_of(flags).trace(read(flags.job, flags.card), flags.events, flags.log)
+    trace = tracer_of(flags).trace(read(flags.job, flags.card), flags.events, flags.log, ("--labels",) if flags.labels else ())
     text = json.dumps(trace)
     if flags.out:
         flags.out.write_text(text)
@@ -50,11 +52,22 @@ def compare_traces(flags: argparse.Namespace) -> int:
         result = compare(trace, document)
         equal = equal and result.exact
         print(row_text({"name": path.name, **result.as_json()}))
+        if trace["windows"] and "shares" in trace["windows"][0]:
+            equal = print_shares(trace, timeline(flags.vramfit, trace["job"], True), flags) and equal
         for difference in result.differences[: flags.windows]:
             print(f"  {difference.text()}")
         if with_events and "events" in document:
             print(first_event(trace, document, flags.context) or "  all events are equal")
     return 0 if equal else 1
+
+
+def print_shares(trace: dict[str, Any], document: dict[str, Any], flags: argparse.Namespace) -> bool:
+    """The named peaks that are not made of what the trace says; whether there are none."""
+    peaks = compare_shares(trace, prediction(flags.vramfit, trace["job"]), document)
+    for peak in peaks:
+        if peak.categories or peak.tensors:
+            print(f"  {peak.text()}")
+    return all(peak.share >= WANTED for peak in peaks)
 
 
 def walk(flags: argparse.Namespace) -> int:
@@ -64,8 +77,8 @@ def walk(flags: argparse.Namespace) -> int:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads,
-                   flags.distributed)
-    forks = Forks(tracer_of(flags))
+                   flags.distributed, flags.sft, flags.evaluation)
+    forks = Forks(tracer_of(flags), ("--labels",) if flags.labels else ())
     try:
         rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
     finally:
@@ -77,7 +90,8 @@ def walk(flags: argparse.Namespace) -> int:
 def write_data(flags: argparse.Namespace) -> int:
     """Prints tests/data/traces.jsonl."""
     files = [file for path in flags.traces for file in (path.glob("*.json") if path.is_dir() else [path])]
-    for line in data.chosen(files, set(flags.stack), set(flags.family)):
+    lines = data.labelled(files, flags.vramfit) if flags.shares else data.chosen(files, set(flags.stack), set(flags.family))
+    for line in lines:
         print(line)
     return 0
 
@@ -102,6 +116,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("job", type=Path, help="a job file, a trace (its job is traced again), or - for the standard input")
     one.add_argument("--out", type=Path, help="the trace (default: standard output)")
     one.add_argument("--events", action="store_true", help="also every allocation and free, with its operator")
+    one.add_argument("--labels", action="store_true",
+                     help="also what every window holds at its peak, by category and module; with --events the label of each allocation")
     one.add_argument("--card", help=f"another card than the job's: {', '.join(CARDS)}, or spelled out")
     one.add_argument("--log", type=Path, help="what the libraries print")
     add_tracing(one)
@@ -124,10 +140,14 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--families", nargs="+", default=[], metavar="FAMILY", help="draw from these only")
     many.add_argument("--config", type=Path, nargs="+", default=[], help="config.json files in place of the tiny models of their families")
     many.add_argument("--supported", action="store_true", help="leave out jobs of which vramfit says that it does not support them")
+    many.add_argument("--evaluation", nargs="?", const="eval_strategy", choices=("eval_strategy", "evaluation_strategy"),
+                      help="each job evaluates; up to transformers 4.40 the argument is called evaluation_strategy")
     many.add_argument("--no-threads", action="store_true",
                       help="transformers 5 loads without threads (HF_DEACTIVATE_ASYNC_LOAD): no job's figures vary from run to run")
     many.add_argument("--distributed", nargs="+", default=[], choices=sorted(METHODS), metavar="KIND",
                       help=f"each job is one rank of several processes: {', '.join(METHODS)}")
+    many.add_argument("--sft", action="store_true", help="each job is one of trl's SFTTrainer")
+    many.add_argument("--labels", action="store_true", help="the traces say what every window holds at its peak; compares that too")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
     add_program(many)
     add_tracing(many)
@@ -137,6 +157,8 @@ def parser() -> argparse.ArgumentParser:
     figures.add_argument("traces", type=Path, nargs="+", help="traces, or folders of them")
     figures.add_argument("--stack", nargs="+", default=[], help="only of these stacks")
     figures.add_argument("--family", nargs="+", default=[], help="only of these families (model_type)")
+    figures.add_argument("--shares", action="store_true", help="print what the named peaks of labelled traces hold: tests/data/shares.jsonl")
+    add_program(figures)
     figures.set_defaults(command=write_data)
     return out
 

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from .job import WITHOUT_THREADS, Job
-from .tracing import TraceError, Tracer, result
+from .tracing import TraceError, Tracer, result, variables_of_processes
 
 
 def needs_process(job: Job) -> bool:
     """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then.
 
-    So do process groups, whose threads outlive the run.
     """
-    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or bool(job["distributed"]) or job["load"]["attn_implementation"] == "flash_attention_2"
+    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or job["load"]["attn_implementation"] == "flash_attention_2"
 
 
 @dataclass
@@ -28,20 +27,22 @@ class Forks:
     """Traces like a Tracer, in a fifth of the time."""
 
     tracer: Tracer
-    servers: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
+    options: tuple[str, ...] = ()  # of the worker
+    servers: dict[tuple[str, ...], subprocess.Popen[str]] = field(default_factory=dict)
 
     def server(self, job: Job) -> subprocess.Popen[str]:
-        """The process for the job's card."""
-        card = job["card"]
-        running = self.servers.get(card)
+        """The process for the job's card, and for how its device keeps time."""
+        timing = {"VRAMFIT_TRACE_DEVICE": job["distributed"]["events"]} if job["distributed"] else {}
+        kind = (job["card"], *timing.values())
+        running = self.servers.get(kind)
         if running is None or running.poll() is not None:
             command = [self.tracer.python, "-m", "vramfit_trace.worker.forks"]
-            running = subprocess.Popen(command, env=self.tracer.environment(job), text=True, stdin=subprocess.PIPE,
+            running = subprocess.Popen(command, env={**self.tracer.environment({**job, "distributed": None}), **timing}, text=True, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
-            self.servers[card] = running
+            self.servers[kind] = running
         return running
 
-    def status(self, job: Job, request: dict[str, str]) -> int:
+    def status(self, job: Job, request: dict[str, Any]) -> int:
         """What the worker ended with."""
         server = self.server(job)
         assert server.stdin and server.stdout
@@ -58,11 +59,12 @@ class Forks:
     def trace(self, job: Job, log: Path | None = None) -> dict[str, Any]:
         """The trace of a job; `log` takes what the libraries print."""
         if self.tracer.real or needs_process(job):
-            return self.tracer.trace(job, log=log)
+            return self.tracer.trace(job, log=log, options=self.options)
         with tempfile.TemporaryDirectory() as folder:
             job_file, out, said = (Path(folder) / name for name in ("job.json", "trace.json", "log"))
             job_file.write_text(json.dumps(job))
-            status = self.status(job, {"job": str(job_file), "out": str(out), "log": str(said)})
+            status = self.status(job, {"job": str(job_file), "out": str(out), "log": str(said), "options": self.options,
+                                       "environment": variables_of_processes(job)})
             text = said.read_text()
             if log:
                 log.write_text(text)

@@ -59,6 +59,7 @@ DEFAULTS: Job = {
         "batch": "every_step",
         "input_require_grads": False,
     },
+    "evaluation": {"batches": 2, "sequence_length": None, "attention_mask": None},
     "distributed": None,
     "device": {"name": None, "vram_bytes": None, "total_bytes": None, "free_bytes": None},
     "card": "a100",

@@ -1,9 +1,10 @@
-"""Asks vramfit for the timeline of a job."""
+"""Asks vramfit for the timeline of a job, and for its peaks."""
 from __future__ import annotations
 
 import json
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,25 @@ class PredictionError(Exception):
     """The program neither answered nor refused."""
 
 
-def timeline(program: str, job: Job, events: bool = False) -> dict[str, Any]:
-    """The document vramfit.timeline/1, or {"refused": message, "status": 2 or 3}."""
+def ask(program: str, arguments: Sequence[str], job: Job) -> dict[str, Any]:
+    """The program's JSON, or {"refused": message, "status": 2 or 3}."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "job.json"
         file.write_text(json.dumps(job))
-        command = [program, "timeline", "--job", str(file), "--format", "json", *["--events"] * events]
+        command = [program, *arguments, "--job", str(file), "--format", "json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
-    if done.returncode in ANSWERED and done.stdout:
+    if done.stdout and done.returncode in (*ANSWERED, UNSUPPORTED):  # predict says so of a verdict too: unknown
         return json.loads(done.stdout)
     if done.returncode in REFUSED:
         return {"refused": " ".join(done.stderr.split()), "status": done.returncode}
     raise PredictionError(f"status {done.returncode}: {done.stderr.strip()[-500:]}")
+
+
+def timeline(program: str, job: Job, events: bool = False) -> dict[str, Any]:
+    """The document vramfit.timeline/1."""
+    return ask(program, ["timeline", *["--events"] * events], job)
+
+
+def prediction(program: str, job: Job) -> dict[str, Any]:
+    """The document vramfit.prediction/1, with the named peaks."""
+    return ask(program, ["predict", "--no-changes"], job)

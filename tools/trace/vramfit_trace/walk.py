@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from .forks import Forks
 from .job import WITHOUT_THREADS, JobError, complete
 from .prediction import UNSUPPORTED, PredictionError, timeline
 from .space import draw
+from .space_evaluation import evaluated
 from .tracing import TraceError
 
 
@@ -100,8 +102,23 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 
 def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True,
-            kinds: list[str] | None = None) -> list[dict[str, Any]]:
-    """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes."""
+            kinds: list[str] | None = None, sft: bool = False,
+            evaluation: str | None = None) -> list[dict[str, Any]]:
+    """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes,
+    with `evaluation`, which names the argument that asks for it, each evaluates."""
     models = [json.loads(path.read_text()) for path in configs]
     environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
-    return [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
+    jobs = [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
+    if evaluation:
+        jobs = [evaluated(job, random.Random(f"{seed}/{number}/evaluation"), evaluation) for number, job in enumerate(jobs)]
+    return [by_trl(job) for job in jobs if "load_in_8bit" not in str(job["load"])] if sft else jobs
+
+
+def by_trl(job: dict[str, Any]) -> dict[str, Any]:
+    """The job with trl's SFTTrainer, whose collator makes the mask; the sampler's order decides how long padded rows of a batch are.
+
+    The number of labels that its loss is told would be the number of int8's outliers as well.
+    """
+    whole = job["training"]["gradient_accumulation_steps"] == 1 and job["training"]["per_device_train_batch_size"] > 1
+    mask = "right_padded" if whole and "padded" in job["batch"]["attention_mask"] else "ones"
+    return {**job, "name": f"{job['name']}-sft", "loop": {"kind": "sft"}, "batch": {**job["batch"], "attention_mask": mask}}

@@ -103,6 +103,8 @@ void bnb_step(Session& session, Optimizer& optimizer) {
             OptimizerState& state = optimizer.states[g][i];
             if (state.empty()) {
                 const engine::Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+                const engine::Scoped<engine::Module> module(session.recorder.module,
+                                                            session.recorder.place_of(p->storage->id));
                 const bool in_8bit = Bits == 8 && !(parameters[i].embedding && optimizer.embeddings_in_32bit) &&
                                      session.decide("state in 8 bits", p.numel() >= kSmallest8bit);
                 state = init_state<States>({session, optimizer, p, Paged, in_8bit, {}});

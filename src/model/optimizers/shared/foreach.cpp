@@ -38,6 +38,7 @@ TensorList foreach_result(const TensorList& tensors, engine::Op op) {
 }
 
 Tensor state_like(engine::Session& session, const Tensor& p) {
+    const engine::Scoped<engine::Module> module(session.recorder.module, session.recorder.place_of(p->storage->id));
     return engine::empty_strided(session, p.sizes(), engine::preserved_strides(p.sizes(), p.strides()), p.dtype(),
                                  engine::Op::optimizer_state);
 }

@@ -46,12 +46,13 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     import torch
 
     from . import attention, batch, experts, model, plain, processes, trainer
+    from .labels import Labels
     from .recorder import Recorder
 
     device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
     experts.balance(job, device)
     torch.manual_seed(0)
-    recorder = Recorder(device, options.events)
+    recorder = Recorder(device, options.events or options.labels, Labels(options.events) if options.labels else None)
     card = torch.cuda.get_device_properties(0)
     if options.limit:
         # The allocator takes the whole bytes of fraction times total.
@@ -120,6 +121,7 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
     out.add_argument("job", type=Path)
     out.add_argument("out", type=Path)
     out.add_argument("--events", action="store_true", help="also every allocation and free")
+    out.add_argument("--labels", action="store_true", help="what each window holds at its peak, and of which modules; with --events what each allocation is")
     out.add_argument("--limit", type=int, metavar="BYTES", help="what the allocator may take: set_per_process_memory_fraction")
     out.add_argument("--snapshot", type=Path, help="takes the allocator's own history, as torch.cuda.memory dumps it")
     return out.parse_args(arguments)

@@ -13,11 +13,15 @@ from .libraries import checked, trl_makes_adapters
 
 
 def micro_batch(job: Job) -> dict[str, torch.Tensor]:
+    """What a training step is given."""
+    batch = job["batch"]
+    return rows_of(job, job["training"]["per_device_train_batch_size"], batch["sequence_length"], batch["attention_mask"])
+
+
+def rows_of(job: Job, rows: int, length: int, kind: str) -> dict[str, torch.Tensor]:
     """Token ids, labels and mask; the first row has length/8 padded places."""
-    rows, length = job["training"]["per_device_train_batch_size"], job["batch"]["sequence_length"]
     ids = torch.arange(rows * length, dtype=torch.int64).reshape(rows, length) % (job["model"].get("vocab_size") or 1000)
     batch = {"input_ids": ids, "labels": ids if job["batch"]["labels"] == "same_tensor" else ids.clone()}
-    kind = job["batch"]["attention_mask"]
     if kind == "absent":
         return batch
     mask = torch.ones(rows, length, dtype=torch.int64)
@@ -37,6 +41,33 @@ def data_set(job: Job) -> list[dict[str, torch.Tensor]]:
     processes = job["distributed"]["world_size"] if job["distributed"] else 1
     count = rows * training["gradient_accumulation_steps"] * job["loop"]["steps"] * processes
     return [{key: value[number % rows] for key, value in batch.items()} for number in range(count)]
+
+
+def evaluates(job: Job) -> bool:
+    """Whether TrainingArguments ask for evaluation; up to transformers 4.40 the argument has another name."""
+    training = job["training"]
+    strategies = (training.get("eval_strategy"), training.get("evaluation_strategy"))
+    return bool(training.get("eval_on_start")) or any(strategy not in (None, "no") for strategy in strategies)
+
+
+def evaluation_rows(job: Job) -> int:
+    """Of a batch; TrainingArguments' default is 8."""
+    return job["training"].get("per_device_eval_batch_size", 8)
+
+
+def evaluation_mask(job: Job) -> str:
+    """As in training where nothing is said."""
+    return str(job["evaluation"]["attention_mask"] or job["batch"]["attention_mask"])
+
+
+def evaluation_set(job: Job) -> list[dict[str, torch.Tensor]] | None:
+    """The rows of the job's batches of evaluation."""
+    if not evaluates(job):
+        return None
+    rows, wanted = evaluation_rows(job), job["evaluation"]
+    batch = rows_of(job, rows, wanted["sequence_length"] or job["batch"]["sequence_length"], evaluation_mask(job))
+    processes = job["distributed"]["world_size"] if job["distributed"] else 1
+    return [{key: value[number % rows] for key, value in batch.items()} for number in range(rows * wanted["batches"] * processes)]
 
 
 def of_fsdp(processes: dict[str, Any]) -> dict[str, Any]:
@@ -93,6 +124,8 @@ def parallelism(processes: dict[str, Any]) -> dict[str, Any]:
 def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
     """The job's `training`, for the class that the loop takes, with everything off that has no part in a step."""
     arguments = {"logging_strategy": "no", **job["training"], **of_processes(job)}
+    if evaluates(job):
+        arguments.setdefault("eval_steps", 1)  # TrainingArguments would take logging_steps
     if not arguments["use_liger_kernel"]:
         del arguments["use_liger_kernel"]  # older versions do not know it
     cls: Any = transformers.TrainingArguments

@@ -1,6 +1,7 @@
 """Traces jobs of one card in forked copies of a process that has the libraries: python -m vramfit_trace.worker.forks.
 
-Reads one request a line, {"job", "out", "log"}: file names; answers each with the worker's exit status.
+Reads one request a line, {"job", "out", "log"}: file names, "options": more of the worker's, "environment": more variables; answers
+each with the worker's exit status.
 """
 from __future__ import annotations
 
@@ -37,8 +38,9 @@ def run(request: dict[str, Any]) -> int:
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.environ.update(json.loads(Path(request["job"]).read_text())["environment"])
+    os.environ.update(request["environment"])
     try:
-        return work([request["job"], request["out"]])
+        return work([request["job"], request["out"], *request["options"]])
     except BaseException:
         traceback.print_exc()
         return 1

@@ -43,6 +43,7 @@ class History:
     events: list[Event] = field(default_factory=list)
     addresses: list[int] = field(default_factory=list)
     failed_request: int | None = None
+    freed_later: list[int] = field(default_factory=list)  # numbers of allocations that are freed after the last window
 
     def allocations(self) -> list[Event]:
         return [event for event in self.events if event[1] == "alloc"]
@@ -57,11 +58,15 @@ def read(entries: Iterable[dict[str, Any]], ends: Sequence[int], stop: bool) -> 
     out = History()
     living: dict[int, tuple[int, int]] = {}
     window = calls = number = 0
+    over = False
     for entry in entries:
         action, size = entry["action"], entry["size"]
         if action in ("alloc", "free_completed"):
-            if stop and calls == ends[-1]:
-                break
+            over = over or (stop and calls == ends[-1])
+            if over:
+                if action == "free_completed" and entry["addr"] in living:
+                    out.freed_later.append(living.pop(entry["addr"])[0])
+                continue
             while window + 1 < len(ends) and calls >= ends[window]:
                 window += 1
             calls += 1
@@ -72,7 +77,7 @@ def read(entries: Iterable[dict[str, Any]], ends: Sequence[int], stop: bool) -> 
             out.events.append([window, "alloc", number, size])
         elif action == "free_completed":
             out.events.append([window, "free", *living.pop(entry["addr"])])
-        elif action in ("segment_alloc", "segment_free"):
+        elif action in ("segment_alloc", "segment_free") and not over:
             out.events.append([window, action, 0, size])
         elif action == "oom":
             out.failed_request = size

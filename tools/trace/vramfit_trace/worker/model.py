@@ -134,10 +134,13 @@ def cast_to_bf16(model: torch.nn.Module) -> None:
 
 def build(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.Module:
     """The model as the training loop gets it. `before` is called once the checkpoint is there."""
-    model = prepare(load(job, recorder, before), job, recorder)
+    model = load(job, recorder, before)
+    recorder.know(model)
+    model = prepare(model, job, recorder)
     recorder.reading("after_load")
     if job["peft"] is not None and not trl_makes_adapters(job):
         model = add_adapters(model, job, recorder)
+    recorder.know(model)
     recorder.reading("after_adapter")
     return model
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
-from . import history, operators
+from ..peaks import at_peaks
+from . import history, labelled, operators
 from .device import Device
+from .labels import Labels
 
 HISTORY_ENTRIES = 50_000_000
 
@@ -31,7 +33,7 @@ class Reading:
 class Recorder:
     """Statistics at the border of every window; the allocator's history for what lies between."""
 
-    def __init__(self, device: Device, with_events: bool) -> None:
+    def __init__(self, device: Device, with_events: bool, labels: Labels | None = None) -> None:
         self.device = device
         self.names: list[str] = []
         self.ends: list[Reading] = []
@@ -47,6 +49,9 @@ class Recorder:
         self.profile = operators.profiler() if with_events else None
         if self.profile:
             self.profile.start()
+        self.labels = labels
+        if labels:
+            labels.watch()
 
     def window(self, name: str) -> None:
         """Begins a window; naming the current one again changes nothing."""
@@ -54,9 +59,16 @@ class Recorder:
             return
         if self.names:
             self.ends.append(self._read())
+            if self.labels:
+                self.labels.scan()
         self.names.append(name)
         torch._C._cuda_resetPeakMemoryStats(0)
         self.device.managed_peak(restart=True)
+
+    def know(self, network: torch.nn.Module) -> None:
+        """The network as it is now, for the labels."""
+        if self.labels:
+            self.labels.know(network)
 
     def reading(self, name: str) -> None:
         """Notes the memory of this instant under a name."""
@@ -87,13 +99,15 @@ class Recorder:
             raise RuntimeError("out of memory, and the allocator did not say so")
         self.ends.append(self.failure[1] if failed and self.failure else self._read())
         if self.profile:
+            if self.labels:
+                self.labels.end()
             self.profile.stop()
         taken = torch.cuda.memory._snapshot()
         if snapshot:
             snapshot.write_bytes(pickle.dumps(taken))
         entries = taken["device_traces"][0]
         torch.cuda.memory._record_memory_history(enabled=None)
-        found = history.read(entries, [end.calls for end in self.ends], stop=failed)
+        found = history.read(entries, [end.calls for end in self.ends], stop=failed or bool(self.labels))
         out: dict[str, Any] = {"outcome": {"oom": None, "retries": self.ends[-1].retries}, "windows": self._windows(found),
                                "readings": self.instants, "driver": self._driver()}
         if failed and self.failure:
@@ -101,6 +115,12 @@ class Recorder:
         if self.profile:
             operators.name_allocations(found.allocations(), found.addresses, self.profile)
             out["events"] = found.events
+        if self.labels:
+            labelled.label(found, self.names, self.profile, self.labels)
+            for window, held in zip(out["windows"], at_peaks(found.events, [window["peak"] for window in out["windows"]])):
+                window.update(held.as_json())
+            if not self.labels.with_events:
+                del out["events"]
         return out
 
     def _driver(self) -> dict[str, int]:

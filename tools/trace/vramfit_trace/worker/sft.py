@@ -25,21 +25,32 @@ def tokenizer() -> Any:
     return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(words), eos_token="<eos>", pad_token="<pad>")
 
 
-def make(job: Job, model: torch.nn.Module, arguments: Any, rows: Rows, progress: Any, device: Device) -> Any:
-    """With trl's collator, which makes the mask, and trl's loss."""
+def table_of(rows: Rows, name: str) -> Any:
+    """The tokens of each row; trl's collator pads them."""
     import datasets
+
+    lengths = [int(row["attention_mask"].sum()) for row in rows]
+    columns = {key: [row[key][:length].tolist() for row, length in zip(rows, lengths)] for key in ("input_ids", "labels")}
+    return datasets.Dataset(datasets.table.InMemoryTable.from_pydict(columns), fingerprint=name)
+
+
+def labelled(job: Job, rows: Rows) -> int:
+    """How many positions of a batch have a label."""
+    places = own_places(job)
+    return sum(place + 1 < int(row["attention_mask"].sum()) for row in rows for place in places)
+
+
+def make(job: Job, model: torch.nn.Module, arguments: Any, rows: Rows, evaluated: Rows | None, progress: Any, device: Device) -> Any:
+    """With trl's collator, which makes the mask, and trl's loss."""
     import trl
 
     if job["batch"]["attention_mask"] not in ("ones", "right_padded"):
         raise JobError("trl's collator makes the mask: only ones and right_padded can be traced")
-    lengths = [int(row["attention_mask"].sum()) for row in rows]
-    columns = {key: [row[key][:length].tolist() for row, length in zip(rows, lengths)] for key in ("input_ids", "labels")}
-    table = datasets.Dataset(datasets.table.InMemoryTable.from_pydict(columns), fingerprint="job")
-    trainer = trl.SFTTrainer(model=model, args=arguments, train_dataset=table, processing_class=tokenizer(), callbacks=[progress])
-    of_a_batch = lengths[: arguments.per_device_train_batch_size]
-    places = own_places(job)
-    labelled = sum(place + 1 < length for length in of_a_batch for place in places)
-    trainer.compute_loss = told(trainer.compute_loss, device, labelled)
+    trainer = trl.SFTTrainer(model=model, args=arguments, train_dataset=table_of(rows, "job"), processing_class=tokenizer(),
+                             eval_dataset=evaluated and table_of(evaluated, "evaluation"), callbacks=[progress])
+    labels = {True: labelled(job, rows[: arguments.per_device_train_batch_size]),
+              False: labelled(job, evaluated[: arguments.per_device_eval_batch_size]) if evaluated else 0}
+    trainer.compute_loss = told(trainer.compute_loss, device, lambda: labels[trainer.model.training])
     return trainer
 
 
@@ -52,11 +63,11 @@ def own_places(job: Job) -> list[int]:
     return [place for at in (rank, last - rank) for place in range(at * part, (at + 1) * part)]
 
 
-def told(compute_loss: Callable[..., Any], device: Device, labels: int) -> Callable[..., Any]:
+def told(compute_loss: Callable[..., Any], device: Device, labels: Callable[[], int]) -> Callable[..., Any]:
     """The loss picks the positions that have a label, whose number the host reads, in backward too: told until its end."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        device.tell_count(labels)
+        device.tell_count(labels())
         return compute_loss(*args, **kwargs)
 
     return call

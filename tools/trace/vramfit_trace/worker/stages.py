@@ -46,6 +46,8 @@ class Stages:
         self.recorder = recorder
         self.accumulates = job["training"]["gradient_accumulation_steps"] > 1
         self.step = self.micro = 0
+        self.evaluation: int | None = None  # the batch of the evaluation that runs, which belongs to the step before it
+        self.evaluated_step = ""
         self.in_backward = False
         layers, norm = decoder(model)
         for index, layer in enumerate(layers):
@@ -55,6 +57,9 @@ class Stages:
         model.register_forward_pre_hook(lambda module, args: self.enter("embedding"))
 
     def enter(self, stage: str) -> None:
+        if self.evaluation is not None:
+            self.recorder.window(f"{self.evaluated_step}evaluation{self.evaluation}.{stage}")
+            return
         micro = f"micro{self.micro}." if self.accumulates and stage not in OF_THE_UPDATE else ""
         self.recorder.window(f"step{self.step}.{micro}{stage}")
 
@@ -62,6 +67,13 @@ class Stages:
         """A batch is about to be fetched or copied."""
         self.in_backward = False
         self.enter("inputs")
+
+    def evaluate(self, batch: int) -> None:
+        """A batch of an evaluation is about to be fetched."""
+        if self.evaluation is None:
+            self.evaluated_step = f"step{self.step - 1}." if self.step else ""
+        self.evaluation = batch
+        self.inputs()
 
     def backward(self) -> None:
         """Backward is about to be called on the loss."""

@@ -11,7 +11,7 @@ import transformers
 
 from ..job import Job
 from . import processes, sft, zero
-from .batch import data_set, training_arguments
+from .batch import data_set, evaluation_mask, evaluation_set, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
 from .recorder import Recorder
@@ -43,9 +43,14 @@ class Progress(transformers.TrainerCallback):
         self.stages.micro += 1
         self.stages.inputs()
 
-    def on_step_end(self, *_: Any, **__: Any) -> None:
+    def on_step_end(self, arguments: Any, state: Any, control: Any, **_: Any) -> None:
         self.stages.step += 1
         self.stages.micro = 0
+        if not control.should_evaluate:
+            self.next_step()
+
+    def next_step(self) -> None:
+        """Behind a step and its evaluation."""
         if self.stages.step < self.steps:
             self.stages.inputs()
         else:
@@ -87,21 +92,46 @@ def mark_loop(stages: Stages, steps: int) -> None:
         return out
 
     def marked_batches(self: Any) -> Iterator[Any]:
+        if stages.evaluation is not None:
+            yield from of_evaluation(batches(self), len(self))
+            return
         if stages.step < steps:
             stages.inputs()
         yield from batches(self)
 
+    def of_evaluation(fetched: Iterator[Any], count: int) -> Iterator[Any]:
+        for number in range(count):
+            stages.evaluate(number)
+            yield next(fetched)
+        yield from fetched
+
     AcceleratedOptimizer.step, DataLoaderShard.__iter__ = marked_step, marked_batches
+
+
+def mark_evaluation(job: Job, trainer: Any, progress: Progress, device: Device) -> None:
+    """An evaluation is a call of the trainer; what it holds is gone when it returns."""
+    evaluate = trainer.evaluate
+
+    def marked_evaluate(*args: Any, **kwargs: Any) -> Any:
+        progress.stages.evaluate(0)
+        device.tell_byte(0 if "padded" in evaluation_mask(job) else 1)
+        out = evaluate(*args, **kwargs)
+        device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
+        progress.stages.evaluation = None
+        progress.next_step()
+        return out
+
+    trainer.evaluate = marked_evaluate
 
 
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Progress, recorder: Recorder, device: Device) -> Any:
     """The trainer that the job's loop names."""
-    rows = data_set(job)
+    rows, evaluated = data_set(job), evaluation_set(job)
     if trl_makes_adapters(job):
         return sft.make_2024(job, model, arguments, rows, progress, recorder)
     if job["loop"]["kind"] == "sft":
-        return sft.make(job, model, arguments, rows, progress, device)
-    return transformers.Trainer(model=model, args=arguments, train_dataset=rows, callbacks=[progress],
+        return sft.make(job, model, arguments, rows, evaluated, progress, device)
+    return transformers.Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=evaluated, callbacks=[progress],
                                 data_collator=lambda batch: torch.utils.data.default_collate(batch))
 
 
@@ -126,5 +156,6 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
             zero.mark_engine(progress.stages)
         mark_accelerator(trainer.accelerator, progress.stages, device, not by_deepspeed)
         mark_loop(progress.stages, steps)
+        mark_evaluation(job, trainer, progress, device)
         trainer.train()
     return trainer

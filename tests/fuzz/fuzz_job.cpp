@@ -1,0 +1,28 @@
+// Fuzzing the reader of job files: what it answers can be written and read again as the same.
+#include "reads.hpp"
+#include "spec/json_parse.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/spec/models.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+// A model's name may be a path: nothing outside of the text is to be read.
+bool names_a_file(std::string_view text) {
+    Problems problems("");
+    const JsonValue job = parse_json(text, problems);
+    const JsonValue* model = job.find("model");
+    return model && model->kind == JsonValue::Kind::text && !find_built_in(model->text);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return reads(data, size, [](std::string_view text) {
+        if (names_a_file(text)) return;
+        const Job job = read_job(text, "job.json", {});
+        const Job again = read_job(to_json_text(job), "job.json", {});
+        if (again.plan != job.plan || again.stack != job.stack || again.model != job.model) std::abort();
+    });
+}

@@ -1,0 +1,6 @@
+// Fuzzing the readers of trainers' files in notebooks.
+#include "trainer_files.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return reads_trainer_file("train.ipynb", data, size);
+}

@@ -1,0 +1,651 @@
+"""The flags of each command, made from `vramfit generate json`; written by tools/package/make_types.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypedDict
+
+# Flags without a value.
+SWITCHES = frozenset(
+    {
+        "accept_tight",
+        "all_rows",
+        "events",
+        "explain_inputs",
+        "no_changes",
+        "no_largest",
+        "no_progress",
+        "no_prune",
+        "quiet",
+    }
+)
+# Flags of which several values are several flags.
+ONE_BY_ONE = frozenset(
+    {
+        "alloc_conf",
+        "assume_off",
+        "pytorch_alloc_conf",
+        "pytorch_cuda_alloc_conf",
+        "set",
+    }
+)
+
+
+class PredictFlags(TypedDict, total=False):
+    """Flags of vramfit predict."""
+
+    job: str | PathLike[str] | Mapping[str, Any]
+    """A job file (vramfit.job/1), - for standard input; flags override what it says"""
+    method: Literal["full", "lora", "qlora"]
+    """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    rank: int
+    """Rank of the adapters [8]"""
+    lora_alpha: float
+    """LoRA's alpha; no effect on memory [8]"""
+    lora_dropout: float
+    """Dropout before the adapters [0]"""
+    targets: str | Sequence[str]
+    """Modules with adapters: names, a regular expression, all-linear, or the groups attention, mlp, embedding [those of queries and values]"""
+    save_whole: str | Sequence[str]
+    """Modules that are trained whole beside the adapters [none]"""
+    use_rslora: bool
+    """Rank-stabilized LoRA; no effect on memory [false]"""
+    use_dora: bool
+    """DoRA [false]"""
+    load_in_4bit: bool
+    """Quantize to 4 bits [true with qlora, else false]"""
+    load_in_8bit: bool
+    """Quantize to 8 bits [false]"""
+    bnb_4bit_quant_type: Literal["nf4", "fp4"]
+    """nf4 or fp4 [nf4]"""
+    bnb_4bit_use_double_quant: bool
+    """Quantize the scales too [true with qlora, else false]"""
+    bnb_4bit_compute_dtype: Literal["bfloat16", "float16", "float32"]
+    """Dtype that 4-bit layers compute in [--dtype with qlora, else float32]"""
+    bnb_4bit_quant_storage: Literal["uint8", "int8", "bfloat16", "float16", "float32", "float64"]
+    """Dtype that packed weights are kept in; FSDP cuts them only as the dtype of the other weights [uint8]"""
+    prepare_kbit: bool
+    """Call peft's prepare_model_for_kbit_training [true with qlora, else false]"""
+    dtype: Literal["bfloat16", "float16", "float32", "auto"]
+    """Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]"""
+    attention: Literal["eager", "sdpa", "flash_attention_2"]
+    """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
+    sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
+    """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    async_load: bool
+    """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
+    batch: int
+    """Sequences in each batch of one GPU [1]"""
+    seq: int
+    """Tokens in each sequence [1024]"""
+    accumulate: int
+    """Gradient accumulation steps [1]"""
+    mixed_precision: Literal["no", "bf16", "fp16"]
+    """Mixed precision (autocast): no, bf16 or fp16 [no]"""
+    checkpointing: Literal["off", "on", "reentrant", "non-reentrant"]
+    """Gradient checkpointing: off, on (of the library's default kind), reentrant or non-reentrant [on with qlora, else off]"""
+    optim: Literal["adafactor", "adagrad", "adamw_8bit", "adamw_bnb_8bit", "adamw_torch", "adamw_torch_fused", "ademamix", "ademamix_8bit", "lion_32bit", "lion_8bit", "none", "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit", "paged_ademamix_8bit", "paged_lion_32bit", "paged_lion_8bit", "rmsprop", "rmsprop_bnb", "rmsprop_bnb_32bit", "rmsprop_bnb_8bit", "sgd"]
+    """Optimizer, named as in transformers [adamw_torch]"""
+    max_grad_norm: float
+    """Clip gradients at this norm; 0: do not clip [1]"""
+    use_liger_kernel: bool
+    """Use the Liger kernels [false]"""
+    mask: Literal["absent", "ones", "left_padded", "right_padded"]
+    """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    loop: Literal["trainer", "plain", "sft", "dpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    steps: int
+    """Optimizer steps; the second stands for all later ones [2]"""
+    gpu: str
+    """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
+    gpu_total: str
+    """The GPU's memory as torch.cuda.mem_get_info() shows it [what is known of --gpu, between two ends]"""
+    context: str
+    """What the CUDA context takes of the GPU, as measured [what is known of --gpu, between two ends]"""
+    reserve: str
+    """GPU memory to keep free [0GiB]"""
+    alloc_conf: str
+    """Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]"""
+    stack: str
+    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
+    gpus: int
+    """Number of processes, each with its own GPU: DistributedDataParallel unless a flag below chooses another method; the answer is about one of them [1]"""
+    gpus_per_node: int
+    """Processes in each node, over which FSDP1's hybrid strategies shard, with --fsdp-sharding-strategy [all]"""
+    tp: int
+    """Tensor parallelism over N processes: transformers' tp_plan "auto"; all of them see the same batches [off]"""
+    pp: int
+    """Pipeline parallelism over N processes: torch.distributed.pipelining in a plain loop; the answer is about the stage that needs the most [off]"""
+    pp_schedule: Literal["gpipe", "1f1b", "interleaved_1f1b"]
+    """Pipeline schedule, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]"""
+    micro_batches: int
+    """Microbatches of --batch sequences in each step, with --pp [one for each process]"""
+    pp_virtual_stages: int
+    """Stages in each process, with --pp-schedule interleaved_1f1b [1]"""
+    pp_return_outputs: bool
+    """The last stage keeps the logits of all microbatches, schedule.step(return_outputs=...), with --pp [true]"""
+    cp: int
+    """Context parallelism over N processes, which share each sequence, as accelerate has it; implies --fsdp 2; the answer is about the process that needs the most [off]"""
+    cp_comm_strategy: Literal["allgather", "alltoall"]
+    """How keys and values reach the other processes, with --cp: allgather or alltoall [allgather]"""
+    fsdp: Literal["1", "2"] | int
+    """Fully Sharded Data Parallel, version 1 or 2, as accelerate sets it up: weights, gradients and optimizer states are sharded; with --gpus [off]"""
+    fsdp_backward_prefetch: Literal["no_prefetch", "backward_pre", "backward_post"]
+    """backward_pre gathers the next layer's weights before the current layer's gradients are computed, backward_post after that, with --fsdp 1 [no_prefetch]"""
+    fsdp_forward_prefetch: bool
+    """Gather the next layer's weights while the current layer runs, from the second step on, with --fsdp 1 [false]"""
+    fsdp_limit_all_gathers: bool
+    """Let the CPU wait rather than have a third layer gathered ahead, with --fsdp 1 [true]"""
+    fsdp_sharding_strategy: Literal["full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"]
+    """full_shard; shard_grad_op: a layer's gathered weights stay until its backward; hybrid_shard and hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]"""
+    fsdp_use_orig_params: bool
+    """The optimizer sees the model's own parameters; false: one flat parameter for each layer, with --fsdp 1 [true]"""
+    dp_replicate: int
+    """Number of replicas, each sharded over its own group of processes (HSDP): accelerate's dp_replicate_size; implies --fsdp 2 [1]"""
+    fsdp_reshard_after_forward: bool
+    """Free a layer's gathered weights after its forward, with --fsdp 2 [true]"""
+    fsdp_cpu_offload: bool
+    """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
+    fsdp_auto_wrap_policy: Literal["transformer_based_wrap", "size_based_wrap", "no_wrap"]
+    """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_min_num_params: int
+    """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
+    fsdp_cpu_ram_efficient_loading: bool
+    """Only the first process reads the weights and sends them to the others, with --fsdp 2 [false]"""
+    process: int
+    """The process that the answer is about, counted from 0, with --gpus; the first has the largest shards [0; with --pp the stage that needs the most]"""
+    ddp_find_unused_parameters: bool
+    """Trainer's argument, with --gpus [true with adapters or without checkpointing]"""
+    ddp_bucket_cap_mb: int
+    """Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]"""
+    ddp_static_graph: bool
+    """Trainer's argument, with --gpus [false]"""
+    deepspeed: str | PathLike[str]
+    """DeepSpeed config as Trainer takes it: ZeRO instead of DDP; with --gpus [none]"""
+    zero_stage: Literal["1", "2", "3"] | int
+    """DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and "auto" sizes; with --gpus [none]"""
+    accept_tight: bool
+    """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
+    no_changes: bool
+    """Look neither for changes with which it fits nor for the largest run that does"""
+
+
+class SweepFlags(TypedDict, total=False):
+    """Flags of vramfit sweep."""
+
+    method: str | Sequence[str]
+    """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    rank: int | str | Sequence[int] | Sequence[str]
+    """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
+    lora_alpha: str | float | Sequence[float]
+    """LoRA's alpha; no effect on memory [8]"""
+    lora_dropout: str | float | Sequence[float]
+    """Dropout before the adapters [0]"""
+    targets: int | str | Sequence[int] | Sequence[str]
+    """Sets of targets: attention,attention+mlp,q_proj+v_proj [all sets of embedding, attention, mlp]"""
+    save_whole: str | Sequence[str]
+    """Modules that are trained whole beside the adapters [none]"""
+    use_rslora: str | bool | Sequence[bool]
+    """Rank-stabilized LoRA; no effect on memory [false]"""
+    use_dora: str | bool | Sequence[bool]
+    """DoRA [false]"""
+    load_in_4bit: str | bool | Sequence[bool]
+    """Quantize to 4 bits [true with qlora, else false]"""
+    load_in_8bit: str | bool | Sequence[bool]
+    """Quantize to 8 bits [false]"""
+    bnb_4bit_quant_type: str | Sequence[str]
+    """nf4 or fp4 [nf4]"""
+    bnb_4bit_use_double_quant: str | bool | Sequence[bool]
+    """Quantize the scales too [true with qlora, else false]"""
+    bnb_4bit_compute_dtype: str | Sequence[str]
+    """Dtype that 4-bit layers compute in [--dtype with qlora, else float32]"""
+    bnb_4bit_quant_storage: str | Sequence[str]
+    """Dtype that packed weights are kept in; FSDP cuts them only as the dtype of the other weights [uint8]"""
+    prepare_kbit: str | bool | Sequence[bool]
+    """Call peft's prepare_model_for_kbit_training [true with qlora, else false]"""
+    dtype: str | Sequence[str]
+    """Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]"""
+    attention: str | Sequence[str]
+    """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
+    sdpa_kernel: str | Sequence[str]
+    """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    async_load: str | bool | Sequence[bool]
+    """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
+    batch: int | str | Sequence[int] | Sequence[str]
+    """Rows in a batch [1,2,4,8]"""
+    seq: int | str | Sequence[int] | Sequence[str]
+    """Tokens in a row: 512..4096:+512 [16..512:x2]"""
+    accumulate: str | int | Sequence[int]
+    """Gradient accumulation steps [1]"""
+    mixed_precision: str | Sequence[str]
+    """Mixed precision (autocast): no, bf16 or fp16 [no]"""
+    checkpointing: str | Sequence[str]
+    """Gradient checkpointing: off, on (of the library's default kind), reentrant or non-reentrant [on with qlora, else off]"""
+    optim: str | Sequence[str]
+    """Optimizer, named as in transformers [adamw_torch]"""
+    max_grad_norm: str | float | Sequence[float]
+    """Clip gradients at this norm; 0: do not clip [1]"""
+    use_liger_kernel: str | bool | Sequence[bool]
+    """Use the Liger kernels [false]"""
+    mask: str | Sequence[str]
+    """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    loop: str | Sequence[str]
+    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    steps: str | int | Sequence[int]
+    """Optimizer steps; the second stands for all later ones [2]"""
+    gpu: str | Sequence[str]
+    """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
+    gpu_total: str | Sequence[str]
+    """The GPU's memory as torch.cuda.mem_get_info() shows it [what is known of --gpu, between two ends]"""
+    context: str | Sequence[str]
+    """What the CUDA context takes of the GPU, as measured [what is known of --gpu, between two ends]"""
+    reserve: str | Sequence[str]
+    """GPU memory to keep free [0GiB]"""
+    alloc_conf: str | Sequence[str]
+    """Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]"""
+    stack: str | Sequence[str]
+    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
+    gpus: str | int | Sequence[int]
+    """Number of processes, each with its own GPU: DistributedDataParallel unless a flag below chooses another method; the answer is about one of them [1]"""
+    gpus_per_node: str | int | Sequence[int]
+    """Processes in each node, over which FSDP1's hybrid strategies shard, with --fsdp-sharding-strategy [all]"""
+    tp: str | int | Sequence[int]
+    """Tensor parallelism over N processes: transformers' tp_plan "auto"; all of them see the same batches [off]"""
+    pp: str | int | Sequence[int]
+    """Pipeline parallelism over N processes: torch.distributed.pipelining in a plain loop; the answer is about the stage that needs the most [off]"""
+    pp_schedule: str | Sequence[str]
+    """Pipeline schedule, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]"""
+    micro_batches: str | int | Sequence[int]
+    """Microbatches of --batch sequences in each step, with --pp [one for each process]"""
+    pp_virtual_stages: str | int | Sequence[int]
+    """Stages in each process, with --pp-schedule interleaved_1f1b [1]"""
+    pp_return_outputs: str | bool | Sequence[bool]
+    """The last stage keeps the logits of all microbatches, schedule.step(return_outputs=...), with --pp [true]"""
+    cp: str | int | Sequence[int]
+    """Context parallelism over N processes, which share each sequence, as accelerate has it; implies --fsdp 2; the answer is about the process that needs the most [off]"""
+    cp_comm_strategy: str | Sequence[str]
+    """How keys and values reach the other processes, with --cp: allgather or alltoall [allgather]"""
+    fsdp: str | int | Sequence[str | int]
+    """Fully Sharded Data Parallel, version 1 or 2, as accelerate sets it up: weights, gradients and optimizer states are sharded; with --gpus [off]"""
+    fsdp_backward_prefetch: str | Sequence[str]
+    """backward_pre gathers the next layer's weights before the current layer's gradients are computed, backward_post after that, with --fsdp 1 [no_prefetch]"""
+    fsdp_forward_prefetch: str | bool | Sequence[bool]
+    """Gather the next layer's weights while the current layer runs, from the second step on, with --fsdp 1 [false]"""
+    fsdp_limit_all_gathers: str | bool | Sequence[bool]
+    """Let the CPU wait rather than have a third layer gathered ahead, with --fsdp 1 [true]"""
+    fsdp_sharding_strategy: str | Sequence[str]
+    """full_shard; shard_grad_op: a layer's gathered weights stay until its backward; hybrid_shard and hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]"""
+    fsdp_use_orig_params: str | bool | Sequence[bool]
+    """The optimizer sees the model's own parameters; false: one flat parameter for each layer, with --fsdp 1 [true]"""
+    dp_replicate: str | int | Sequence[int]
+    """Number of replicas, each sharded over its own group of processes (HSDP): accelerate's dp_replicate_size; implies --fsdp 2 [1]"""
+    fsdp_reshard_after_forward: str | bool | Sequence[bool]
+    """Free a layer's gathered weights after its forward, with --fsdp 2 [true]"""
+    fsdp_cpu_offload: str | bool | Sequence[bool]
+    """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
+    fsdp_auto_wrap_policy: str | Sequence[str]
+    """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_min_num_params: str | int | Sequence[int]
+    """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
+    fsdp_cpu_ram_efficient_loading: str | bool | Sequence[bool]
+    """Only the first process reads the weights and sends them to the others, with --fsdp 2 [false]"""
+    process: str | int | Sequence[int]
+    """The process that the answer is about, counted from 0, with --gpus; the first has the largest shards [0; with --pp the stage that needs the most]"""
+    ddp_find_unused_parameters: str | bool | Sequence[bool]
+    """Trainer's argument, with --gpus [true with adapters or without checkpointing]"""
+    ddp_bucket_cap_mb: str | int | Sequence[int]
+    """Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]"""
+    ddp_static_graph: str | bool | Sequence[bool]
+    """Trainer's argument, with --gpus [false]"""
+    deepspeed: str | PathLike[str] | Sequence[str | PathLike[str]]
+    """DeepSpeed config as Trainer takes it: ZeRO instead of DDP; with --gpus [none]"""
+    zero_stage: str | int | Sequence[str | int]
+    """DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and "auto" sizes; with --gpus [none]"""
+    targets_each: str | Sequence[str]
+    """Every set of these modules or groups, with at least one, in place of --targets"""
+    effective_batch: int
+    """Rows of a step, batch x accumulation; without --accumulate each batch has the accumulation that makes N"""
+    min_tokens_per_step: int
+    """Tokens of a step, batch x length x accumulation: N or more"""
+    min_rank: int
+    """Ranks of N or more"""
+    min_batch: int
+    """Batches of N rows or more"""
+    min_seq: int
+    """Lengths of N tokens or more"""
+    sort: Literal["capacity", "tokens", "rank", "sequence", "batch", "effective-batch", "memory"]
+    """What the ranking begins with: the most capacity, tokens, rank, sequence, batch, effective-batch, memory [capacity]"""
+    pareto: str | Sequence[str]
+    """Only rows that no other one excels in these, named as for --sort"""
+    per_group: Literal["rank", "batch", "seq", "targets"]
+    """The best rows for each value of rank, batch, seq, targets or a flag with a list"""
+    top: int
+    """Rows to show [10; with --per-group 1 of each; with --pareto all]"""
+    no_prune: bool
+    """Simulate every configuration; the answer is the same"""
+    threads: int
+    """Threads to search on; the answer is the same [as many as the machine runs]"""
+    all_rows: bool
+    """JSON: every row of the space with its status"""
+    max: Literal["seq", "batch", "rank"]
+    """The largest seq, batch or rank that fits, for each combination of the other axes; without a range of its own up to 131072, 1024 or 512"""
+    space: str | PathLike[str]
+    """A sweep file (vramfit.space/1), - for standard input; docs/sweep.md"""
+
+
+class PlanFlags(TypedDict, total=False):
+    """Flags of vramfit plan."""
+
+    job: str | PathLike[str] | Mapping[str, Any]
+    """A job file (vramfit.job/1), - for standard input; flags override what it says"""
+    method: Literal["full", "lora", "qlora"]
+    """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    rank: int
+    """Rank of the adapters [8]"""
+    lora_alpha: float
+    """LoRA's alpha; no effect on memory [8]"""
+    lora_dropout: float
+    """Dropout before the adapters [0]"""
+    targets: str | Sequence[str]
+    """Modules with adapters: names, a regular expression, all-linear, or the groups attention, mlp, embedding [those of queries and values]"""
+    save_whole: str | Sequence[str]
+    """Modules that are trained whole beside the adapters [none]"""
+    use_rslora: bool
+    """Rank-stabilized LoRA; no effect on memory [false]"""
+    use_dora: bool
+    """DoRA [false]"""
+    load_in_4bit: bool
+    """Quantize to 4 bits [true with qlora, else false]"""
+    load_in_8bit: bool
+    """Quantize to 8 bits [false]"""
+    bnb_4bit_quant_type: Literal["nf4", "fp4"]
+    """nf4 or fp4 [nf4]"""
+    bnb_4bit_use_double_quant: bool
+    """Quantize the scales too [true with qlora, else false]"""
+    bnb_4bit_compute_dtype: Literal["bfloat16", "float16", "float32"]
+    """Dtype that 4-bit layers compute in [--dtype with qlora, else float32]"""
+    bnb_4bit_quant_storage: Literal["uint8", "int8", "bfloat16", "float16", "float32", "float64"]
+    """Dtype that packed weights are kept in; FSDP cuts them only as the dtype of the other weights [uint8]"""
+    prepare_kbit: bool
+    """Call peft's prepare_model_for_kbit_training [true with qlora, else false]"""
+    dtype: Literal["bfloat16", "float16", "float32", "auto"]
+    """Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]"""
+    attention: Literal["eager", "sdpa", "flash_attention_2"]
+    """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
+    sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
+    """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    async_load: bool
+    """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
+    batch: int
+    """Sequences in each batch of one GPU [1]"""
+    seq: int
+    """Tokens in each sequence [1024]"""
+    accumulate: int
+    """Gradient accumulation steps [1]"""
+    mixed_precision: Literal["no", "bf16", "fp16"]
+    """Mixed precision (autocast): no, bf16 or fp16 [no]"""
+    checkpointing: Literal["off", "on", "reentrant", "non-reentrant"]
+    """Gradient checkpointing: off, on (of the library's default kind), reentrant or non-reentrant [on with qlora, else off]"""
+    optim: Literal["adafactor", "adagrad", "adamw_8bit", "adamw_bnb_8bit", "adamw_torch", "adamw_torch_fused", "ademamix", "ademamix_8bit", "lion_32bit", "lion_8bit", "none", "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit", "paged_ademamix_8bit", "paged_lion_32bit", "paged_lion_8bit", "rmsprop", "rmsprop_bnb", "rmsprop_bnb_32bit", "rmsprop_bnb_8bit", "sgd"]
+    """Optimizer, named as in transformers [adamw_torch]"""
+    max_grad_norm: float
+    """Clip gradients at this norm; 0: do not clip [1]"""
+    use_liger_kernel: bool
+    """Use the Liger kernels [false]"""
+    mask: Literal["absent", "ones", "left_padded", "right_padded"]
+    """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    loop: Literal["trainer", "plain", "sft", "dpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    steps: int
+    """Optimizer steps; the second stands for all later ones [2]"""
+    gpu: str
+    """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
+    gpu_total: str
+    """The GPU's memory as torch.cuda.mem_get_info() shows it [what is known of --gpu, between two ends]"""
+    context: str
+    """What the CUDA context takes of the GPU, as measured [what is known of --gpu, between two ends]"""
+    reserve: str
+    """GPU memory to keep free [0GiB]"""
+    alloc_conf: str
+    """Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]"""
+    stack: str
+    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
+    gpus: int | str | Sequence[int] | Sequence[str]
+    """How many cards, or how many of which: 4x24GiB, "8xA100 80GB" (required)"""
+    gpus_per_node: int
+    """Processes in each node, over which FSDP1's hybrid strategies shard, with --fsdp-sharding-strategy [all]"""
+    tp: int
+    """Tensor parallelism over N processes: transformers' tp_plan "auto"; all of them see the same batches [off]"""
+    pp: int
+    """Pipeline parallelism over N processes: torch.distributed.pipelining in a plain loop; the answer is about the stage that needs the most [off]"""
+    pp_schedule: Literal["gpipe", "1f1b", "interleaved_1f1b"]
+    """Pipeline schedule, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]"""
+    micro_batches: int
+    """Microbatches of --batch sequences in each step, with --pp [one for each process]"""
+    pp_virtual_stages: int
+    """Stages in each process, with --pp-schedule interleaved_1f1b [1]"""
+    pp_return_outputs: bool
+    """The last stage keeps the logits of all microbatches, schedule.step(return_outputs=...), with --pp [true]"""
+    cp: int
+    """Context parallelism over N processes, which share each sequence, as accelerate has it; implies --fsdp 2; the answer is about the process that needs the most [off]"""
+    cp_comm_strategy: Literal["allgather", "alltoall"]
+    """How keys and values reach the other processes, with --cp: allgather or alltoall [allgather]"""
+    fsdp: Literal["1", "2"] | int
+    """Fully Sharded Data Parallel, version 1 or 2, as accelerate sets it up: weights, gradients and optimizer states are sharded; with --gpus [off]"""
+    fsdp_backward_prefetch: Literal["no_prefetch", "backward_pre", "backward_post"]
+    """backward_pre gathers the next layer's weights before the current layer's gradients are computed, backward_post after that, with --fsdp 1 [no_prefetch]"""
+    fsdp_forward_prefetch: bool
+    """Gather the next layer's weights while the current layer runs, from the second step on, with --fsdp 1 [false]"""
+    fsdp_limit_all_gathers: bool
+    """Let the CPU wait rather than have a third layer gathered ahead, with --fsdp 1 [true]"""
+    fsdp_sharding_strategy: Literal["full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"]
+    """full_shard; shard_grad_op: a layer's gathered weights stay until its backward; hybrid_shard and hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]"""
+    fsdp_use_orig_params: bool
+    """The optimizer sees the model's own parameters; false: one flat parameter for each layer, with --fsdp 1 [true]"""
+    dp_replicate: int
+    """Number of replicas, each sharded over its own group of processes (HSDP): accelerate's dp_replicate_size; implies --fsdp 2 [1]"""
+    fsdp_reshard_after_forward: bool
+    """Free a layer's gathered weights after its forward, with --fsdp 2 [true]"""
+    fsdp_cpu_offload: bool
+    """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
+    fsdp_auto_wrap_policy: Literal["transformer_based_wrap", "size_based_wrap", "no_wrap"]
+    """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_min_num_params: int
+    """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
+    fsdp_cpu_ram_efficient_loading: bool
+    """Only the first process reads the weights and sends them to the others, with --fsdp 2 [false]"""
+    process: int
+    """The process that the answer is about, counted from 0, with --gpus; the first has the largest shards [0; with --pp the stage that needs the most]"""
+    ddp_find_unused_parameters: bool
+    """Trainer's argument, with --gpus [true with adapters or without checkpointing]"""
+    ddp_bucket_cap_mb: int
+    """Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]"""
+    ddp_static_graph: bool
+    """Trainer's argument, with --gpus [false]"""
+    deepspeed: str | PathLike[str]
+    """DeepSpeed config as Trainer takes it: ZeRO instead of DDP; with --gpus [none]"""
+    zero_stage: Literal["1", "2", "3"] | int
+    """DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and "auto" sizes; with --gpus [none]"""
+    no_largest: bool
+    """Do not look for the largest batch of each method"""
+    operations_per_byte: float
+    """Operations that a card does while it sends a byte: about 2600 over PCIe, 900 over NVLink [2000]"""
+    accept_tight: bool
+    """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
+
+
+class CheckFlags(TypedDict, total=False):
+    """Flags of vramfit check."""
+
+    gpu: str | Sequence[str]
+    """A GPU's name (vramfit gpus) or a size (24GiB), several separated by commas [none: nothing is too large]"""
+    gpus: int
+    """How many GPUs the run has [what the files say, else 1]"""
+    gpu_total: str
+    """The GPU's memory as torch.cuda.mem_get_info() shows it [what is known of --gpu, between two ends]"""
+    context: str
+    """What the CUDA context takes of the GPU, as measured [what is known of --gpu, between two ends]"""
+    reserve: str
+    """GPU memory to keep free [0GiB]"""
+    alloc_conf: str
+    """Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]"""
+    stack: str
+    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
+    seq: int
+    """Tokens of the longest sequence, where the data decides [the most that the file allows]"""
+    lengths: str | PathLike[str]
+    """Lengths of the sequences of the data: a number or {"length": N} on each line"""
+    model: str
+    """Overrides the model that the file names"""
+    model_config: str | PathLike[str]
+    """The config.json of the model that the file names"""
+    assume_off: str | Sequence[str]
+    """Read the file as if it did not have this key; may be repeated"""
+    set: str | Sequence[str]
+    """Read the file as if it had this value; may be repeated"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    explain_inputs: bool
+    """Show every value and where it comes from"""
+    no_changes: bool
+    """Do not look for changes with which it fits"""
+    accept_tight: bool
+    """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
+
+
+class TimelineFlags(TypedDict, total=False):
+    """Flags of vramfit timeline."""
+
+    job: str | PathLike[str] | Mapping[str, Any]
+    """A job file (vramfit.job/1), - for standard input; flags override what it says"""
+    method: Literal["full", "lora", "qlora"]
+    """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    rank: int
+    """Rank of the adapters [8]"""
+    lora_alpha: float
+    """LoRA's alpha; no effect on memory [8]"""
+    lora_dropout: float
+    """Dropout before the adapters [0]"""
+    targets: str | Sequence[str]
+    """Modules with adapters: names, a regular expression, all-linear, or the groups attention, mlp, embedding [those of queries and values]"""
+    save_whole: str | Sequence[str]
+    """Modules that are trained whole beside the adapters [none]"""
+    use_rslora: bool
+    """Rank-stabilized LoRA; no effect on memory [false]"""
+    use_dora: bool
+    """DoRA [false]"""
+    load_in_4bit: bool
+    """Quantize to 4 bits [true with qlora, else false]"""
+    load_in_8bit: bool
+    """Quantize to 8 bits [false]"""
+    bnb_4bit_quant_type: Literal["nf4", "fp4"]
+    """nf4 or fp4 [nf4]"""
+    bnb_4bit_use_double_quant: bool
+    """Quantize the scales too [true with qlora, else false]"""
+    bnb_4bit_compute_dtype: Literal["bfloat16", "float16", "float32"]
+    """Dtype that 4-bit layers compute in [--dtype with qlora, else float32]"""
+    bnb_4bit_quant_storage: Literal["uint8", "int8", "bfloat16", "float16", "float32", "float64"]
+    """Dtype that packed weights are kept in; FSDP cuts them only as the dtype of the other weights [uint8]"""
+    prepare_kbit: bool
+    """Call peft's prepare_model_for_kbit_training [true with qlora, else false]"""
+    dtype: Literal["bfloat16", "float16", "float32", "auto"]
+    """Dtype that the weights are loaded in: bfloat16, float16, float32 or auto (the checkpoint's) [bfloat16]"""
+    attention: Literal["eager", "sdpa", "flash_attention_2"]
+    """Attention: eager, sdpa or flash_attention_2 [sdpa]"""
+    sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
+    """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
+    async_load: bool
+    """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
+    batch: int
+    """Sequences in each batch of one GPU [1]"""
+    seq: int
+    """Tokens in each sequence [1024]"""
+    accumulate: int
+    """Gradient accumulation steps [1]"""
+    mixed_precision: Literal["no", "bf16", "fp16"]
+    """Mixed precision (autocast): no, bf16 or fp16 [no]"""
+    checkpointing: Literal["off", "on", "reentrant", "non-reentrant"]
+    """Gradient checkpointing: off, on (of the library's default kind), reentrant or non-reentrant [on with qlora, else off]"""
+    optim: Literal["adafactor", "adagrad", "adamw_8bit", "adamw_bnb_8bit", "adamw_torch", "adamw_torch_fused", "ademamix", "ademamix_8bit", "lion_32bit", "lion_8bit", "none", "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit", "paged_ademamix_8bit", "paged_lion_32bit", "paged_lion_8bit", "rmsprop", "rmsprop_bnb", "rmsprop_bnb_32bit", "rmsprop_bnb_8bit", "sgd"]
+    """Optimizer, named as in transformers [adamw_torch]"""
+    max_grad_norm: float
+    """Clip gradients at this norm; 0: do not clip [1]"""
+    use_liger_kernel: bool
+    """Use the Liger kernels [false]"""
+    mask: Literal["absent", "ones", "left_padded", "right_padded"]
+    """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
+    loop: Literal["trainer", "plain", "sft", "dpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    steps: int
+    """Optimizer steps; the second stands for all later ones [2]"""
+    gpu: str
+    """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
+    gpu_total: str
+    """The GPU's memory as torch.cuda.mem_get_info() shows it [what is known of --gpu, between two ends]"""
+    context: str
+    """What the CUDA context takes of the GPU, as measured [what is known of --gpu, between two ends]"""
+    reserve: str
+    """GPU memory to keep free [0GiB]"""
+    alloc_conf: str
+    """Settings of PyTorch's allocator, written as in PYTORCH_CUDA_ALLOC_CONF [none]"""
+    stack: str
+    """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [hf-2026-11]"""
+    gpus: int
+    """Number of processes, each with its own GPU: DistributedDataParallel unless a flag below chooses another method; the answer is about one of them [1]"""
+    gpus_per_node: int
+    """Processes in each node, over which FSDP1's hybrid strategies shard, with --fsdp-sharding-strategy [all]"""
+    tp: int
+    """Tensor parallelism over N processes: transformers' tp_plan "auto"; all of them see the same batches [off]"""
+    pp: int
+    """Pipeline parallelism over N processes: torch.distributed.pipelining in a plain loop; the answer is about the stage that needs the most [off]"""
+    pp_schedule: Literal["gpipe", "1f1b", "interleaved_1f1b"]
+    """Pipeline schedule, with --pp: 1f1b, gpipe or interleaved_1f1b [1f1b]"""
+    micro_batches: int
+    """Microbatches of --batch sequences in each step, with --pp [one for each process]"""
+    pp_virtual_stages: int
+    """Stages in each process, with --pp-schedule interleaved_1f1b [1]"""
+    pp_return_outputs: bool
+    """The last stage keeps the logits of all microbatches, schedule.step(return_outputs=...), with --pp [true]"""
+    cp: int
+    """Context parallelism over N processes, which share each sequence, as accelerate has it; implies --fsdp 2; the answer is about the process that needs the most [off]"""
+    cp_comm_strategy: Literal["allgather", "alltoall"]
+    """How keys and values reach the other processes, with --cp: allgather or alltoall [allgather]"""
+    fsdp: Literal["1", "2"] | int
+    """Fully Sharded Data Parallel, version 1 or 2, as accelerate sets it up: weights, gradients and optimizer states are sharded; with --gpus [off]"""
+    fsdp_backward_prefetch: Literal["no_prefetch", "backward_pre", "backward_post"]
+    """backward_pre gathers the next layer's weights before the current layer's gradients are computed, backward_post after that, with --fsdp 1 [no_prefetch]"""
+    fsdp_forward_prefetch: bool
+    """Gather the next layer's weights while the current layer runs, from the second step on, with --fsdp 1 [false]"""
+    fsdp_limit_all_gathers: bool
+    """Let the CPU wait rather than have a third layer gathered ahead, with --fsdp 1 [true]"""
+    fsdp_sharding_strategy: Literal["full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2"]
+    """full_shard; shard_grad_op: a layer's gathered weights stay until its backward; hybrid_shard and hybrid_shard_zero2: the same within a node; no_shard; with --fsdp 1 [full_shard]"""
+    fsdp_use_orig_params: bool
+    """The optimizer sees the model's own parameters; false: one flat parameter for each layer, with --fsdp 1 [true]"""
+    dp_replicate: int
+    """Number of replicas, each sharded over its own group of processes (HSDP): accelerate's dp_replicate_size; implies --fsdp 2 [1]"""
+    fsdp_reshard_after_forward: bool
+    """Free a layer's gathered weights after its forward, with --fsdp 2 [true]"""
+    fsdp_cpu_offload: bool
+    """Keep the weights, gradients and optimizer states of each process in host memory, with --fsdp [false]"""
+    fsdp_auto_wrap_policy: Literal["transformer_based_wrap", "size_based_wrap", "no_wrap"]
+    """What is an FSDP unit, with --fsdp: transformer_based_wrap: each decoder layer; size_based_wrap: each module with many parameters; no_wrap: only the whole model, accelerate's own default [transformer_based_wrap]"""
+    fsdp_min_num_params: int
+    """Parameters that a module needs to be a unit, with --fsdp-auto-wrap-policy size_based_wrap [100000000]"""
+    fsdp_cpu_ram_efficient_loading: bool
+    """Only the first process reads the weights and sends them to the others, with --fsdp 2 [false]"""
+    process: int
+    """The process that the answer is about, counted from 0, with --gpus; the first has the largest shards [0; with --pp the stage that needs the most]"""
+    ddp_find_unused_parameters: bool
+    """Trainer's argument, with --gpus [true with adapters or without checkpointing]"""
+    ddp_bucket_cap_mb: int
+    """Trainer's argument, with --gpus [1 for the first bucket, 25 for the others]"""
+    ddp_static_graph: bool
+    """Trainer's argument, with --gpus [false]"""
+    deepspeed: str | PathLike[str]
+    """DeepSpeed config as Trainer takes it: ZeRO instead of DDP; with --gpus [none]"""
+    zero_stage: Literal["1", "2", "3"] | int
+    """DeepSpeed ZeRO stage 1, 2 or 3; without --deepspeed: its AdamW and "auto" sizes; with --gpus [none]"""
+    events: bool
+    """Also list every allocation and free"""
