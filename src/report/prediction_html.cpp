@@ -48,7 +48,7 @@ std::string verdict_html(const Prediction& p) {
                             size_text(p.peak.requested)));
 }
 
-double percent(std::int64_t part, std::int64_t whole) {
+double percentage(std::int64_t part, std::int64_t whole) {
     return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
@@ -58,7 +58,7 @@ std::string parts_html(const PeakResult& peak, std::int64_t whole) {
     for (std::size_t i = 0; i < kCategoryCount; ++i)
         if (peak.shares[i] > 0)
             out += fmt::format("<span style=\"width:{:.2f}%;background:{}\" title=\"{}: {}\"></span>",
-                               percent(peak.shares[i], whole), kCategoryColours[i],
+                               percentage(peak.shares[i], whole), kCategoryColours[i],
                                shown_name(vramfit::name_of(static_cast<Category>(i))), size_text(peak.shares[i]));
     return out;
 }
@@ -76,16 +76,16 @@ std::string bar_html(const Prediction& p) {
     const std::int64_t whole = std::max(process, p.device.capacity_known ? p.device.total.count : process);
     std::string out = "<div class=\"bar\" role=\"img\" aria-label=\"The parts of the highest peak; the table has them as numbers\">";
     out += fmt::format("<span style=\"width:{:.2f}%;background:#555555\" title=\"CUDA context: {}\"></span>",
-                       percent(context, whole), size_text(context));
+                       percentage(context, whole), size_text(context));
     out += parts_html(*highest, whole);
     const std::int64_t spare = p.peak.reserved - highest->requested;
     if (spare > 0)
         out += fmt::format("<span style=\"width:{:.2f}%;background:repeating-linear-gradient(45deg,#99999988 0 3px,transparent 3px 7px)\" "
                            "title=\"reserved beyond what tensors request: {}\"></span>",
-                           percent(spare, whole), size_text(spare));
+                           percentage(spare, whole), size_text(spare));
     if (p.device.capacity_known)
         out += fmt::format("<i style=\"left:{:.2f}%\" title=\"usable\"></i>",
-                           percent(context + p.device.usable.count, whole));
+                           percentage(context + p.device.usable.count, whole));
     out += fmt::format("</div>\n<p class=\"quiet\">From the left: the CUDA context ({}), what tensors request at the highest peak ({}), "
                        "what is reserved beyond that (hatched, {}){}.</p>\n",
                        size_text(context), size_text(highest->requested), size_text(std::max<std::int64_t>(0, spare)),
@@ -133,7 +133,7 @@ std::string shares_html(const Prediction& p) {
             out += fmt::format("<tr><td><span class=\"swatch\" style=\"background:{}\"></span>{}</td><td class=\"number\">{}</td>"
                                "<td class=\"number\">{:.1f} %</td></tr>\n",
                                kCategoryColours[i], shown_name(vramfit::name_of(static_cast<Category>(i))),
-                               size_text(highest->shares[i]), percent(highest->shares[i], highest->requested));
+                               size_text(highest->shares[i]), percentage(highest->shares[i], highest->requested));
     return out + "</tbody></table></div>\n";
 }
 

@@ -18,7 +18,7 @@ using snapshot::Pickle;
 using snapshot::PickleKind;
 using snapshot::PickleValue;
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 50;
+constexpr std::int64_t kLargestSnapshotSize = std::int64_t{1} << 50;
 
 constexpr std::pair<std::string_view, SnapshotAction> kActions[] = {
     {"alloc", SnapshotAction::alloc},
@@ -90,7 +90,7 @@ class SnapshotReader {
     }
     std::int64_t bytes(const PickleValue& dict, std::string_view key) const {
         const std::int64_t value = number(dict, key);
-        if (value < 0 || value > kLargestSize) fail(fmt::format("{} is {}", key, value));
+        if (value < 0 || value > kLargestSnapshotSize) fail(fmt::format("{} is {}", key, value));
         return value;
     }
 
@@ -145,7 +145,7 @@ class SnapshotReader {
             SnapshotBlock block;
             block.address = number_or(item, "address", at);
             block.size = bytes(item, "size");
-            block.requested = std::clamp<std::int64_t>(number_or(item, "requested_size", block.size), 0, kLargestSize);
+            block.requested = std::clamp<std::int64_t>(number_or(item, "requested_size", block.size), 0, kLargestSnapshotSize);
             const std::string_view state = pickle_.text(pickle_.at(item, "state"));
             const auto known = std::find_if(std::begin(kStates), std::end(kStates),
                                             [state](const auto& each) { return each.first == state; });

@@ -8,7 +8,7 @@
 #include "vramfit/snapshot/snapshot.hpp"
 
 using namespace vramfit;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 namespace {
 
@@ -62,12 +62,12 @@ void check_page(const std::string& page, bool script) {
         CHECK(page.find(loads) == page.npos);
 }
 
-json data_of(const std::string& page) {
+Json data_of(const std::string& page) {
     const std::string begin = "<script id=\"data\" type=\"application/json\">";
     const std::size_t at = page.find(begin);
     REQUIRE(at != page.npos);
     const std::size_t from = at + begin.size();
-    return json::parse(page.substr(from, page.find("</script>", from) - from));
+    return Json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
 std::vector<std::uint64_t> numbers_of(const std::string& base64) {
@@ -107,7 +107,7 @@ TEST_CASE("a run as a page") {
     const std::string page = find_format("html")->timeline(drawn_report(), {});
     check_page(page, true);
     CHECK(page.find("<note>") == page.npos);
-    const json run = data_of(page)["runs"][0];
+    const Json run = data_of(page)["runs"][0];
     CHECK(run["title"] == drawn_example().title);
     CHECK(run["command"] == drawn_example().command);
     CHECK(run["limit"] == drawn_example().prediction.device.usable.count);
@@ -117,13 +117,13 @@ TEST_CASE("a run as a page") {
 
 TEST_CASE("the page's data are the events of the run") {
     const DrawnRun example = drawn_example();
-    const json run = data_of(find_format("html")->timeline(drawn_report(), {}))["runs"][0];
+    const Json run = data_of(find_format("html")->timeline(drawn_report(), {}))["runs"][0];
     const std::vector<std::uint64_t> code = numbers_of(run["events"]);
     std::vector<std::int64_t> bytes, levels = {0}, allocated = {0};
     std::vector<std::int64_t> blocks;
     for (std::size_t i = 0; i < code.size();) {
         const std::uint64_t word = code[i++];
-        const json kind = word % 4 == 0 ? run["kinds"][word / 4] : json();
+        const Json kind = word % 4 == 0 ? run["kinds"][word / 4] : Json();
         if (word % 4 == 0) {
             bytes.push_back(kind[0]);
             blocks.push_back(kind[0].get<std::int64_t>() + kind[1].get<std::int64_t>());

@@ -59,7 +59,7 @@ TEST_CASE("a run is equal to its prediction, wherever the recording begins") {
     CHECK(c.aligned);
     CHECK(c.equal());
     CHECK(c.from_start == (first == 0));
-    CHECK(c.last_window == "train_end");
+    CHECK(c.last_window.ends_with(".optimizer"));  // the frees after the last allocation may go on
     CHECK(c.held_seen == c.held_predicted);
     if (first == 0) CHECK(c.peak_seen == c.peak_predicted);
 }
