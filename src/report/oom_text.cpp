@@ -33,7 +33,7 @@ std::string answer_text(const OomReport& r) {
 }
 
 std::string verdict_line(const Prediction& p) {
-    if (!p.device.capacity_known) return "no card was given: --gpu says whether the prediction fits";
+    if (!p.device.capacity_known) return "no GPU was given: --gpu says whether the prediction fits";
     const std::string on = fmt::format("{} of {} usable on {}", size_text(p.peak.reserved),
                                        size_text(p.device.usable.count), p.device.name);
     if (p.out_of_memory)

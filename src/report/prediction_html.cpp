@@ -36,7 +36,7 @@ std::string verdict_html(const Prediction& p) {
         case Verdict::tight: return line("not", "It is tight.", fmt::format("At most {} reserved, {}. {}", reserved, usable, what_decides(p)));
         case Verdict::too_large:
             return line("not", "It does not fit.",
-                        fmt::format("Out of memory in {}, at a request of {} with {} reserved, {}. On a card that is "
+                        fmt::format("Out of memory in {}, at a request of {} with {} reserved, {}. On a GPU that is "
                                     "large enough the run reserves {}.",
                                     p.out_of_memory_window, size_text(p.out_of_memory ? p.out_of_memory->requested : 0),
                                     size_text(p.out_of_memory_levels.reserved), usable, reserved));
@@ -44,7 +44,7 @@ std::string verdict_html(const Prediction& p) {
         case Verdict::not_asked: break;
     }
     return line("", fmt::format("It reserves at most {}.", reserved),
-                fmt::format("{} allocated, {} requested; no card was given.", size_text(p.peak.allocated),
+                fmt::format("{} allocated, {} requested; no GPU was given.", size_text(p.peak.allocated),
                             size_text(p.peak.requested)));
 }
 
@@ -89,7 +89,7 @@ std::string bar_html(const Prediction& p) {
     out += fmt::format("</div>\n<p class=\"quiet\">From the left: the CUDA context ({}), what tensors request at the highest peak ({}), "
                        "what is reserved beyond that (hatched, {}){}.</p>\n",
                        size_text(context), size_text(highest->requested), size_text(std::max<std::int64_t>(0, spare)),
-                       p.device.capacity_known ? "; the dashed line is the end of what is usable on the card" : "");
+                       p.device.capacity_known ? "; the dashed line is the end of what is usable on the GPU" : "");
     return out;
 }
 
@@ -141,7 +141,7 @@ std::string question_html(const PredictionPage& page) {
     const Prediction& p = page.prediction;
     std::vector<Line> lines = {{"model", p.model.name}};
     for (Line& line : describe(p.plan, p.stack)) lines.push_back(std::move(line));
-    lines.push_back({"card", describe(p.device)});
+    lines.push_back({"GPU", describe(p.device)});
     std::string out = "<h2>The run</h2>\n<div class=\"scroll\"><table>\n<tbody>\n";
     for (const Line& line : lines)
         out += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", html_escaped(line.key), html_escaped(line.value));

@@ -43,6 +43,7 @@ std::vector<std::string> axis_values(const SweepReport& report, const SweepRow& 
 int outcome_of(const SweepRow& row) {
     if (row.status == RowStatus::ruled_out) return 3;
     if (row.status != RowStatus::simulated) return 0;
+    if (!row.verdict) return 0;
     if (row.verdict == Verdict::fits) return 1;
     return row.verdict == Verdict::tight ? 2 : 3;
 }
@@ -107,13 +108,15 @@ std::string sweep_html(const SweepReport& report, const Layout&) {
     const auto choice = [&](const char* name) {
         return std::find(report.choices.begin(), report.choices.end(), name) != report.choices.end();
     };
+    const auto fitting = std::count_if(report.result.rows.begin(), report.result.rows.end(),
+                                       [](const SweepRow& row) { return outcome_of(row) == 1; });
     HtmlPage page;
     page.title = fmt::format("{} on {}", choice("model") ? "several models" : question.model.name,
-                             choice("gpu") ? "several cards" : question.device.name);
+                             choice("gpu") ? "several GPUs" : question.device.name);
     page.body = fmt::format(
         "<h1>{}: what fits</h1>\n<p>{} of {} configurations fit{}.</p>\n<h2>Best</h2>\n<div id=\"ranking\"></div>\n"
         "<h2>Map</h2>\n<div id=\"map\"></div>\n",
-        html_escaped(page.title), report.result.ranking.size(), counts.total,
+        html_escaped(page.title), fitting, counts.total,
         choice("gpu") ? "" : html_escaped(fmt::format(" {} usable", size_text(question.device.usable.count))));
     if (report.result.rows.size() > kMostMappedRows)
         page.body += fmt::format("<p>There are too many configurations for a map on a page ({} at most).</p>\n", kMostMappedRows);

@@ -151,19 +151,20 @@ std::string marks(const TimelinePicture& p) {
         all.push_back({oom->event, "out of memory", p.run.prediction.out_of_memory_window, "middle limit"});
     std::stable_sort(all.begin(), all.end(), [](const Mark& a, const Mark& b) { return a.at < b.at; });
     std::array<double, 3> ends{};
+    std::string names;  // over the lines of all marks
     for (const Mark& mark : all) {
         const std::size_t column = p.column_of(mark.at);
         const double x = p.x(column), half = 4.0 * static_cast<double>(mark.name.size()) + 2;
-        auto row = std::find_if(ends.begin(), ends.end(), [&](double end) { return end <= x - half; });
-        if (row == ends.end()) row = ends.begin();
-        *row = x + half;
-        const double y = p.top - 34 + 13.0 * static_cast<double>(row - ends.begin());
+        const auto row = std::find_if(ends.begin(), ends.end(), [&](double end) { return end <= x - half; });
+        const double y = p.top - 34 + 13.0 * static_cast<double>(row == ends.end() ? 0 : row - ends.begin());
         out += fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, y + 3, p.y(p.columns[column].requested));
-        out += fmt::format("<g><title>{}</title>{}</g>\n", html_escaped(mark.title),
-                           text_in_svg(std::clamp(x, kLeft + half, kWidth - kRight - half), y,
-                                       mark.name, fmt::format("class=\"{}\"", mark.style)));
+        if (row == ends.end()) continue;  // no place for its name
+        *row = x + half;
+        names += fmt::format("<g><title>{}</title>{}</g>\n", html_escaped(mark.title),
+                             text_in_svg(std::clamp(x, kLeft + half, kWidth - kRight - half), y,
+                                         mark.name, fmt::format("class=\"name {}\"", mark.style)));
     }
-    return out;
+    return out + names;
 }
 
 std::string windows(const TimelinePicture& p) {
@@ -217,7 +218,7 @@ std::string timeline_legend(const std::vector<TimelinePicture>& panels, int& top
 
 constexpr const char* kStyle =
     "<style>text{font:12px sans-serif;fill:#222222}.title{font-size:15px;font-weight:bold}.end{text-anchor:end}"
-    ".middle{text-anchor:middle}.grid{stroke:#dddddd;fill:none}.mark{stroke:#555555;fill:none}"
+    ".middle{text-anchor:middle}.name{paint-order:stroke;stroke:#ffffff;stroke-width:3px}.grid{stroke:#dddddd;fill:none}.mark{stroke:#555555;fill:none}"
     ".reserved{stroke:#222222;stroke-width:1.4;stroke-dasharray:5 3;fill:none}"
     ".limit{stroke:#B3261E;stroke-width:2;fill:none}text.limit{stroke:none;fill:#B3261E}</style>\n";
 

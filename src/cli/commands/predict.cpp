@@ -70,8 +70,11 @@ std::optional<SweepReport> map_around(const Job& job) {
         question.space.ranks = {job.plan.peft->r};
         question.space.targets = {{"as asked", *names}};
     }
+    SweepOptions options;  // every cell of a map is certain
+    options.dominance = false;
+    options.selection.top = 0;
     try {
-        out.result = sweep(out.questions, {});
+        out.result = sweep(out.questions, options);
     } catch (const Error&) {
         return std::nullopt;
     }

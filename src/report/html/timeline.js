@@ -118,8 +118,8 @@ class Chart {
     const out = [`Highest: ${sizeText(this.max(run.requested))} requested, ${sizeText(this.max(run.allocated))} allocated, ` +
       `${sizeText(this.max(run.reserved))} reserved.`];
     if (run.limit) out.push(`${run.card}: ${sizeText(run.limit)} usable (${run.verdict.replaceAll("_", " ")}).`);
-    if (run.oom) out.push(`On this card the run ends in ${run.oom[1]}, at the mark "out of memory"; what is drawn behind it is the same ` +
-      "run on a card that is large enough.");
+    if (run.oom) out.push(`On this GPU the run ends in ${run.oom[1]}, at the mark "out of memory"; what is drawn behind it is the same ` +
+      "run on a GPU that is large enough.");
     return out;
   }
 
@@ -293,7 +293,7 @@ class Chart {
   drawPeaks(pen, ink) {
     const marks = this.run.peaks.map((p) => [p[3], p[0] || "·", ink.text]);
     if (this.run.oom) marks.push([this.run.oom[0], "out of memory", ink.mark]);
-    const rows = [[], [], []];
+    const rows = [[], [], []], names = [];
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     const rank = (mark) => mark[2] === ink.mark ? 0 : mark[1] === "·" ? 2 : 1;  // letters get their places first
@@ -309,8 +309,13 @@ class Chart {
       pen.moveTo(this.x(at), y + 6);
       pen.lineTo(this.x(at), this.y(this.run.requested[Math.min(at, this.run.instants - 1)]));
       pen.stroke();
+      if (row >= 0) names.push([name, x, y, colour]);
+    }
+    for (const [name, x, y, colour] of names) {  // over the lines of all marks
+      const wide = pen.measureText(name).width + 2;
+      pen.clearRect(x - wide / 2, y - 6, wide, 12);
       pen.fillStyle = colour;
-      if (row >= 0) pen.fillText(name, x, y);
+      pen.fillText(name, x, y);
     }
   }
 
