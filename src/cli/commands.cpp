@@ -21,7 +21,7 @@ extern const Command generate_command;
 std::span<const Command* const> commands() {
     static const std::vector<const Command*> all = {
         &predict_command, &sweep_command,  &plan_command, &check_command,  &timeline_command, &compare_command,
-        &explain_command, &models_command, &gpus_command, &stacks_command, &replay_command, &generate_command,
+        &explain_command, &models_command, &gpus_command, &stacks_command, &replay_command,   &generate_command,
     };
     return all;
 }

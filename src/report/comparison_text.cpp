@@ -23,21 +23,25 @@ std::string allocation_text(const PredictedAllocation& a) {
 }
 
 std::string seen_text(const SeenAllocation& a) {
-    std::string out = fmt::format("{} bytes, entry {} of device_traces", grouped(a.bytes), grouped(static_cast<std::int64_t>(a.entry)));
+    std::string out = fmt::format("{} bytes, entry {} of device_traces", grouped(a.bytes),
+                                  grouped(static_cast<std::int64_t>(a.entry)));
     const char* separator = ", at ";
     for (const StackFrame& frame : a.frames) {
         const std::size_t slash = frame.file.rfind('/');
-        out += printable(fmt::format("{}{}:{} {}", separator,
-                                     slash == frame.file.npos ? frame.file : frame.file.substr(slash + 1), frame.line,
-                                     frame.function),
-                         kLongestFrame);
+        out += printable(
+            fmt::format("{}{}:{} {}", separator, slash == frame.file.npos ? frame.file : frame.file.substr(slash + 1),
+                        frame.line, frame.function),
+            kLongestFrame);
         separator = " < ";
     }
     return out;
 }
 
 std::string head_of(const SnapshotDifference& d) {
-    const auto several = [](std::size_t n) { return n == 1 ? std::string("an allocation") : fmt::format("{} allocations", grouped(static_cast<std::int64_t>(n))); };
+    const auto several = [](std::size_t n) {
+        return n == 1 ? std::string("an allocation")
+                      : fmt::format("{} allocations", grouped(static_cast<std::int64_t>(n)));
+    };
     switch (d.kind) {
         case DifferenceKind::size:
             if (d.seen_count == 1 && d.predicted_count == 1)
@@ -46,10 +50,11 @@ std::string head_of(const SnapshotDifference& d) {
             return fmt::format("{} of together {} bytes instead of {} of {}", several(d.seen_count),
                                grouped(d.seen_bytes), several(d.predicted_count), grouped(d.predicted_bytes));
         case DifferenceKind::only_in_snapshot:
-            return fmt::format("{} of {} bytes that the prediction has not", several(d.seen_count), grouped(d.seen_bytes));
+            return fmt::format("{} of {} bytes that the prediction has not", several(d.seen_count),
+                               grouped(d.seen_bytes));
         case DifferenceKind::only_in_prediction:
-            return fmt::format("{} of {} bytes that the snapshot has not", several(d.predicted_count),
-                               grouped(d.predicted_bytes));
+            return fmt::format("{} of {} byte{} that the snapshot has not", several(d.predicted_count),
+                               grouped(d.predicted_bytes), d.predicted_bytes == 1 ? "" : "s");
         case DifferenceKind::freed_elsewhere: return "memory that is freed earlier or later than predicted";
         case DifferenceKind::held_before:
             return fmt::format("the run already holds {} bytes here instead of {} ({:+} bytes)", grouped(d.seen_bytes),
@@ -69,13 +74,14 @@ std::string held_text(const SnapshotComparison& c, const Layout& layout) {
     if (c.held.empty()) return "";
     TextTable table;
     table.indent = "  ";
-    table.columns = {{"bytes of one", Align::right}, {"recorded", Align::right}, {"predicted", Align::right},
+    table.columns = {{"bytes of one", Align::right},
+                     {"recorded", Align::right},
+                     {"predicted", Align::right},
                      {"such as", Align::left, 1}};
     for (const HeldSize& size : c.held)
-        table.rows.push_back({grouped(size.bytes), grouped(size.seen), grouped(size.predicted),
-                              size.what ? size.what->module.empty() ? vramfit::name_of(size.what->category)
-                                                                    : size.what->module
-                                        : ""});
+        table.rows.push_back(
+            {grouped(size.bytes), grouped(size.seen), grouped(size.predicted),
+             size.what ? size.what->module.empty() ? vramfit::name_of(size.what->category) : size.what->module : ""});
     return "\nwhat is held there, by size:\n" + text_of(table, layout.table_width);
 }
 
@@ -86,8 +92,7 @@ std::string coverage(const ComparisonReport& r) {
     if (c.extra_steps > 0)
         out += fmt::format("; {} step{} beyond the predicted ones, compared with the last of these",
                            grouped(c.extra_steps), c.extra_steps == 1 ? "" : "s");
-    if (!c.from_start)
-        out += "; what came before the recording is compared by the sizes that were held when it began";
+    if (!c.from_start) out += "; what came before the recording is compared by the sizes that were held when it began";
     if (c.load_reordered) out += "; loading has the same allocations in another order, as threads make them";
     if (!c.load_compared && c.from_start) out += "; loading is not compared";
     if (r.devices > 1) out += fmt::format("; of {} GPUs in the file the one with number {}", r.devices, r.device);
@@ -122,15 +127,16 @@ std::string comparison_text(const ComparisonReport& r, const Layout& layout) {
                                c.peak_window_predicted.empty() ? "" : fmt::format(" in {}", c.peak_window_predicted)),
                    layout.width);
     if (c.out_of_memory)
-        out += wrapped(fmt::format("the run went out of memory{}: the allocator asked for {} where the GPU had {} left; "
-                                   "tensors held {}",
-                                   c.out_of_memory->window.empty() ? "" : fmt::format(" in {}", c.out_of_memory->window),
-                                   size_text(c.out_of_memory->tried), size_text(c.out_of_memory->free),
-                                   size_text(c.out_of_memory->requested)),
-                       layout.width);
+        out +=
+            wrapped(fmt::format("the run went out of memory{}: the allocator asked for {} where the GPU had {} left; "
+                                "tensors held {}",
+                                c.out_of_memory->window.empty() ? "" : fmt::format(" in {}", c.out_of_memory->window),
+                                size_text(c.out_of_memory->tried), size_text(c.out_of_memory->free),
+                                size_text(c.out_of_memory->requested)),
+                    layout.width);
     for (const std::string& reason : reasons_of(r)) out += wrapped(reason, layout.width, "hint: ", "      ");
     if (c.difference_count > 1) {
-        out += fmt::format("\n{} more differences{}:\n", c.difference_count - 1,
+        out += fmt::format("\n{} more difference{}{}:\n", c.difference_count - 1, c.difference_count == 2 ? "" : "s",
                            c.difference_count - 1 > kListedDifferences ? ", the first of them" : "");
         for (std::size_t i = 1; i < c.differences.size() && i <= kListedDifferences; ++i)
             out += wrapped(fmt::format("{}: {}", c.differences[i].window, head_of(c.differences[i])), layout.width,

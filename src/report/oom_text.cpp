@@ -12,7 +12,8 @@ namespace vramfit::report {
 namespace {
 
 std::string request_text(const OomRequest& request) {
-    std::string out = fmt::format("{}: {} for {} bytes", request.window, size_text(request.segment), grouped(request.what.bytes));
+    std::string out =
+        fmt::format("{}: {} for {} bytes", request.window, size_text(request.segment), grouped(request.what.bytes));
     if (!request.what.op.empty()) out += fmt::format(" by {}", request.what.op);
     if (!request.what.module.empty()) out += fmt::format(" in {}", request.what.module);
     return fmt::format("{}, {}", out, vramfit::name_of(request.what.category));
@@ -26,10 +27,11 @@ std::string answer_text(const OomReport& r) {
     if (e.same_state)
         return fmt::format("predicted: {}; before it {} are allocated, as the error says", request_text(*e.nearest),
                            size_text(e.nearest->allocated));
-    return fmt::format("not predicted in this state: {} predicted allocation{} may ask for {}, most nearly {}; before it "
-                       "{} are predicted to be allocated",
-                       grouped(static_cast<std::int64_t>(e.same_size)), e.same_size == 1 ? "" : "s", tried,
-                       request_text(*e.nearest), size_text(e.nearest->allocated));
+    return fmt::format(
+        "not predicted in this state: {} predicted allocation{} may ask for {}, most nearly {}; before it "
+        "{} are predicted to be allocated",
+        grouped(static_cast<std::int64_t>(e.same_size)), e.same_size == 1 ? "" : "s", tried, request_text(*e.nearest),
+        size_text(e.nearest->allocated));
 }
 
 std::string verdict_line(const Prediction& p) {
@@ -55,7 +57,8 @@ std::string oom_text(const OomReport& r, const Layout& layout) {
     row("allocated by PyTorch", m.allocated, size_text(r.explanation.allocated_peak));
     row("reserved, not allocated", m.unallocated, "");
     if (m.unallocated)
-        row("reserved", PrintedSize{m.allocated.bytes + m.unallocated->bytes, 0}, size_text(r.explanation.reserved_peak));
+        row("reserved", PrintedSize{m.allocated.bytes + m.unallocated->bytes, 0},
+            size_text(r.explanation.reserved_peak));
     row("this process", m.process, size_text(r.explanation.reserved_peak + r.prediction.device.context.count));
     row("free on the GPU", m.free, "");
     row("the GPU", m.total, "");

@@ -69,9 +69,10 @@ class SweepData {
         for (std::size_t i = 0; i < names.size(); ++i)
             axes += fmt::format("{}[{},[{}]]", i == 0 ? "" : ",", json_text(names[i]), list(values_[i]));
         const SweepQuestion& question = report_.widest();
-        return fmt::format("{{\"axes\":[{}],\n\"peaks\":[{}],\n\"usable\":{},\n\"map\":[{}],\n\"ranked\":[{}],\n\"rows\":[{}]}}",
-                           axes, list(peaks_), question.device.capacity_known ? question.device.usable.count : 0,
-                           list(report_.map), ranked, mapped);
+        return fmt::format(
+            "{{\"axes\":[{}],\n\"peaks\":[{}],\n\"usable\":{},\n\"map\":[{}],\n\"ranked\":[{}],\n\"rows\":[{}]}}", axes,
+            list(peaks_), question.device.capacity_known ? question.device.usable.count : 0, list(report_.map), ranked,
+            mapped);
     }
 
   private:
@@ -92,7 +93,8 @@ class SweepData {
         const std::vector<std::string> values = axis_values(report_, row);
         for (std::size_t i = 0; i < values.size(); ++i) out += fmt::format("{},", number_in(values_[i], values[i]));
         const std::int64_t peak = row.peak ? static_cast<std::int64_t>(number_in(peaks_, row.peak->name)) : -1;
-        return out + fmt::format("{},{},{},{},{:.5f}", outcome_of(row), peak, row.requested, row.reserved, row.utilization);
+        return out +
+               fmt::format("{},{},{},{},{:.5f}", outcome_of(row), peak, row.requested, row.reserved, row.utilization);
     }
 
     const SweepReport& report_;
@@ -119,7 +121,8 @@ std::string sweep_html(const SweepReport& report, const Layout&) {
         html_escaped(page.title), fitting, counts.total,
         choice("gpu") ? "" : html_escaped(fmt::format(" {} usable", size_text(question.device.usable.count))));
     if (report.result.rows.size() > kMostMappedRows)
-        page.body += fmt::format("<p>There are too many configurations for a map on a page ({} at most).</p>\n", kMostMappedRows);
+        page.body += fmt::format("<p>There are too many configurations for a map on a page ({} at most).</p>\n",
+                                 kMostMappedRows);
     for (const Note& note : report.result.notes)
         page.body += fmt::format("<p class=\"quiet\">note: {}{}</p>\n", html_escaped(note.text),
                                  note.hint.empty() ? "" : html_escaped(fmt::format("; {}", note.hint)));

@@ -48,7 +48,8 @@ class Packed {
     std::string bytes_;
 };
 
-/// Allocations of one kind differ in their layer only: bytes, what the block has beyond them, category, operator, module.
+/// Allocations of one kind differ in their layer only: bytes, what the block has beyond them, category, operator,
+/// module.
 using AllocationKind = std::tuple<std::int64_t, std::int64_t, int, std::size_t, std::size_t>;
 
 /// The events of a run for the script. By event: 4 x kind and then layer + 1 of an allocation; 4 x (allocations since
@@ -67,8 +68,8 @@ class EventCode {
         std::string out;
         for (const AllocationKind* kind : in_order) {
             const auto& [bytes, extra, category, op, module] = *kind;
-            fmt::format_to(std::back_inserter(out), "{}[{},{},{},{},{}]", out.empty() ? "" : ",", bytes, extra, category,
-                           op, module);
+            fmt::format_to(std::back_inserter(out), "{}[{},{},{},{},{}]", out.empty() ? "" : ",", bytes, extra,
+                           category, op, module);
         }
         return out;
     }
@@ -136,7 +137,8 @@ std::string run_json(const DrawnRun& run) {
     };
     std::string oom = "null";
     if (p.out_of_memory)
-        oom = fmt::format("[{},{},{}]", p.out_of_memory->event, quoted(p.out_of_memory_window), p.out_of_memory->segment);
+        oom =
+            fmt::format("[{},{},{}]", p.out_of_memory->event, quoted(p.out_of_memory_window), p.out_of_memory->segment);
     std::string out = fmt::format(
         "{{\"title\":{},\"command\":{},\"card\":{},\"limit\":{},\"verdict\":\"{}\",\"oom\":{},\"layers\":{},",
         quoted(run.title), quoted(run.command), quoted(p.device.name),
@@ -144,7 +146,8 @@ std::string run_json(const DrawnRun& run) {
         p.model.num_hidden_layers);
     out += fmt::format("\"categories\":[{}],\"ops\":[{}],\"modules\":[{}],\n", names_of_categories(),
                        list_of(program.ops, quoted), list_of(program.modules, quoted));
-    out += fmt::format("\"windows\":[{}],\n\"peaks\":[{}],\n", list_of(program.windows, window), list_of(p.peaks, peak));
+    out +=
+        fmt::format("\"windows\":[{}],\n\"peaks\":[{}],\n", list_of(program.windows, window), list_of(p.peaks, peak));
     out += fmt::format("\"kinds\":[{}],\n\"reserved\":[{}],\n\"events\":\"{}\"}}", code.kinds(), code.reserved(),
                        code.events());
     return out;
@@ -159,8 +162,10 @@ std::string notes_html(const Notes& notes) {
 }
 
 constexpr const char* kHelp =
-    "<p class=\"quiet\">Across: allocations and frees in their order, not time. Coloured: bytes that tensors request. Thin "
-    "line: allocated, with the allocator's rounding. Dashed line: reserved, what the GPU has given. Drag to zoom, double "
+    "<p class=\"quiet\">Across: allocations and frees in their order, not time. Coloured: bytes that tensors request. "
+    "Thin "
+    "line: allocated, with the allocator's rounding. Dashed line: reserved, what the GPU has given. Drag to zoom, "
+    "double "
     "click for all; with the keyboard: tab to the picture, arrows move, + and − zoom, 0 shows all, p goes to the next "
     "peak. Letters are the named peaks of the table below.</p>\n";
 
@@ -169,8 +174,8 @@ constexpr const char* kHelp =
 std::string timeline_html(const TimelineReport& report, const Layout&) {
     HtmlPage page;
     page.title = fmt::format("{}: memory of a fine-tuning run", report.model);
-    page.body = fmt::format("<h1>{}</h1>\n{}<div id=\"runs\" class=\"runs\"></div>\n{}", html_escaped(page.title), kHelp,
-                            notes_html(report.notes));
+    page.body = fmt::format("<h1>{}</h1>\n{}<div id=\"runs\" class=\"runs\"></div>\n{}", html_escaped(page.title),
+                            kHelp, notes_html(report.notes));
     page.data = fmt::format("{{\"runs\":[{}]}}", list_of(report.drawn, run_json));
     page.script = timeline_js();
     return html_of(page);

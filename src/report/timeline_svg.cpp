@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include "report/documents.hpp"
 #include "report/html/page.hpp"
@@ -59,7 +61,8 @@ struct TimelinePicture {
     int top = 0;
 
     double x(std::size_t column) const {
-        return kLeft + static_cast<double>(kPlotWidth) * static_cast<double>(column) / static_cast<double>(columns.size());
+        return kLeft +
+               static_cast<double>(kPlotWidth) * static_cast<double>(column) / static_cast<double>(columns.size());
     }
     double y(std::int64_t bytes) const {
         return top + kPlotHeight * (1 - static_cast<double>(bytes) / static_cast<double>(highest));
@@ -100,14 +103,17 @@ std::string stack(const TimelinePicture& p) {
     for (std::size_t category = 0; category < kCategoryCount; ++category) {
         const auto used = [category](const Column& c) { return c.shares[category] > 0; };
         if (std::none_of(p.columns.begin(), p.columns.end(), used)) continue;
-        const std::string over = steps(p, [&](const Column& c) { return below(c, category + 1); }, false);
-        const std::string under = steps(p, [&](const Column& c) { return below(c, category); }, true);
+        const std::string over = steps(
+            p, [&](const Column& c) { return below(c, category + 1); }, false);
+        const std::string under = steps(
+            p, [&](const Column& c) { return below(c, category); }, true);
         out += fmt::format("<path fill=\"{}\" d=\"M{:.1f} {:.1f}{}{}Z\"><title>{}</title></path>\n",
                            kCategoryColours[category], p.x(0), p.y(0), over, under,
                            vramfit::name_of(static_cast<Category>(category)));
     }
     return out + fmt::format("<path class=\"reserved\" d=\"M{:.1f} {:.1f}{}\"/>\n", p.x(0), p.y(0),
-                             steps(p, [](const Column& c) { return c.reserved; }, false));
+                             steps(
+                                 p, [](const Column& c) { return c.reserved; }, false));
 }
 
 std::string scale(const TimelinePicture& p) {
@@ -133,7 +139,8 @@ std::string limit(const TimelinePicture& p) {
     const std::string label = fmt::format("{}: {} usable", device.name, size_text(device.usable.count));
     if (device.usable.count > p.highest)
         return text_in_svg(kWidth - kRight - 4, p.top + 12, label + ", above", "class=\"end limit\"");
-    return fmt::format("<path class=\"limit\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, p.y(device.usable.count), kWidth - kRight) +
+    return fmt::format("<path class=\"limit\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, p.y(device.usable.count),
+                       kWidth - kRight) +
            text_in_svg(kWidth - kRight - 4, p.y(device.usable.count) - 4, label, "class=\"end limit\"");
 }
 
@@ -146,23 +153,35 @@ std::string marks(const TimelinePicture& p) {
     std::vector<Mark> all;
     for (const PeakResult& peak : p.run.prediction.peaks)
         all.push_back({peak.at, peak.id.empty() ? "·" : peak.id,
-                       fmt::format("{}: {} requested in {}", peak.name, size_text(peak.requested), peak.window), "middle"});
+                       fmt::format("{}: {} requested in {}", peak.name, size_text(peak.requested), peak.window),
+                       "middle"});
     if (const auto& oom = p.run.prediction.out_of_memory)
         all.push_back({oom->event, "out of memory", p.run.prediction.out_of_memory_window, "middle limit"});
-    std::stable_sort(all.begin(), all.end(), [](const Mark& a, const Mark& b) { return a.at < b.at; });
-    std::array<double, 3> ends{};
+    // What ends the run, the highest peak and letters get their places first.
+    const auto turn = [&p](const Mark& m) {
+        if (m.style != "middle") return 0;
+        if (m.name == "·") return 3;
+        return m.title.starts_with(p.run.prediction.highest + ":") ? 1 : 2;
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const Mark& a, const Mark& b) { return std::pair(turn(a), a.at) < std::pair(turn(b), b.at); });
+    std::array<std::vector<std::pair<double, double>>, 3> rows;
     std::string names;  // over the lines of all marks
     for (const Mark& mark : all) {
         const std::size_t column = p.column_of(mark.at);
         const double x = p.x(column), half = 4.0 * static_cast<double>(mark.name.size()) + 2;
-        const auto row = std::find_if(ends.begin(), ends.end(), [&](double end) { return end <= x - half; });
-        const double y = p.top - 34 + 13.0 * static_cast<double>(row == ends.end() ? 0 : row - ends.begin());
-        out += fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, y + 3, p.y(p.columns[column].requested));
-        if (row == ends.end()) continue;  // no place for its name
-        *row = x + half;
+        const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& taken) {
+            return std::all_of(taken.begin(), taken.end(),
+                               [&](const auto& t) { return x + half <= t.first || x - half >= t.second; });
+        });
+        const double y = p.top - 34 + 13.0 * static_cast<double>(row == rows.end() ? 0 : row - rows.begin());
+        out += fmt::format("<path class=\"mark\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, y + 3,
+                           p.y(p.columns[column].requested));
+        if (row == rows.end()) continue;  // no place for its name
+        row->emplace_back(x - half, x + half);
         names += fmt::format("<g><title>{}</title>{}</g>\n", html_escaped(mark.title),
-                             text_in_svg(std::clamp(x, kLeft + half, kWidth - kRight - half), y,
-                                         mark.name, fmt::format("class=\"name {}\"", mark.style)));
+                             text_in_svg(std::clamp(x, kLeft + half, kWidth - kRight - half), y, mark.name,
+                                         fmt::format("class=\"name {}\"", mark.style)));
     }
     return out + names;
 }
@@ -199,7 +218,8 @@ std::string timeline_legend(const std::vector<TimelinePicture>& panels, int& top
             x = kLeft;
             top += kLegendLine;
         }
-        out += fmt::format("<g transform=\"translate({},{})\">{}</g>\n", x, top, sample) + text_in_svg(x + 22, top + 11, name);
+        out += fmt::format("<g transform=\"translate({},{})\">{}</g>\n", x, top, sample) +
+               text_in_svg(x + 22, top + 11, name);
         x += width + 8;
     };
     for (std::size_t i = 0; i < kCategoryCount; ++i) {
@@ -218,7 +238,8 @@ std::string timeline_legend(const std::vector<TimelinePicture>& panels, int& top
 
 constexpr const char* kStyle =
     "<style>text{font:12px sans-serif;fill:#222222}.title{font-size:15px;font-weight:bold}.end{text-anchor:end}"
-    ".middle{text-anchor:middle}.name{paint-order:stroke;stroke:#ffffff;stroke-width:3px}.grid{stroke:#dddddd;fill:none}.mark{stroke:#555555;fill:none}"
+    ".middle{text-anchor:middle}.name{paint-order:stroke;stroke:#ffffff;stroke-width:3px}.grid{stroke:#dddddd;fill:"
+    "none}.mark{stroke:#555555;fill:none}"
     ".reserved{stroke:#222222;stroke-width:1.4;stroke-dasharray:5 3;fill:none}"
     ".limit{stroke:#B3261E;stroke-width:2;fill:none}text.limit{stroke:none;fill:#B3261E}</style>\n";
 
@@ -234,7 +255,8 @@ std::string timeline_svg(const TimelineReport& report, const Layout&) {
     }
     for (const DrawnRun& run : report.drawn) {
         const Device& device = run.prediction.device;
-        if (device.capacity_known && device.usable.count < highest + highest / 2) highest = std::max(highest, device.usable.count);
+        if (device.capacity_known && device.usable.count < highest + highest / 2)
+            highest = std::max(highest, device.usable.count);
     }
     int top = 0;
     std::string body;

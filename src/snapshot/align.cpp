@@ -25,7 +25,8 @@ std::uint64_t hash_of(std::span<const Token> gram) {
 
 class Aligner {
   public:
-    Aligner(const SeenSequence& seen, const PredictedSequence& predicted) : s_(seen.tokens), p_(predicted) {
+    Aligner(const SeenSequence& seen, const PredictedSequence& predicted)
+        : s_(seen.tokens), p_(predicted), from_start_(seen.held.front() == 0) {
         const std::size_t end = p_.step_end + (p_.period() > 0 ? std::min(p_.period(), kGram) : 0);
         std::vector<Token> unrolled;
         for (std::size_t place = 0; place < end; ++place) unrolled.push_back(p_.at(place));
@@ -34,7 +35,7 @@ class Aligner {
     }
 
     Alignment run() {
-        if (s_.size() < kGram || !anchor(0)) {
+        if (s_.size() < kGram || (!anchor_behind_load() && !anchor(0))) {
             out_.found = false;
             return out_;
         }
@@ -81,6 +82,19 @@ class Aligner {
             i += std::max<std::size_t>(1, here.length);
         }
         return best;
+    }
+
+    /// A recording from the beginning that loads the same, in any order: both go on from there.
+    bool anchor_behind_load() {
+        const std::size_t load = p_.load_end;
+        if (!from_start_ || load < kGram || s_.size() < load || p_.tokens.size() < load) return false;
+        std::vector<Token> seen(s_.begin(), s_.begin() + static_cast<std::ptrdiff_t>(load));
+        std::vector<Token> predicted(p_.tokens.begin(), p_.tokens.begin() + static_cast<std::ptrdiff_t>(load));
+        std::sort(seen.begin(), seen.end());
+        std::sort(predicted.begin(), predicted.end());
+        if (seen != predicted) return false;
+        i_ = place_ = load;
+        return true;
     }
 
     bool anchor(std::size_t from) {
@@ -217,6 +231,7 @@ class Aligner {
 
     const std::vector<Token>& s_;
     const PredictedSequence& p_;
+    const bool from_start_;  ///< nothing was held where the recording begins
     std::unordered_map<std::uint64_t, std::vector<std::size_t>> index_;  ///< places by the tokens that begin there
     std::size_t i_ = 0;
     std::size_t place_ = 0;

@@ -87,9 +87,10 @@ class SnapshotCompare {
         out_.peak_seen = *seen;
         // Compared with the whole prediction from there on: its last steps may not have been recorded.
         const std::size_t from = alignment_.found ? predicted_.base(alignment_.place_begin) : 0;
-        const std::size_t to = !alignment_.found || alignment_.in_tail || predicted_.repetition(alignment_.place_end) > 0
-                                   ? predicted_.held.size()
-                                   : std::max(alignment_.place_end, from) + 1;
+        const std::size_t to =
+            !alignment_.found || alignment_.in_tail || predicted_.repetition(alignment_.place_end) > 0
+                ? predicted_.held.size()
+                : std::max(alignment_.place_end, from) + 1;
         const auto first = predicted_.held.begin() + static_cast<std::ptrdiff_t>(from);
         const auto predicted = std::max_element(
             first, predicted_.held.begin() + static_cast<std::ptrdiff_t>(std::min(to, predicted_.held.size())));
@@ -245,8 +246,8 @@ class SnapshotCompare {
                 continue;
             }
             if (d.predicted_count++ == 0) {
-                d.predicted = predicted_allocation(
-                    program_, program_.events[predicted_.events[base_of(hunk, place)]].id);
+                d.predicted =
+                    predicted_allocation(program_, program_.events[predicted_.events[base_of(hunk, place)]].id);
                 window_place = place;
             }
             d.predicted_bytes += token;

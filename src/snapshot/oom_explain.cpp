@@ -65,7 +65,8 @@ class OomSearch {
         const std::int64_t all = batch_ * tokens_;
         if (bytes < kMinLargeAlloc || all <= 0 || bytes % all != 0) return 0;
         const double each = static_cast<double>(bytes / all) * static_cast<double>(batch_);
-        const auto tokens = static_cast<std::int64_t>(std::llround(static_cast<double>(out_.message.tried.bytes) / each));
+        const auto tokens =
+            static_cast<std::int64_t>(std::llround(static_cast<double>(out_.message.tried.bytes) / each));
         if (tokens <= 0 || tokens == tokens_ || tokens > 64 * tokens_) return 0;
         const auto wanted = static_cast<std::int64_t>(each * static_cast<double>(tokens));
         return out_.message.tried.holds(segment_of(wanted, options_.settings)) ? tokens : 0;
@@ -80,7 +81,8 @@ class OomSearch {
                 before.reserved};
     }
 
-    void keep(std::optional<OomRequest>& best, std::uint32_t id, std::int64_t segment, const EventLevels& before) const {
+    void keep(std::optional<OomRequest>& best, std::uint32_t id, std::int64_t segment,
+              const EventLevels& before) const {
         const auto apart = [this](std::int64_t allocated) {
             return std::abs(allocated - out_.message.allocated.bytes);
         };

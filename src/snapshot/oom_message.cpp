@@ -102,8 +102,8 @@ OomMessage read_oom_message(std::string_view text, std::string_view where) {
     const std::optional<PrintedSize> tried = size_behind(message, kTried);
     if (!tried) fail("what torch tried to allocate is no size");
     out.tried = *tried;
-    out.total = first_known({size_behind(message, "has a total capacity of "), size_behind(message, "has a total capacty of "),
-                          size_before(message, " total capacity")});
+    out.total = first_known({size_behind(message, "has a total capacity of "),
+                             size_behind(message, "has a total capacty of "), size_before(message, " total capacity")});
     out.free = first_known({size_before(message, " is free"), size_before(message, " free;")});
     out.process = size_behind(message, "this process has ");
     out.others = other_processes(message);

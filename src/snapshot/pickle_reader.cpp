@@ -46,7 +46,8 @@ class PickleMachine {
         const std::string_view raw = take(static_cast<std::uint64_t>(count));
         std::uint64_t value = 0;
         for (int i = 0; i < count; ++i)
-            value |= static_cast<std::uint64_t>(static_cast<unsigned char>(raw[static_cast<std::size_t>(i)])) << (8 * i);
+            value |= static_cast<std::uint64_t>(static_cast<unsigned char>(raw[static_cast<std::size_t>(i)]))
+                     << (8 * i);
         return value;
     }
 
@@ -161,13 +162,13 @@ class PickleMachine {
             case 'J': push_integer(static_cast<std::int32_t>(unsigned_of(4))); return true;
             case 0x8a: long_of(unsigned_of(1)); return true;
             case 'G': take(8), push({PickleKind::real, 0, 0, nullptr}); return true;  // no key that is read is a float
-            case 0x8c: push_text(unsigned_of(1)); return true;   // SHORT_BINUNICODE
-            case 'X': push_text(unsigned_of(4)); return true;    // BINUNICODE
-            case 0x8d: push_text(unsigned_of(8)); return true;   // BINUNICODE8
-            case 'U':                                            // SHORT_BINSTRING
-            case 'C': push_text(unsigned_of(1)); return true;    // SHORT_BINBYTES
-            case 'B': push_text(unsigned_of(4)); return true;    // BINBYTES
-            case 0x8e: push_text(unsigned_of(8)); return true;   // BINBYTES8
+            case 0x8c: push_text(unsigned_of(1)); return true;                        // SHORT_BINUNICODE
+            case 'X': push_text(unsigned_of(4)); return true;                         // BINUNICODE
+            case 0x8d: push_text(unsigned_of(8)); return true;                        // BINUNICODE8
+            case 'U':                                                                 // SHORT_BINSTRING
+            case 'C': push_text(unsigned_of(1)); return true;                         // SHORT_BINBYTES
+            case 'B': push_text(unsigned_of(4)); return true;                         // BINBYTES
+            case 0x8e: push_text(unsigned_of(8)); return true;                        // BINBYTES8
             default: return false;
         }
     }

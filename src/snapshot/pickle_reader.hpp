@@ -15,8 +15,8 @@ enum class PickleKind : std::uint8_t { none, boolean, integer, real, text, list,
 /// A value; a tuple is a list. Texts lie in what was read.
 struct PickleValue {
     PickleKind kind = PickleKind::none;
-    std::uint32_t size = 0;     ///< of a text
-    std::int64_t number = 0;    ///< of a boolean or an integer; of a list or dictionary: which of Pickle::parts
+    std::uint32_t size = 0;   ///< of a text
+    std::int64_t number = 0;  ///< of a boolean or an integer; of a list or dictionary: which of Pickle::parts
     const char* text = nullptr;
 };
 

@@ -50,8 +50,7 @@ class SnapshotReader {
             fail("this pickle is no memory snapshot: it has no lists device_traces and segments");
         choose_device(pickle_.items(traces));
         if (!pickle_.items(traces).empty())
-            for (const PickleValue& entry :
-                 pickle_.items(pickle_.items(traces)[static_cast<std::size_t>(out_.device)]))
+            for (const PickleValue& entry : pickle_.items(pickle_.items(traces)[static_cast<std::size_t>(out_.device)]))
                 out_.entries.push_back(entry_of(entry));
         for (const PickleValue& segment : pickle_.items(segments)) {
             const std::optional<std::int64_t> device = pickle_.integer(pickle_.at(segment, "device"));
@@ -106,7 +105,8 @@ class SnapshotReader {
         std::vector<StackFrame>& stack = out_.stacks.emplace_back();
         for (const bool all : {false, true}) {
             for (std::size_t i = 0; i < items.size() && i < kMostFrames && stack.size() < kKeptFrames; ++i)
-                if (all || is_of_user(pickle_.text(pickle_.at(items[i], "filename")))) stack.push_back(frame_of(items[i]));
+                if (all || is_of_user(pickle_.text(pickle_.at(items[i], "filename"))))
+                    stack.push_back(frame_of(items[i]));
             if (!stack.empty()) break;
         }
         return known->second;
@@ -114,7 +114,8 @@ class SnapshotReader {
 
     StackFrame frame_of(const PickleValue& value) const {
         return {std::string(pickle_.text(pickle_.at(value, "filename")).substr(0, kLongestText)),
-                std::string(pickle_.text(pickle_.at(value, "name")).substr(0, kLongestText)), number_or(value, "line", 0)};
+                std::string(pickle_.text(pickle_.at(value, "name")).substr(0, kLongestText)),
+                number_or(value, "line", 0)};
     }
     /// Python outside of torch itself: what says where in a model or a trainer one is.
     static bool is_of_user(std::string_view file) { return file.ends_with(".py") && file.find("/torch/") == file.npos; }
@@ -145,14 +146,16 @@ class SnapshotReader {
             SnapshotBlock block;
             block.address = number_or(item, "address", at);
             block.size = bytes(item, "size");
-            block.requested = std::clamp<std::int64_t>(number_or(item, "requested_size", block.size), 0, kLargestSnapshotSize);
+            block.requested =
+                std::clamp<std::int64_t>(number_or(item, "requested_size", block.size), 0, kLargestSnapshotSize);
             const std::string_view state = pickle_.text(pickle_.at(item, "state"));
             const auto known = std::find_if(std::begin(kStates), std::end(kStates),
                                             [state](const auto& each) { return each.first == state; });
             if (known == std::end(kStates)) fail("a block is in no state that is known");
             block.state = known->second;
             block.stack = stack_of(pickle_.at(item, "frames"));
-            at = static_cast<std::int64_t>(static_cast<std::uint64_t>(block.address) + static_cast<std::uint64_t>(block.size));
+            at = static_cast<std::int64_t>(static_cast<std::uint64_t>(block.address) +
+                                           static_cast<std::uint64_t>(block.size));
             segment.blocks.push_back(block);
         }
         return segment;

@@ -16,7 +16,8 @@ using namespace vramfit;
 /// A program of a few allocations to compare with.
 Program small_program() {
     Program program;
-    program.windows = {{{PhaseKind::start, -1, -1, -1}, 0}, {{PhaseKind::load, -1, -1, -1}, 0}, {{PhaseKind::inputs, 0, -1, -1}, 8}};
+    program.windows = {
+        {{PhaseKind::start, -1, -1, -1}, 0}, {{PhaseKind::load, -1, -1, -1}, 0}, {{PhaseKind::inputs, 0, -1, -1}, 8}};
     program.modules = {""};
     for (std::uint32_t id = 0; id < 16; ++id) {
         program.allocations.push_back({512 * (id % 4 + 1), Category::weights, 0, -1, 0, 0});

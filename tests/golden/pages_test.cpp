@@ -27,8 +27,11 @@ DrawnRun drawn_example() {
                                {kGiB / 2 + 100, Category::adapters, 0, -1, 0, 0},
                                {kGiB, Category::stored_activations, 1, 0, 0, 1},
                                {kGiB / 4, Category::optimizer_states, 0, -1, 0, 0}};
-    run.program.events = {{EventKind::alloc, 0, 0}, {EventKind::alloc, 1, 0}, {EventKind::alloc, 2, 0},
-                          {EventKind::free, 2, 0},  {EventKind::alloc, 3, 0}};
+    run.program.events = {{EventKind::alloc, 0, 0},
+                          {EventKind::alloc, 1, 0},
+                          {EventKind::alloc, 2, 0},
+                          {EventKind::free, 2, 0},
+                          {EventKind::alloc, 3, 0}};
     run.prediction = test::example_prediction();
     run.prediction.peaks.resize(2);
     run.prediction.peaks[0].at = 2;

@@ -11,10 +11,10 @@ namespace vramfit {
 
 /// What the allocator did with an event.
 struct WalkedEvent {
-    std::size_t number = 0;   ///< of the event
-    BlockId block = kNoBlock;  ///< of an allocation; of a free, the block that it gives back
-    std::int64_t address = -1;  ///< of that block
-    bool served = true;         ///< false: out of memory, the last event
+    std::size_t number = 0;                       ///< of the event
+    BlockId block = kNoBlock;                     ///< of an allocation; of a free, the block that it gives back
+    std::int64_t address = -1;                    ///< of that block
+    bool served = true;                           ///< false: out of memory, the last event
     const CachingAllocator* allocator = nullptr;  ///< after the event
 };
 

@@ -58,20 +58,20 @@ struct HeldSize {
 
 /// The out of memory that the snapshot recorded.
 struct SeenOutOfMemory {
-    std::string window;        ///< predicted; empty: outside of what was aligned
-    std::int64_t tried = 0;    ///< bytes that the device was asked for
-    std::int64_t free = 0;     ///< that the device had left
+    std::string window;          ///< predicted; empty: outside of what was aligned
+    std::int64_t tried = 0;      ///< bytes that the device was asked for
+    std::int64_t free = 0;       ///< that the device had left
     std::int64_t requested = 0;  ///< held by tensors then
 };
 
 struct SnapshotComparison {
-    bool aligned = false;        ///< whether anything of the snapshot was found in the prediction
-    std::size_t entries = 0;     ///< of device_traces
-    std::size_t compared = 0;    ///< allocations and frees that stand on both sides
+    bool aligned = false;         ///< whether anything of the snapshot was found in the prediction
+    std::size_t entries = 0;      ///< of device_traces
+    std::size_t compared = 0;     ///< allocations and frees that stand on both sides
     std::size_t allocations = 0;  ///< of the snapshot
     std::size_t known_sizes = 0;  ///< of them, of a size that the prediction has
-    bool from_start = false;     ///< recording began with the first allocation
-    std::string first_window;    ///< that both have
+    bool from_start = false;      ///< recording began with the first allocation
+    std::string first_window;     ///< that both have
     std::string last_window;
     std::int64_t extra_steps = 0;  ///< steps beyond those of the prediction, compared with its last one
     bool load_compared = false;

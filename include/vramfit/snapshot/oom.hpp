@@ -1,4 +1,5 @@
-// The text of torch's OutOfMemoryError beside the prediction: which request it was, or what it suggests if there is none.
+// The text of torch's OutOfMemoryError beside the prediction: which request it was, or what it suggests if there is
+// none.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,12 @@ struct PrintedSize {
 /// What the error says (c10/cuda/CUDACachingAllocator.cpp, malloc; releases 2.0 to 2.15).
 struct OomMessage {
     PrintedSize tried;
-    std::optional<PrintedSize> total;      ///< of the GPU
-    std::optional<PrintedSize> free;       ///< of the GPU
-    std::optional<PrintedSize> process;    ///< in use by this process
-    std::optional<PrintedSize> others;     ///< in use by the processes that are named beside it
-    std::optional<PrintedSize> allowed;    ///< by a memory fraction
-    PrintedSize allocated;                 ///< by PyTorch
+    std::optional<PrintedSize> total;        ///< of the GPU
+    std::optional<PrintedSize> free;         ///< of the GPU
+    std::optional<PrintedSize> process;      ///< in use by this process
+    std::optional<PrintedSize> others;       ///< in use by the processes that are named beside it
+    std::optional<PrintedSize> allowed;      ///< by a memory fraction
+    PrintedSize allocated;                   ///< by PyTorch
     std::optional<PrintedSize> unallocated;  ///< reserved by PyTorch but unallocated
 };
 
@@ -47,10 +48,10 @@ struct OomRequest {
 
 struct OomExplanation {
     OomMessage message;
-    std::size_t same_size = 0;           ///< predicted allocations of that size
-    std::optional<OomRequest> nearest;   ///< of them, the one with most nearly as much allocated before it
-    bool same_state = false;             ///< and that is as much as the error says
-    std::int64_t allocated_peak = 0;     ///< predicted
+    std::size_t same_size = 0;          ///< predicted allocations of that size
+    std::optional<OomRequest> nearest;  ///< of them, the one with most nearly as much allocated before it
+    bool same_state = false;            ///< and that is as much as the error says
+    std::int64_t allocated_peak = 0;    ///< predicted
     std::int64_t reserved_peak = 0;
     /// Where no allocation has that size: one that would, in rows of another number of tokens.
     std::optional<OomRequest> scaled;

@@ -83,9 +83,10 @@ Run add_compare(CLI::App& app, const GivenWords& given) {
         ->group("Model");
     flags->report.writes = [](const Format& each) { return each.comparison != nullptr; };
     flags->report.add(app);
-    app.footer(wrapped("Exit status: 0 equal, or the error is at a predicted request; 1 they differ; 2 the file or the "
-                       "question could not be understood; 3 it is about something that is not supported.",
-                       80));
+    app.footer(
+        wrapped("Exit status: 0 equal, or the error is at a predicted request; 1 they differ; 2 the file or the "
+                "question could not be understood; 3 it is about something that is not supported.",
+                80));
     return [flags] { return run_compare(*flags); };
 }
 

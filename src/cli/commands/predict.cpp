@@ -2,8 +2,8 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
@@ -63,7 +63,8 @@ std::optional<SweepReport> map_around(const Job& job) {
     question.base = job.plan;
     question.stack = job.stack;
     question.device = of_process(job.device, job.plan.distributed);
-    question.space = {{1}, around(job.plan.training.per_device_train_batch_size), around(job.plan.batch.sequence_length), {{"", {}}}};
+    question.space = {
+        {1}, around(job.plan.training.per_device_train_batch_size), around(job.plan.batch.sequence_length), {{"", {}}}};
     if (job.plan.peft) {
         const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
         if (!names) return std::nullopt;  // "all-linear" and patterns are no targets of a sweep

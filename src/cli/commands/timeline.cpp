@@ -58,7 +58,8 @@ ExitStatus run_picture(const TimelineFlags& flags, const Format& format) {
     const Prediction& first = report.drawn.front().prediction;
     report.model = first.model.name;
     for (const DrawnRun& run : report.drawn)
-        if (run.prediction.model.name != first.model.name) report.model += fmt::format(" and {}", run.prediction.model.name);
+        if (run.prediction.model.name != first.model.name)
+            report.model += fmt::format(" and {}", run.prediction.model.name);
     report.notes = first.notes;
     flags.report.deliver(format.timeline(report, flags.report.layout()));
     for (const DrawnRun& run : report.drawn)
@@ -70,7 +71,8 @@ ExitStatus run_timeline(const TimelineFlags& flags) {
     const Format& format = flags.report.chosen();
     if (format.draws) {
         if (flags.events)
-            throw Error(ErrorKind::invalid, "--events", "has no effect on pictures", "leave it out: they have all events");
+            throw Error(ErrorKind::invalid, "--events", "has no effect on pictures",
+                        "leave it out: they have all events");
         return run_picture(flags, format);
     }
     const Job job = flags.plan.job();
@@ -88,9 +90,10 @@ Run add_timeline(CLI::App& app, const GivenWords& given) {
     app.add_flag("--events", flags->events, "Also list every allocation and free")->group("Output");
     flags->report.writes = [](const Format& each) { return each.timeline != nullptr; };
     flags->report.add(app);
-    app.footer(wrapped("A run that is too large for the GPU ends at the request that fails (exit status 1). With "
-                       "--format html or svg a flag with two values (--method qlora,lora) shows two runs side by side.",
-                       80));
+    app.footer(
+        wrapped("A run that is too large for the GPU ends at the request that fails (exit status 1). With "
+                "--format html or svg a flag with two values (--method qlora,lora) shows two runs side by side.",
+                80));
     return [flags] { return run_timeline(*flags); };
 }
 

@@ -1,9 +1,9 @@
 // Comparisons of snapshots with predictions: equal where nothing was changed, and the place of what was.
+#include "vramfit/snapshot/compare.hpp"
 #include "support/catch.hpp"
 #include "support/llama.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/predict/predict.hpp"
-#include "vramfit/snapshot/compare.hpp"
 
 using namespace vramfit;
 

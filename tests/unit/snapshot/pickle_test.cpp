@@ -81,7 +81,8 @@ TEST_CASE("protocol 2, as CPython writes it") {
 }
 
 TEST_CASE("objects are never made") {
-    CHECK(problem_of("\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R."_bytes).find("objects") != std::string::npos);
+    CHECK(problem_of("\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R."_bytes).find("objects") !=
+          std::string::npos);
     CHECK(problem_of("\x80\x02"
                      "cos\nsystem\n(X\x02\x00\x00\x00ls\x85R."_bytes)
               .find("objects") != std::string::npos);
@@ -106,8 +107,9 @@ TEST_CASE("what is damaged, cut off or too large is refused") {
 }
 
 TEST_CASE("a list that holds itself is read") {
-    const Pickle pickle = read_pickle("\x80\x04]\x94h\x00"
-                                      "a."_bytes,
-                                      "file");
+    const Pickle pickle = read_pickle(
+        "\x80\x04]\x94h\x00"
+        "a."_bytes,
+        "file");
     CHECK(pickle.items(pickle.root).size() == 1);
 }

@@ -47,7 +47,8 @@ TEST_CASE("a snapshot has every allocation and free of the program") {
         if (event.kind != EventKind::alloc && event.kind != EventKind::free) continue;
         const std::int64_t bytes = run.program.allocations[event.id].bytes;
         if (bytes == 0) continue;
-        const SnapshotAction wanted = event.kind == EventKind::alloc ? SnapshotAction::alloc : SnapshotAction::free_requested;
+        const SnapshotAction wanted =
+            event.kind == EventKind::alloc ? SnapshotAction::alloc : SnapshotAction::free_requested;
         while (entry < snapshot.entries.size() && snapshot.entries[entry].action != SnapshotAction::alloc &&
                snapshot.entries[entry].action != SnapshotAction::free_requested)
             ++entry;
