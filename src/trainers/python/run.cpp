@@ -94,13 +94,13 @@ bool Evaluator::run_statement(const Statement& s) {
             break;
         }
         case Statement::Kind::type: run_type(s); break;
-        case Statement::Kind::give:
+        case Statement::Kind::give: {
             if (frames_.empty()) return level_ == 0;
-            if (!s.items.empty())
-                frames_.back().returns.push_back(value_of(s.items[0]));
-            else
-                frames_.back().returns.push_back(heap_->make(Kind::none));
+            // The value first: calls in it may move the frames.
+            const Ref value = s.items.empty() ? heap_->make(Kind::none) : value_of(s.items[0]);
+            frames_.back().returns.push_back(value);
             return true;
+        }
         case Statement::Kind::import:
             for (std::size_t i = 0; i < s.names.size(); ++i) bind(s.names[i], heap_->make(Kind::dotted, s.words[i]));
             break;
