@@ -151,7 +151,7 @@ ReportTable stack_table() {
                 const Version& version = version_of(stack, table.columns[i].key);
                 row.push_back(version == Version{} ? Cell() : Cell(text_of(version)));
             }
-            row.push_back(origin_of(stack));
+            row.emplace_back(origin_of(stack));
             table.rows.push_back(std::move(row));
         }
     return table;

@@ -27,4 +27,12 @@ ReplayOptions allocator_of(const Job& job) {
     return allocator_of(job.stack, of_process(job.device, job.plan.distributed));
 }
 
+ReplayOptions without_limit(ReplayOptions options) {
+    options.capacity.reset();
+    options.device_total.reset();
+    options.memory_fraction.reset();
+    options.settings.memory_fraction = 1.0;
+    return options;
+}
+
 }  // namespace vramfit

@@ -125,14 +125,6 @@ Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const 
     return all;
 }
 
-ReplayOptions without_limit(ReplayOptions options) {
-    options.capacity.reset();
-    options.device_total.reset();
-    options.memory_fraction.reset();
-    options.settings.memory_fraction = 1.0;
-    return options;
-}
-
 }  // namespace
 
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,

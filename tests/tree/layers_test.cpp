@@ -12,9 +12,9 @@ namespace {
 
 /// Lowest first; layers with one number do not know each other.
 const std::map<std::string_view, int> kHeight = {
-    {"base", 0},   {"symbolic", 1}, {"spec", 1},    {"trace", 2},  {"trainers", 2},
-    {"engine", 3}, {"alloc", 3},    {"model", 4},   {"peaks", 5},  {"predict", 6},
-    {"sweep", 7},  {"check", 7},    {"methods", 7}, {"report", 8}, {"cli", 9},
+    {"base", 0},  {"symbolic", 1}, {"spec", 1},   {"trace", 2},   {"trainers", 2}, {"engine", 3},
+    {"alloc", 3}, {"model", 4},    {"peaks", 5},  {"predict", 6}, {"snapshot", 4}, {"sweep", 7},
+    {"check", 7}, {"methods", 7},  {"report", 8}, {"cli", 9},
 };
 
 /// "engine" of "src/engine/tape.cpp", "include/vramfit/engine/tape.hpp", "vramfit/engine/tape.hpp", "engine/tape.hpp".

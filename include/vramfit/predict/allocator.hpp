@@ -12,5 +12,7 @@ namespace vramfit {
 ReplayOptions allocator_of(const Stack& stack, const Device& device);
 /// The allocator of the job's process.
 ReplayOptions allocator_of(const Job& job);
+/// The same on a card that is large enough.
+ReplayOptions without_limit(ReplayOptions options);
 
 }  // namespace vramfit

@@ -11,6 +11,8 @@
 #include "vramfit/predict/peak_formulas.hpp"
 #include "vramfit/predict/prediction.hpp"
 #include "vramfit/report/table.hpp"
+#include "vramfit/snapshot/compare.hpp"
+#include "vramfit/snapshot/oom.hpp"
 #include "vramfit/sweep/largest.hpp"
 #include "vramfit/sweep/sweep.hpp"
 #include "vramfit/sweep/widen.hpp"
@@ -26,12 +28,22 @@ struct Layout {
     bool details = false;  ///< a prediction as text: all there is to say, not the answer alone
 };
 
+/// All of a run, for formats that draw it.
+struct DrawnRun {
+    std::string title;    ///< "qwen3-8b, method qlora"
+    std::string command;  ///< asks for it again
+    Program program;
+    AllocatorOptions allocator;  ///< of the card
+    Prediction prediction;
+};
+
 /// The windows of a run, and its events if they were asked for.
 struct TimelineReport {
     std::string model;  ///< name of the network
     Timeline timeline;
     std::optional<Program> events;
     Notes notes;
+    std::vector<DrawnRun> drawn = {};  ///< one run, or two side by side; empty for formats that do not draw
 };
 
 /// A sweep's answer with its question.
@@ -103,6 +115,32 @@ struct MethodsReport {
     MethodsAnswer answer;
 };
 
+/// The answer about one configuration as a page to send around.
+struct PredictionPage {
+    Prediction prediction;
+    std::string command;             ///< asks for it again
+    std::optional<SweepReport> map;  ///< what fits around it, by batch and length
+};
+
+/// A recorded snapshot beside the prediction of the same job.
+struct ComparisonReport {
+    std::string file;
+    std::string model;
+    std::int64_t batch = 0;
+    std::int64_t tokens = 0;  ///< of a row
+    SnapshotComparison comparison;
+    std::int64_t devices = 1;  ///< that the snapshot has entries of
+    std::int64_t device = 0;   ///< the one that was compared
+    Notes notes;
+};
+
+/// The text of an out of memory error beside the prediction.
+struct OomReport {
+    std::string file;
+    OomExplanation explanation;
+    Prediction prediction;
+};
+
 /// The same run on one fleet of cards or on several, each with its answer.
 struct MethodsReports {
     std::vector<MethodsReport> fleets;
@@ -116,6 +154,7 @@ struct Format {
     const char* name;     ///< "text", "json": the word after --format
     const char* summary;  ///< one line of help
     int order;            ///< place in help
+    bool draws = false;   ///< its timelines need TimelineReport::drawn
     std::string (*prediction)(const Prediction&, const Layout&) = nullptr;
     std::string (*timeline)(const TimelineReport&, const Layout&) = nullptr;
     std::string (*table)(const ReportTable&, const Layout&) = nullptr;
@@ -123,6 +162,9 @@ struct Format {
     std::string (*check)(const CheckReports&, const Layout&) = nullptr;
     std::string (*formulas)(const FormulaReport&, const Layout&) = nullptr;
     std::string (*methods)(const MethodsReports&, const Layout&) = nullptr;
+    std::string (*page)(const PredictionPage&, const Layout&) = nullptr;
+    std::string (*comparison)(const ComparisonReport&, const Layout&) = nullptr;
+    std::string (*oom)(const OomReport&, const Layout&) = nullptr;
 };
 
 /// All formats, in no useful order.

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "base/text_table.hpp"
@@ -10,8 +11,11 @@
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
 #include "cli/verdict_flags.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/check/plan_changes.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/devices.hpp"
+#include "vramfit/sweep/sweep.hpp"
 
 namespace vramfit::cli {
 
@@ -42,6 +46,42 @@ void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction)
         prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
 }
 
+/// Values from a quarter of `middle` to four times as many.
+std::vector<std::int64_t> around(std::int64_t middle) {
+    std::vector<std::int64_t> out;
+    for (const std::int64_t value : {middle / 4, middle / 2, middle, 2 * middle, 4 * middle})
+        if (value > 0 && (out.empty() || value > out.back())) out.push_back(value);
+    return out;
+}
+
+/// What fits of smaller and larger batches and lengths; nothing where that cannot be asked.
+std::optional<SweepReport> map_around(const Job& job) {
+    if (!job.device.capacity_known || (job.plan.distributed && job.plan.distributed->any_rank)) return std::nullopt;
+    SweepReport out;
+    SweepQuestion& question = out.questions.emplace_back();
+    question.model = job.model;
+    question.base = job.plan;
+    question.stack = job.stack;
+    question.device = of_process(job.device, job.plan.distributed);
+    question.space = {
+        {1}, around(job.plan.training.per_device_train_batch_size), around(job.plan.batch.sequence_length), {{"", {}}}};
+    if (job.plan.peft) {
+        const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
+        if (!names) return std::nullopt;  // "all-linear" and patterns are no targets of a sweep
+        question.space.ranks = {job.plan.peft->r};
+        question.space.targets = {{"as asked", *names}};
+    }
+    SweepOptions options;  // every cell of a map is certain
+    options.dominance = false;
+    options.selection.top = 0;
+    try {
+        out.result = sweep(out.questions, options);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+    return out;
+}
+
 ExitStatus run_predict(const PredictFlags& flags) {
     const Format& format = flags.report.chosen();
     const Job job = flags.plan.job();
@@ -51,15 +91,22 @@ ExitStatus run_predict(const PredictFlags& flags) {
         flags.plan.answered([&] { return flags.no_changes ? predict(job) : predict_with_next_larger(job); });
     bound(prediction);
     if (!flags.no_changes) add_changes(flags.plan, job, prediction);
+    const Verdict verdict = prediction.verdict;
     Layout layout = flags.report.layout();
     layout.details = flags.details;
-    flags.report.deliver(format.prediction(prediction, layout));
-    return flags.verdict.status_of(prediction.verdict);
+    if (format.page) {
+        const std::string command = fmt::format("vramfit predict {}", fmt::join(flags.plan.words(), " "));
+        flags.report.deliver(format.page({std::move(prediction), command, map_around(job)}, layout));
+    } else {
+        flags.report.deliver(format.prediction(prediction, layout));
+    }
+    return flags.verdict.status_of(verdict);
 }
 
 Run add_predict(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<PredictFlags>();
     flags->plan.add(app, given);
+    flags->report.writes = [](const Format& each) { return each.prediction || each.page; };
     flags->report.add(app);
     flags->verdict.add(app);
     app.add_flag("--details", flags->details,

@@ -76,11 +76,11 @@ void refuse_idle_flags(const SweepFlags& flags) {
     const auto refuse = [](const char* flag, const char* what, const char* hint) {
         throw Error(ErrorKind::invalid, flag, what, hint);
     };
-    const bool svg = flags.report.format == "svg";
-    if (!flags.map.empty() && !svg) refuse("--map", "only pictures have one", "add --format svg");
+    const bool picture = flags.report.format == "svg" || flags.report.format == "html";
+    if (!flags.map.empty() && !picture) refuse("--map", "only pictures have one", "add --format svg or html");
     if (flags.max.empty()) return;
     const SelectionFlags& selection = flags.selection;
-    if (svg) refuse("--max", "has no picture", "choose another --format");
+    if (picture) refuse("--max", "has no picture", "choose another --format");
     if (flags.no_prune || flags.all_rows || !flags.shard.empty())
         refuse("--max", "stands beside --no-prune, --all-rows or --shard", "leave these out");
     if (!selection.sort.empty() || !selection.pareto.empty() || !selection.per_group.empty())

@@ -135,7 +135,7 @@ SweepOptions SweepFlags::options(const SweepReport& asked) const {
     options.bounds = asked.bounds;
     if (!shard.empty()) options.shard = shard_from(shard);
     options.threads = threads_from(threads);
-    if (report.format == "svg") {  // every cell of a map is certain
+    if (report.format == "svg" || report.format == "html") {  // every cell of a map is certain
         options.dominance = false;
         options.selection.top = 0;
     }

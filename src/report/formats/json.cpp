@@ -15,6 +15,8 @@ const Format json_entry = {
     .check = report::check_json,
     .formulas = report::formulas_json,
     .methods = report::methods_json,
+    .comparison = report::comparison_json,
+    .oom = report::oom_json,
 };
 
 }  // namespace vramfit::formats

@@ -1,4 +1,4 @@
-// SVG: a sweep as a picture.
+// SVG: a sweep or a timeline as a picture.
 #include "report/documents.hpp"
 
 namespace vramfit::formats {
@@ -6,8 +6,10 @@ namespace vramfit::formats {
 extern const Format svg_entry;
 const Format svg_entry = {
     .name = "svg",
-    .summary = "a sweep as a map of two axes",
+    .summary = "a picture",
     .order = 70,
+    .draws = true,
+    .timeline = report::timeline_svg,
     .sweep = report::sweep_svg,
 };
 

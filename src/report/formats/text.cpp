@@ -15,6 +15,8 @@ const Format text_entry = {
     .check = report::check_text,
     .formulas = report::formulas_text,
     .methods = report::methods_text,
+    .comparison = report::comparison_text,
+    .oom = report::oom_text,
 };
 
 }  // namespace vramfit::formats

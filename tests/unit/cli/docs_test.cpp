@@ -1,4 +1,5 @@
 // Every command in the documents works.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -28,7 +29,11 @@ int run(const std::string& command) {
     std::istringstream in(command.substr(0, command.find('#')));
     std::vector<std::string> words;
     for (std::string word; in >> word;) words.push_back(word);
-    words.insert(words.end(), {"--output", "/dev/null"});
+    const auto output = std::find(words.begin(), words.end(), "--output");
+    if (output == words.end())
+        words.insert(words.end(), {"--output", "/dev/null"});
+    else if (output + 1 != words.end())
+        output[1] = "/dev/null";
     std::vector<const char*> argv;
     for (const std::string& word : words) argv.push_back(word.c_str());
     return cli::run_program(static_cast<int>(argv.size()), argv.data());
