@@ -1,14 +1,14 @@
 // The order of a run: load, prepare, adapters, loop.
 #include "model/record.hpp"
 
-#include "model/adapters.hpp"
-#include "model/context.hpp"
-#include "model/load.hpp"
-#include "model/loops.hpp"
-#include "model/pipeline/pipeline.hpp"
-#include "model/prepare.hpp"
-#include "model/resize.hpp"
-#include "model/sft_2024.hpp"
+#include "model/adapters/adapters.hpp"
+#include "model/loading/load.hpp"
+#include "model/loading/prepare.hpp"
+#include "model/loading/resize.hpp"
+#include "model/loops/loops.hpp"
+#include "model/loops/sft_2024.hpp"
+#include "model/network/run.hpp"
+#include "model/parallel/pipeline/pipeline.hpp"
 #include "model/supported.hpp"
 #include "vramfit/spec/checkpointing.hpp"
 

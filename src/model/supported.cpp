@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/balancing_loss.hpp"
-#include "model/context_parallel.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/family.hpp"
-#include "model/liger.hpp"
-#include "model/pipeline/pipeline.hpp"
-#include "model/tensor_parallel.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/layers/family.hpp"
+#include "model/layers/liger.hpp"
+#include "model/losses/balancing_loss.hpp"
+#include "model/parallel/context/context_parallel.hpp"
+#include "model/parallel/pipeline/pipeline.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"

@@ -1,7 +1,7 @@
 // What the models and loops can record exactly; the rest is refused, never approximated.
 #pragma once
 
-#include "model/context.hpp"
+#include "model/network/run.hpp"
 
 namespace vramfit::model {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "model/ddp.hpp"
+#include "model/parallel/ddp/ddp.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/plan_check.hpp"
 

@@ -1,6 +1,6 @@
 // What is written again instead of being run is what the run would have written: the jobs of the traces, of every
 // family, stack and feature, with more steps and micro batches.
-#include "model/repeated.hpp"
+#include "model/loops/repeated.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,7 +1,5 @@
 // Layers point one way: every include line of the library and the program is read.
-#include <array>
 #include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -31,15 +29,6 @@ bool may_include(std::string_view from, std::string_view to) {
     return kHeight.at(to) < kHeight.at(from);
 }
 
-/// What an include line names, if it names a file of this project.
-std::optional<std::string_view> own_include(std::string_view line) {
-    if (!line.starts_with("#include ")) return {};
-    line.remove_prefix(9);
-    const bool own = line.starts_with("\"") || line.starts_with("<vramfit/");
-    if (!own) return {};
-    return line.substr(1, line.find_first_of("\">", 1) - 1);
-}
-
 /// The violations of one file.
 tree::Findings violations(const tree::Source& file) {
     tree::Findings findings;
@@ -48,7 +37,7 @@ tree::Findings violations(const tree::Source& file) {
     std::size_t number = 0;
     for (const std::string_view line : tree::lines_of(file.text)) {
         ++number;
-        const auto target = own_include(line);
+        const auto target = tree::own_include(line);
         if (!target || target->find('/') == std::string_view::npos) continue;  // a file of the same folder
         const std::string_view to = layer_of(*target);
         if (!kHeight.contains(to)) {

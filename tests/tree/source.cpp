@@ -113,6 +113,14 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
+std::optional<std::string_view> own_include(std::string_view line) {
+    if (!line.starts_with("#include ")) return {};
+    line.remove_prefix(9);
+    const bool own = line.starts_with("\"") || line.starts_with("<vramfit/");
+    if (!own) return {};
+    return line.substr(1, line.find_first_of("\">", 1) - 1);
+}
+
 std::string listed(const Findings& findings) {
     std::string text;
     for (const std::string& finding : findings) text.append(finding).append("\n");

@@ -1,6 +1,7 @@
 // The project's own source files as text, for tests that read the tree.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ const std::vector<Source>& all_cpp();
 std::string code_only(std::string_view text);
 
 std::vector<std::string_view> lines_of(std::string_view text);
+
+/// What an include line names, if it names a file of this project.
+std::optional<std::string_view> own_include(std::string_view line);
 
 /// The findings as one text, empty if there are none: a failing test prints all at once.
 std::string listed(const Findings& findings);

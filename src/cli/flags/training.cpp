@@ -5,7 +5,7 @@
 
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 #include "spec/training_names.hpp"
 #include "vramfit/spec/plan_names.hpp"
 

@@ -1,6 +1,6 @@
 // The family arcee: transformers models/arcee/modeling_arcee.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,7 +1,7 @@
 // The family cohere: transformers models/cohere/modeling_cohere.py.
 #include "engine/ops/view.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

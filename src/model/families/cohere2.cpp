@@ -1,6 +1,6 @@
 // The family cohere2: transformers models/cohere2/modeling_cohere2.py, cohere's network of which some layers slide.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

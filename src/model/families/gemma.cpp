@@ -1,6 +1,6 @@
 // The family gemma: transformers models/gemma/modeling_gemma.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family gemma2: transformers models/gemma2/modeling_gemma2.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,7 +1,7 @@
 // The family gemma3_text: transformers models/gemma3/modeling_gemma3.py.
 #include "engine/ops/view.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

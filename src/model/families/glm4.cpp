@@ -1,6 +1,6 @@
 // The family glm4: transformers models/glm4/modeling_glm4.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

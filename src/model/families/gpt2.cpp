@@ -6,8 +6,8 @@
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

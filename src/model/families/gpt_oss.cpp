@@ -8,13 +8,13 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/view.hpp"
-#include "model/attention.hpp"
-#include "model/called.hpp"
-#include "model/experts.hpp"
-#include "model/family.hpp"
-#include "model/modules.hpp"
-#include "model/param_wrapper.hpp"
-#include "model/rotary.hpp"
+#include "model/adapters/param_wrapper.hpp"
+#include "model/layers/attention/attention.hpp"
+#include "model/layers/experts.hpp"
+#include "model/layers/family.hpp"
+#include "model/layers/rotary.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

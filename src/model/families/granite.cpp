@@ -1,7 +1,7 @@
 // The family granite: transformers models/granite/modeling_granite.py, Llama's layer with multipliers.
 #include "engine/ops/pointwise.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family llama: transformers models/llama/modeling_llama.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family mistral: transformers models/mistral/modeling_mistral.py, Llama's layer with a window in the mask.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family mixtral: transformers models/mixtral/modeling_mixtral.py, Mistral's layer with experts.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

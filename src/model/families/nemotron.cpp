@@ -3,9 +3,9 @@
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/session.hpp"
-#include "model/called.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

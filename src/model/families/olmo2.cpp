@@ -1,8 +1,8 @@
 // The family olmo2: transformers models/olmo2/modeling_olmo2.py.
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,8 +1,8 @@
 // The family phi: transformers models/phi/modeling_phi.py.
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

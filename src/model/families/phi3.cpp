@@ -3,9 +3,9 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
-#include "model/decoder_layer.hpp"
-#include "model/liger.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/layers/liger.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family qwen2: transformers models/qwen2/modeling_qwen2.py, Llama's layer with biases on q, k and v.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

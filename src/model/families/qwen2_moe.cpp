@@ -1,6 +1,6 @@
 // The family qwen2_moe: transformers models/qwen2_moe/modeling_qwen2_moe.py, Qwen 2 with experts and one that all see.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

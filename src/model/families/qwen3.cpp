@@ -1,6 +1,6 @@
 // The family qwen3: transformers models/qwen3/modeling_qwen3.py, Llama's layer with norms on q and k.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family qwen3_moe: transformers models/qwen3_moe/modeling_qwen3_moe.py, Qwen 3's layer with experts.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family seed_oss: transformers models/seed_oss/modeling_seed_oss.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -1,6 +1,6 @@
 // The family smollm3: transformers models/smollm3/modeling_smollm3.py, Llama's layer, of which some turn nothing.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

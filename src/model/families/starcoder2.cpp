@@ -1,6 +1,6 @@
 // The family starcoder2: transformers models/starcoder2/modeling_starcoder2.py.
-#include "model/decoder_layer.hpp"
-#include "model/modules.hpp"
+#include "model/layers/decoder_layer.hpp"
+#include "model/network/modules.hpp"
 
 namespace vramfit::families {
 

@@ -3,7 +3,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

@@ -1,7 +1,7 @@
 // torch.optim.Adagrad as Trainer builds it: the foreach implementation, states made with the optimizer.
 #include "engine/session.hpp"
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/foreach.hpp"
+#include "model/step/optimizer.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::optimizers {

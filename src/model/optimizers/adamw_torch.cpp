@@ -1,6 +1,6 @@
 // torch.optim.AdamW as Trainer builds it: the foreach implementation, which torch chooses for all parameters on a card.
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/adam.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

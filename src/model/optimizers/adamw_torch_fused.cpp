@@ -1,6 +1,6 @@
 // torch.optim.AdamW(fused=True): one kernel for moments and weights, the step counters on the card.
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/adam.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

@@ -1,6 +1,6 @@
 // bitsandbytes.optim.AdEMAMix with 8-bit states.
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/bnb.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

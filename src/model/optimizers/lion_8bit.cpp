@@ -1,6 +1,6 @@
 // bitsandbytes.optim.Lion with an 8-bit state.
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/bnb.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

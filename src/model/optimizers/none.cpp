@@ -1,5 +1,5 @@
 // No optimizer: gradients are computed and dropped.
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

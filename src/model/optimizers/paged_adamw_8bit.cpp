@@ -1,6 +1,6 @@
 // bitsandbytes.optim.AdamW with 8-bit states in managed memory.
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/bnb.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

@@ -1,7 +1,7 @@
 // torch.optim.RMSprop as Trainer builds it: the foreach implementation, momentum and centring from optim_args.
 #include "engine/ops/copy.hpp"
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/foreach.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

@@ -1,7 +1,7 @@
 // torch.optim.SGD as Trainer builds it: the foreach implementation, momentum from optim_args.
 #include "engine/ops/copy.hpp"
-#include "model/optimizer.hpp"
 #include "model/optimizers/shared/foreach.hpp"
+#include "model/step/optimizer.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::optimizers {

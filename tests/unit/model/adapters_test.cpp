@@ -1,10 +1,10 @@
 // Adapters: their dtype, what their forward takes, the hook on an adapted embedding, what is refused.
-#include "model/adapters.hpp"
+#include "model/adapters/adapters.hpp"
 
 #include "engine/ops/copy.hpp"
-#include "model/load.hpp"
-#include "model/prepare.hpp"
-#include "model/quantized.hpp"
+#include "model/loading/load.hpp"
+#include "model/loading/prepare.hpp"
+#include "model/quantizers/quantized.hpp"
 #include "model/record.hpp"
 #include "recording.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // Buckets of gradients as torch cuts them, and what collectives allocate.
-#include "model/collectives.hpp"
+#include "model/parallel/collectives.hpp"
 
 #include "engine/session.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // Context parallelism: what a ring of processes allocates, which process sees what, and what is refused.
-#include "model/context_parallel.hpp"
+#include "model/parallel/context/context_parallel.hpp"
 
 #include <algorithm>
 

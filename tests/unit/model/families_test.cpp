@@ -1,5 +1,5 @@
 // Every model family: what its file says agrees with how its config.json is read, and its network has the right size.
-#include "model/family.hpp"
+#include "model/layers/family.hpp"
 
 #include <functional>
 #include <numeric>

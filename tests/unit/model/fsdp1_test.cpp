@@ -7,7 +7,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/split.hpp"
-#include "model/fsdp1/unit.hpp"
+#include "model/parallel/fsdp1/unit.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/session_bench.hpp"
 

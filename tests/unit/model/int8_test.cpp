@@ -1,5 +1,5 @@
 // LLM.int8(): what quantization keeps, what forward and backward of a layer take.
-#include "model/int8.hpp"
+#include "model/quantizers/int8.hpp"
 
 #include <numeric>
 

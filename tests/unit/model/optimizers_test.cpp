@@ -1,5 +1,5 @@
 // Optimizers: what the first step of each leaves behind.
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 
 #include "recording.hpp"
 #include "support/catch.hpp"

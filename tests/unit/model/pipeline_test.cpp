@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "model/pipeline/interleaved.hpp"
+#include "model/parallel/pipeline/interleaved.hpp"
 #include "support/catch.hpp"
 #include "support/llama.hpp"
 #include "vramfit/base/error.hpp"

@@ -1,11 +1,11 @@
 // 4-bit layers: what quantization takes and leaves, which products are fused, what forward keeps for backward.
-#include "model/quantized.hpp"
+#include "model/quantizers/quantized.hpp"
 
 #include <vector>
 
 #include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
-#include "model/gemm_4bit.hpp"
+#include "model/quantizers/gemm_4bit.hpp"
 #include "recording.hpp"
 #include "support/catch.hpp"
 

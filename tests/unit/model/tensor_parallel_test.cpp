@@ -1,11 +1,11 @@
 // Tensor parallelism: what layers that are cut allocate, what they refuse, and that their sums are those of whole ones.
-#include "model/tensor_parallel.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
 
 #include <algorithm>
 #include <functional>
 
 #include "engine/session.hpp"
-#include "model/modules.hpp"
+#include "model/network/modules.hpp"
 #include "model/record.hpp"
 #include "support/catch.hpp"
 #include "support/llama.hpp"

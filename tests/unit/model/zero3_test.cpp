@@ -1,7 +1,7 @@
 // ZeRO-3: pieces, gathers one by one and together, what is gathered ahead and what stays.
 #include "engine/session.hpp"
-#include "model/called.hpp"
-#include "model/zero/coordinator.hpp"
+#include "model/network/called.hpp"
+#include "model/parallel/zero/coordinator.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/session_bench.hpp"
 

@@ -1,7 +1,7 @@
 // ZeRO-1 and 2: who owns which part of which parameter, what "auto" stands for, what a few scalars take.
 #include "engine/session.hpp"
-#include "model/zero/groups.hpp"
-#include "model/zero/norms.hpp"
+#include "model/parallel/zero/groups.hpp"
+#include "model/parallel/zero/norms.hpp"
 #include "support/catch.hpp"
 #include "unit/engine/session_bench.hpp"
 

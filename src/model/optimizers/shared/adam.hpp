@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

@@ -1,7 +1,7 @@
 // bitsandbytes' optimizers: states in 8 or 32 bits, in device or managed memory.
 #pragma once
 
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

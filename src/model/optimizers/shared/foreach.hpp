@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "model/optimizer.hpp"
+#include "model/step/optimizer.hpp"
 
 namespace vramfit::optimizers {
 

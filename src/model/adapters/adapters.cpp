@@ -1,0 +1,318 @@
+// peft 0.10 to 0.21.2: tuners/lora/layer.py and bnb.py, tuners/tuners_utils.py inject_adapter and cast_adapter_dtype.
+#include "model/adapters/adapters.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/view.hpp"
+#include "model/adapters/dora.hpp"
+#include "model/adapters/param_wrapper.hpp"
+#include "model/adapters/saved_modules.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/network/partitions.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/modules.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// LoraConfig.__post_init__ and lora.Embedding.update_layer.
+void refuse_by_peft(const LoraPlan& plan, const Network& network, const std::vector<LoraTarget>& targets) {
+    if (!plan.lora_bias) return;
+    if (plan.use_dora)
+        throw Error(ErrorKind::invalid, "peft.lora_bias", "is not supported for DoRA (peft)", "leave one of them out");
+    for (const LoraTarget& target : targets)
+        if (target.module.name == network.embed.name)
+            throw Error(ErrorKind::invalid, "peft.lora_bias", "is not supported for embeddings (peft)",
+                        "leave the embedding out of target_modules");
+}
+
+/// LoraLayer.update_layer: the matrix is made in host memory, then _move_adapter_to_device_of_base_layer.
+Tensor moved(Session& session, const Dims& sizes, DType dtype) { return empty(session, sizes, dtype, Op::to_copy); }
+
+/// _get_base_layer_device_and_dtype: the weight's, or for 4-bit layers what the version makes of it.
+DType adapter_dtype(const Stack& stack, const Linear& layer) {
+    if (layer.in_8bit) return DType::float32;  // the weight's integers say nothing
+    if (!layer.quantized) return layer.weight.dtype();
+    if (stack.adapters_take_compute_dtype()) return layer.quantized->compute_dtype;
+    const DType storage = layer.quantized->packed.dtype();
+    return is_floating(storage) ? storage : DType::float32;
+}
+
+/// tuners/lora/model.py add_lora_tp_hooks_dtensor: a matrix that is there is replaced by this process's piece.
+void cut_matrix(Session& session, Tensor& matrix, const Dims& piece) {
+    matrix = empty(session, piece, matrix.dtype(), Op::clone);
+}
+
+void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan, Partitions* partitions) {
+    const DType dtype = adapter_dtype(session.stack, layer);
+    // Layers that cut their input or gather their output have whole adapters: peft warns that their plan is not
+    // supported and leaves both as they are.
+    const bool by_rows = layer.cut == Cut::rows, by_columns = layer.cut == Cut::columns;
+    LoraAdapter adapter;
+    adapter.a = moved(session, {rank, cuts_inputs(layer.cut) ? layer.in * layer.pieces : layer.in}, dtype);
+    adapter.b = moved(session, {cuts_outputs(layer.cut) ? layer.out * layer.pieces : layer.out, rank}, dtype);
+    if (by_rows) cut_matrix(session, adapter.a, {rank, layer.in});
+    if (by_columns) cut_matrix(session, adapter.b, {layer.out, rank});
+    if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
+    adapter.dropout = plan.lora_dropout;
+    if (plan.use_dora && layer.cut != Cut::none)
+        throw Error(ErrorKind::invalid, "peft.use_dora",
+                    fmt::format("torch stops: DoRA adds whole adapters to {}, which is cut (aten.add.Tensor got mixed "
+                                "torch.Tensor and DTensor)",
+                                layer.name),
+                    "LoRA without it, or FSDP2");
+    if (plan.use_dora) {
+        const Gathered gathered(partitions, {&layer.weight, &layer.bias});
+        adapter.magnitude = dora_magnitude(layer, adapter);
+    }
+    layer.lora = adapter;
+}
+
+void adapt(Session& session, Embedding& layer, Size rank, const LoraPlan& plan, Partitions* partitions) {
+    if (layer.pieces > 1)
+        throw Error(ErrorKind::unsupported, "peft.target_modules",
+                    "an adapter of an embedding that is cut is not supported with tensor parallelism",
+                    "modules of the decoder layers");
+    LoraEmbeddingAdapter adapter;
+    adapter.a = moved(session, {rank, layer.weight.size(0)}, layer.weight.dtype());
+    adapter.b = moved(session, {layer.weight.size(1), rank}, layer.weight.dtype());
+    if (plan.use_dora) {
+        const Gathered gathered(partitions, {&layer.weight});
+        adapter.magnitude = dora_magnitude(layer, adapter);
+    }
+    layer.lora = adapter;
+    // A hook that is there already stays on the module that it was put on, which is now inside.
+    layer.base_output_requires_grad = layer.output_requires_grad;
+    layer.output_requires_grad = false;
+}
+
+/// What the adapters consist of, in the order of named_modules.
+std::vector<Tensor*> adapter_tensors(Network& network) {
+    std::vector<Tensor*> out;
+    const auto add = [&out](Tensor& t) {
+        if (t.defined()) out.push_back(&t);
+    };
+    for (Embedding* table : {&network.embed, &network.positions})
+        if (auto& lora = table->lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
+    const auto add_linear = [&](Linear& linear) {
+        if (auto& lora = linear.lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
+    };
+    const auto add_bare = [&](BareModule& module) {
+        for (auto& lora : module.lora)
+            if (lora)
+                for (Tensor* t : {&lora->a, &lora->b}) add(*t);
+    };
+    for (DecoderLayer& layer : network.layers)
+        for_each_module(
+            layer, add_linear, [](Norm&) {}, add_bare);
+    add_linear(network.head);
+    return out;
+}
+
+/// Adapters on a parameter of a router or of experts.
+void adapt_bare(Session& session, Network& network, const LoraTarget& target, Size rank, const LoraPlan& plan) {
+    DecoderLayer& layer = network.layers[static_cast<std::size_t>(target.module.layer)];
+    adapt_parameter(session, *bare_at(layer, target.module.part), target, rank, plan);
+}
+
+/// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
+void raise_module(std::initializer_list<Tensor*> parameters) {
+    std::vector<Tensor> old;
+    for (Tensor* t : parameters) {
+        if (!t->defined() || !is_half(t->dtype())) continue;
+        old.push_back(*t);
+        *t = to(detach(*t), DType::float32);
+    }
+}
+
+/// cast_adapter_dtype: a new parameter for each half-precision tensor.
+void raise_dtype(Network& network) {
+    const auto raise_linear = [](Linear& linear) {
+        if (!linear.lora) return;
+        raise_module({&linear.lora->a});
+        raise_module({&linear.lora->b, &linear.lora->bias});
+        raise_module({&linear.lora->magnitude});
+    };
+    const auto raise_bare = [](BareModule& module) {
+        for (auto& lora : module.lora)
+            if (lora)
+                for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
+    };
+    for (Embedding* table : {&network.embed, &network.positions})
+        if (auto& lora = table->lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
+    for (DecoderLayer& layer : network.layers)
+        for_each_module(
+            layer, raise_linear, [](Norm&) {}, raise_bare);
+    raise_linear(network.head);
+}
+
+/// _mark_only_adapters_as_trainable: LoraConfig.bias.
+void train_biases(Network& network, LoraBias which) {
+    if (which == LoraBias::none) return;
+    for (Linear* l : linears(network))
+        if (l->bias.defined() && (which == LoraBias::all || l->lora)) l->bias.set_requires_grad(true);
+    if (which != LoraBias::all) return;
+    for (Norm* n : norms(network))
+        if (n->bias.defined()) n->bias.set_requires_grad(true);
+    const auto train = [](BareModule& module) {
+        for (std::size_t i = 0; i < module.tensors.size(); ++i)
+            if (module.parameters[i].bias) module.tensors[i].set_requires_grad(true);
+    };
+    for (DecoderLayer& layer : network.layers)
+        for_each_module(
+            layer, [](Linear&) {}, [](Norm&) {}, train);
+}
+
+}  // namespace
+
+void add_adapters(const Run& run, Network& network) {
+    Session& session = run.session;
+    const LoraPlan& plan = *run.plan.peft;
+    const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
+    if (targets.empty())
+        throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
+    refuse_by_peft(plan, network, targets);
+    for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
+    const std::vector<Linear*> all = linears(network);
+    Partitions* const partitions = network.partitions.get();
+    for (const LoraTarget& target : targets) {
+        const Size rank = target.has_own_rank ? Size(target.r) : run.sizes.rank;
+        if (target.module.kind == ModuleKind::embedding) {
+            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, rank, plan,
+                  partitions);
+            continue;
+        }
+        if (!target.parameter.empty()) {
+            adapt_bare(session, network, target, rank, plan);
+            continue;
+        }
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const Linear* l) { return l->name == target.module.name; });
+        if (found == all.end())
+            throw Error(ErrorKind::invalid, "peft.target_modules",
+                        fmt::format("'{}' is no linear layer and no embedding", target.module.name),
+                        "name linear layers");
+        adapt(session, **found, rank, plan, partitions);
+    }
+    train_biases(network, plan.bias);
+    save_modules(run, network);
+    // PeftModel.__init__, prepare_model_for_gradient_checkpointing: only where checkpointing is already on.
+    if (network.checkpointing != Checkpointing::off && !run.plan.load.quantization)
+        network.embed.output_requires_grad = true;
+    if (run.stack.adapters_of_float16_are_float32()) raise_dtype(network);
+    for (Tensor* t : adapter_tensors(network)) {
+        t->set_requires_grad(true);
+        label(*t, Category::adapters);
+    }
+    place_parameters(network);
+}
+
+namespace {
+
+/// lora_B(lora_A(dropout(x))) * scaling.
+Tensor delta(const Linear& layer, const Tensor& x) {
+    const LoraAdapter& adapter = *layer.lora;
+    const Cut cut_a = layer.cut == Cut::rows ? Cut::rows : Cut::none;
+    const Cut cut_b = layer.cut == Cut::columns ? Cut::columns : Cut::none;
+    Tensor t =
+        called(&layer, Part::dropout, x, [&adapter](const Tensor& given) { return dropout(given, adapter.dropout); });
+    t = called(&layer, Part::lora_a, t,
+               [&](const Tensor& given) { return cut_product(cut_a, layer.pieces, given, adapter.a); });
+    t = called(&layer, Part::lora_b, t,
+               [&](const Tensor& given) { return cut_product(cut_b, layer.pieces, given, adapter.b, adapter.bias); });
+    return mul(t, 1.0);
+}
+
+// tuners/lora/layer.py Linear.forward.
+Tensor lora_dense(const Linear& layer, const Tensor& x) {
+    Tensor result =
+        called(&layer, Part::base_layer, x, [&layer](const Tensor& given) { return base_forward(layer, given); });
+    const DType dtype = result.dtype();
+    read(layer.lora->a);
+    Tensor input = to(x, layer.lora->a.dtype());
+    if (!layer.lora->magnitude.defined()) {
+        result = add(result, delta(layer, input));
+    } else if (x.session().stack.dora_is_a_variant()) {
+        result = dora_linear(layer, input, result);
+    } else {
+        input = dropout(input, layer.lora->dropout);
+        result = add(result, dora_delta(layer, input, result));
+    }
+    return to(result, dtype);
+}
+
+// tuners/lora/bnb.py Linear4bit.forward: a defensive clone, casts only outside of autocast. Linear8bitLt.forward does
+// without the clone.
+Tensor lora_packed(const Linear& layer, const Tensor& x) {
+    Tensor result =
+        called(&layer, Part::base_layer, x, [&layer](const Tensor& given) { return base_forward(layer, given); });
+    if (layer.quantized) result = clone(result);
+    const bool convert = !x.session().autocast.enabled;
+    ModuleHooks* const hooks = x.session().module_hooks;
+    if (convert && hooks) hooks->read(layer.lora->a);
+    Tensor input = convert ? to(x, layer.lora->a.dtype()) : x;
+    if (layer.lora->magnitude.defined()) {
+        const DType dtype = result.dtype();
+        const Stack& stack = x.session().stack;
+        if (!stack.dora_is_a_variant()) {
+            if (stack.dora_drops_out_in_packed_layers()) input = dropout(input, layer.lora->dropout);
+            Tensor output = dora_delta(layer, input, result);
+            if (convert) output = to(output, dtype);
+            return add(result, output);
+        }
+        result = dora_linear(layer, input, result);
+        return convert ? to(result, dtype) : result;
+    }
+    Tensor output = delta(layer, input);
+    if (convert) output = to(output, result.dtype());
+    return add(result, output);
+}
+
+}  // namespace
+
+Tensor lora_linear(const Linear& layer, const Tensor& x) {
+    return is_packed(layer) ? lora_packed(layer, x) : lora_dense(layer, x);
+}
+
+Tensor lora_embedding(const Embedding& layer, const Tensor& ids) {
+    Tensor result = called(&layer, Part::base_layer, ids, [&layer](const Tensor& given) {
+        Tensor out = base_forward(layer, given);
+        if (layer.base_output_requires_grad && grad_enabled(out.session())) {
+            out->is_activation = out.is_leaf();
+            out.set_requires_grad(true);
+        }
+        return out;
+    });
+    const DType dtype = result.dtype();
+    if (layer.lora->magnitude.defined()) {
+        result = dora_embedding(layer, ids, result);
+        return to(result, dtype);
+    }
+    read(layer.lora->a);
+    const Tensor a = transpose2d(layer.lora->a);
+    read(layer.lora->b);
+    const Tensor b = transpose2d(layer.lora->b);
+    const Tensor after_a = engine::embedding(a, ids);
+    Tensor output = matmul(after_a, b);
+    output = mul(output, 1.0);
+    if (layer.scale.defined()) output = mul(output, to(layer.scale, output.dtype()));
+    result = add(result, output);
+    return to(result, dtype);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,281 @@
+// transformers 5.17 models/llama/modeling_llama.py LlamaModel.forward and LlamaForCausalLM.forward.
+#include "model/causal_lm/causal_lm.hpp"
+
+#include <utility>
+
+#include "engine/backward.hpp"
+#include "engine/checkpoint.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/in_place.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/causal_lm/decoder_4_40.hpp"
+#include "model/layers/attention/attention_4_40.hpp"
+#include "model/layers/family.hpp"
+#include "model/layers/liger.hpp"
+#include "model/layers/masks/masks.hpp"
+#include "model/layers/rotary.hpp"
+#include "model/losses/balancing_loss.hpp"
+#include "model/losses/cut_loss.hpp"
+#include "model/losses/loss.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/network/unit_hooks.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
+    return {kind, place.step, place.micro, layer, place.evaluation};
+}
+
+Tensor positions(Session& session, Size length) {
+    Tensor ids = arange(session, length);
+    if (session.stack.positions_are_offset()) ids = add(ids, 0);
+    return unsqueeze(ids, 0);
+}
+
+/// What the function of a checkpointed layer keeps besides its tensor arguments, and those: torch saves them for
+/// backward and drops them with the layer's node. GradientCheckpointingLayer.__call__, or in older releases
+/// _gradient_checkpointing_func(decoder_layer.__call__, hidden_states, attention_mask, position_ids, ...).
+Arguments split_arguments(const Run& run, const Tensor& hidden, LayerInputs& kept) {
+    const bool all = run.stack.layers_take_positional_arguments();
+    if (!all && family_of(run.spec.model_type).mask_is_positional) return {hidden, std::exchange(kept.masks.full, {})};
+    if (!all) return {hidden};
+    return {hidden, std::exchange(kept.masks.full, {}), std::exchange(kept.position_ids, {})};
+}
+
+LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
+    LayerInputs inputs = kept;
+    if (arguments.size() == 1) return inputs;
+    inputs.masks.full = arguments[1];
+    if (arguments.size() > 2) inputs.position_ids = arguments[2];
+    return inputs;
+}
+
+/// The windows that begin with a layer's forward, and once the gradient of its input is complete.
+void begin_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                 const Place& place) {
+    run.session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
+    on_gradient_complete(hidden, &layer == &network.layers.front()
+                                     ? phase(PhaseKind::backward_embedding, place)
+                                     : phase(PhaseKind::backward_layer, place, layer.index - 1));
+}
+
+/// DecoderLayer.__call__, inside of what checkpoints it.
+Tensor call_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                  const LayerInputs& inputs, const Place& place) {
+    const Family& family = family_of(run.spec.model_type);
+    if (!network.hooks || network.hooks->around_checkpoints())
+        return called(&layer, Part::itself, hidden,
+                      [&](const Tensor& given) { return family.layer(run, family, layer, given, inputs); });
+    const auto index = static_cast<std::size_t>(layer.index);
+    const Tensor given = network.hooks->before_layer(index, hidden);
+    if (!run.session.recomputing) begin_layer(run, network, layer, given, place);
+    Tensor out = family.layer(run, family, layer, given, inputs);
+    network.hooks->after_layer(index, out);
+    return out;
+}
+
+Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
+                 const LayerInputs& inputs, const Place& place) {
+    const Family& family = family_of(run.spec.model_type);
+    if (network.checkpointing == Checkpointing::off) return call_layer(run, network, layer, hidden, inputs, place);
+    // The layer is given its own mask and its own tables only (Gemma3TextModel.forward).
+    LayerInputs kept = inputs;
+    const bool slides = layer.attention == LayerAttention::sliding;
+    if (run.stack.masks_are_boolean()) (slides ? kept.masks.full : kept.masks.sliding).reset();
+    if (family.rotary_by_type) (slides ? kept.rotary : kept.sliding_rotary) = {};
+    // The function of the checkpointed layer holds these until it has run again.
+    for (const Tensor& t : {kept.masks.full, kept.masks.sliding, kept.position_ids}) label_saved(t);
+    const Arguments arguments = split_arguments(run, hidden, kept);
+    const Unit unit = [&run, &network, &layer, kept, place](std::span<const Tensor> given) {
+        const Scoped<Module> in_layer(run.session.recorder.module, {layer.index, 0});
+        return call_layer(run, network, layer, given[0], joined(kept, given), place);
+    };
+    return network.checkpointing == Checkpointing::reentrant ? checkpoint_reentrant(unit, arguments)
+                                                             : checkpoint_non_reentrant(unit, arguments);
+}
+
+/// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.
+KvCachePointer make_cache(const Run& run, const Network& network) {
+    const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
+    const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
+    if (!wanted || network.checkpointing != Checkpointing::off || !run.stack.training_fills_caches()) return {};
+    if (run.spec.model_type == "gemma2" && !run.stack.training_fills_gemma2_caches()) return {};
+    return std::make_shared<KvCache>(network.layers.size());
+}
+
+/// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
+void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
+    ModuleHooks* const hooks = inputs.position_ids.session().module_hooks;
+    if (hooks) hooks->before(key_of(&network, Part::rotary), {});
+    const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
+    const auto tables = [&](std::size_t i) {
+        return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables);
+    };
+    if (!family.rotary_by_type) {
+        inputs.rotary = tables(0);
+        if (hooks) hooks->after(key_of(&network, Part::rotary), {});
+        return;
+    }
+    const LayerKinds kinds = layer_kinds(*network.spec);
+    if (kinds.full) inputs.rotary = tables(0);
+    if (kinds.sliding) inputs.sliding_rotary = tables(kinds.full ? 2 : 0);
+}
+
+/// modeling_utils.py warn_if_padding_and_no_attention_mask: pad_token_id in input_ids[:, [-1, 0]].
+void look_for_padding(const Tensor& ids) {
+    Session& session = ids.session();
+    Tensor ends;
+    {
+        const Tensor places = to_device(host_tensor(session, {2}, DType::int64));
+        ends = empty(session, {ids.size(0), 2}, DType::int64, Op::index);
+    }
+    const Tensor equal = compare(Op::eq, ends);
+    const Tensor any = reduce(equal, 3, false, DType::boolean, Op::any);
+}
+
+/// LlamaModel.forward: the last hidden state.
+Tensor decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+               const Place& place) {
+    const Family& family = family_of(run.spec.model_type);
+    if (family.looks_for_padding && run.spec.pad_token_id && !batch.attention_mask.defined())
+        look_for_padding(batch.input_ids);
+    if (network.hooks) network.hooks->before_embedding();
+    Tensor embedded = batch.inputs_embeds.defined() ? batch.inputs_embeds : embed(network, batch.input_ids);
+    if (network.hooks) network.hooks->after_embedding(embedded);
+    if (family.multiplies_embedding) embedded = mul(embedded, 1.0);  // GraniteModel
+    LayerInputs inputs;
+    inputs.position_ids = batch.position_ids.defined() ? batch.position_ids : positions(run.session, embedded.size(1));
+    inputs.cache = cache;
+    Tensor hidden = embedded, position_embeds;
+    if (network.positions.rows > 0) {  // GPT2Model
+        position_embeds = forward(network.positions, inputs.position_ids);
+        hidden = add(embedded, position_embeds);
+    }
+    if (run.stack.masks_are_boolean())
+        inputs.masks = make_masks(run, embedded, batch, inputs);
+    else
+        inputs.masks.full = mask_4_40(run, family, embedded, batch, select(inputs.position_ids, 0));
+    const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.embedding_dropout); };
+    hidden = family.drops_in_modules ? called(&network, Part::dropout, hidden, dropped) : dropped(hidden);
+    if (family.rotate) {
+        update_frequencies(network, inputs.position_ids);
+        make_tables(family, network, hidden.dtype(), inputs);
+    }
+    // GemmaModel: the normalizer is a number in host memory.
+    if (family.scales_embedding && !network.embed.scale.defined() && !batch.inputs_embeds.defined())
+        hidden = mul(hidden, host_tensor(run.session, {}, hidden.dtype()));
+    return run_layers(run, network, std::move(hidden), inputs, place);
+}
+
+}  // namespace
+
+Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs,
+                  const Place& place) {
+    Session& session = run.session;
+    for (const DecoderLayer& layer : network.layers) {
+        const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
+        UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
+        if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
+        if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
+        hidden = run_layer(run, network, layer, hidden, inputs, place);
+        if (around) around->after_layer(static_cast<std::size_t>(layer.index), hidden);
+    }
+    if (network.hooks) hidden = network.hooks->before_norm(hidden);
+    if (network.ends_with_layers) return hidden;
+    session.recorder.begin(phase(PhaseKind::head, place));
+    on_gradient_complete(hidden, phase(PhaseKind::backward_layer, place, network.layers.back().index));
+    const Tensor last = uses_liger(run) ? liger_rms_norm(network.norm, hidden)
+                                        : family_of(run.spec.model_type).norm(network.norm, hidden);
+    session.begin_loss();
+    return last;
+}
+
+// The model inside: its arguments have names, its output is a tuple.
+Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                         const Place& place) {
+    ModuleHooks* const hooks = run.session.module_hooks;
+    if (hooks) hooks->before(key_of(&network, Part::decoder), {});
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    const Tensor hidden = run.stack.attention_in_classes() ? decoder_4_40(run, network, batch, cache, place)
+                                                           : decoder(run, network, batch, cache, place);
+    return hooks ? hooks->after(key_of(&network, Part::decoder), hidden) : hidden;
+}
+
+bool has_its_own_loss(const Run& run) {
+    return run.spec.model_type == "mistral" && run.stack.mistral_has_its_own_loss();
+}
+
+namespace {
+
+Output causal_lm_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                         const Place& place) {
+    const Family& family = family_of(run.spec.model_type);
+    const KvCachePointer cache = make_cache(run, network);
+    std::vector<Tensor> router_logits;
+    Tensor hidden;
+    {
+        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
+        hidden = last_hidden_state(run, network, batch, cache, place);
+    }
+    if (uses_liger(run) && batch.labels.defined())
+        return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
+    if (cuts_cross_entropy(run) && batch.labels.defined())
+        return {cut_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
+    Tensor kept = hidden;
+    if (run.stack.head_takes_a_slice()) kept = whole(whole(whole(hidden, 0), 1), 2);
+    if (network.hooks) kept = network.hooks->before_head(kept);
+    Tensor logits;
+    {
+        const Scoped<Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("lm_head")});
+        logits = forward(network.head, kept);
+    }
+    if (network.hooks) network.hooks->after_head(logits);
+    kept.reset();
+    if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
+    const bool own_loss = has_its_own_loss(run);
+    if (run.stack.logits_are_float32() || own_loss) logits = to(logits, DType::float32);
+    Tensor loss;
+    if (batch.shift_labels.defined())
+        loss = shifted_labels_loss(logits, batch.shift_labels, items);
+    else if (batch.labels.defined())
+        loss = causal_lm_loss(run, logits, batch.labels, own_loss ? Tensor() : items);
+    Tensor aux_loss;
+    if (!router_logits.empty()) {
+        aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
+        if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
+    }
+    return {loss, logits, cache, aux_loss, std::move(router_logits)};
+}
+
+}  // namespace
+
+Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
+    const CalledModel model(run, network, place);
+    Output output = causal_lm_forward(run, network, batch, items, place);
+    Tensor* const outputs[] = {&output.loss};  // no gradient goes through the logits
+    model.finish(outputs);
+    return output;
+}
+
+CalledModel::CalledModel(const Run& run, const Network& network, const Place& place) : run_(run), network_(network) {
+    if (!run.session.module_hooks) return;
+    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    parts_ = {Part::whole};
+    if (run.plan.peft) parts_ = {Part::adapted, Part::tuner, Part::whole};
+    for (const Part part : parts_) run.session.module_hooks->before(key_of(&network, part), {});
+}
+
+void CalledModel::finish(std::span<Tensor* const> outputs) const {
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        run_.session.module_hooks->after_all(key_of(&network_, *part), outputs);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,54 @@
+// The whole model: embedding, layers, head, loss.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/layers/inputs.hpp"
+#include "model/network/called.hpp"
+
+namespace vramfit::model {
+
+/// CausalLMOutputWithPast as far as it holds memory.
+struct Output {
+    Tensor loss;
+    Tensor logits;
+    KvCachePointer past_key_values;
+    Tensor aux_loss = {};                    ///< that balances experts
+    std::vector<Tensor> router_logits = {};  ///< what it was made of
+};
+
+/// Names the windows of one forward pass.
+struct Place {
+    std::int32_t step = 0;
+    std::int32_t micro = -1;
+    std::int32_t evaluation = -1;
+};
+
+/// The hooks around XForCausalLM and what peft wraps it in, between which its forward runs.
+class CalledModel {
+  public:
+    CalledModel(const Run& run, const Network& network, const Place& place);
+    /// What it gives back, which may be replaced.
+    void finish(std::span<Tensor* const> outputs) const;
+
+  private:
+    const Run& run_;
+    const Network& network_;
+    std::vector<Part> parts_;
+};
+
+/// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).
+Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
+
+/// Whether forward computes the mean itself, and has no argument for the number of items.
+bool has_its_own_loss(const Run& run);
+
+/// The model without its head, from the window of the embedding on.
+Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
+                         const Place& place);
+
+/// The decoder layers and the final norm, with their windows. `hidden` is the first layer's input.
+Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs, const Place& place);
+
+}  // namespace vramfit::model

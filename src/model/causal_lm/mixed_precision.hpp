@@ -1,0 +1,18 @@
+// What accelerate puts around the model's forward.
+#pragma once
+
+#include <optional>
+
+#include "model/causal_lm/causal_lm.hpp"
+
+namespace vramfit::model {
+
+/// What TrainingArguments' bf16 or fp16 computes in; nothing without both.
+std::optional<DType> mixed_dtype(const TrainingPlan& training);
+
+/// accelerate.prepare_model: autocast around forward, 16-bit outputs turned to float32. Without mixed precision
+/// the model as it is.
+Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                        const Place& place);
+
+}  // namespace vramfit::model

@@ -1,0 +1,48 @@
+// The token embedding with what peft puts on it.
+#include "engine/ops/embedding.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "model/adapters/adapters.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
+
+namespace vramfit::model {
+
+// transformers 5.17 models/gemma/modeling_gemma.py GemmaTextScaledWordEmbedding.forward: the scale is a buffer on the
+// device.
+Tensor base_forward(const Embedding& layer, const Tensor& ids) {
+    if (layer.pieces > 1) return cut_embedding(layer, ids);
+    const Tensor out = engine::embedding(layer.weight, ids);
+    if (!layer.scale.defined()) return out;
+    const Tensor scale = engine::to(layer.scale, layer.weight.dtype());
+    return engine::mul(out, scale);
+}
+
+namespace {
+
+Tensor without_hooks(const Embedding& layer, const Tensor& ids) {
+    return layer.lora ? lora_embedding(layer, ids) : base_forward(layer, ids);
+}
+
+}  // namespace
+
+Tensor forward(const Embedding& layer, const Tensor& ids) {
+    return called_module(layer, ids, [&layer](const Tensor& given) { return without_hooks(layer, given); });
+}
+
+Tensor embed(const Network& network, const Tensor& ids) {
+    const Embedding& layer = network.embed;
+    return called_module(layer, ids, [&layer](const Tensor& given) {
+        Tensor out = without_hooks(layer, given);
+        // transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True).
+        if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session())) {
+            out.set_requires_grad(true);
+            out->is_activation = true;
+        }
+        return out;
+    });
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,45 @@
+// transformers 5.17 cache_utils.py DynamicLayer.update, DynamicSlidingWindowLayer.update.
+#include "model/layers/kv_cache.hpp"
+
+#include <algorithm>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/view.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// states[:, :, -window + 1:, :]: a view, which keeps the whole.
+Tensor last_places(const Tensor& states, Size window) {
+    const Size length = states.size(2);
+    return slice(states, 2, std::max<Size>(0, length - window + 1), length);
+}
+
+}  // namespace
+
+// lazy_initialization makes two empty tensors of the key's dtype; torch.cat with one of them is a contiguous copy.
+void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tensor& key, Tensor& value) {
+    Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
+    const bool slides = layer.attention == LayerAttention::sliding && window;
+    if (slides) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
+    Dims none = key.sizes();
+    none[2] = 0;
+    const Tensor nothing = empty(key.session(), none, key.dtype());
+    const Tensor key_parts[2] = {nothing, key};
+    const Tensor value_parts[2] = {nothing, value};
+    const Tensor keys = cat(key_parts, 2);
+    const Tensor values = cat(value_parts, 2);
+    cached.keys = slides ? last_places(keys, *window) : keys;
+    cached.values = slides ? last_places(values, *window) : values;
+    key = keys;
+    value = values;
+}
+
+void KvCache::keep(const DecoderLayer& layer, const Tensor& key, const Tensor& value) {
+    layers_[static_cast<std::size_t>(layer.index)] = {key, value, {}};
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,47 @@
+// Linear layers: plain, quantized, adapted.
+#include "engine/autocast.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/view.hpp"
+#include "model/adapters/adapters.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/quantizers/int8.hpp"
+#include "model/quantizers/quantized.hpp"
+
+namespace vramfit::model {
+
+namespace {
+
+// transformers 5.17 pytorch_utils.py Conv1D.forward; under autocast the last argument is cast first.
+Tensor conv1d(const Linear& layer, const Tensor& x) {
+    const Tensor flat = engine::view(x, {-1, x.size(-1)});
+    const Tensor weight = engine::autocast_to_lower(layer.weight);
+    const Tensor input = engine::autocast_to_lower(flat);
+    const Tensor bias = engine::autocast_to_lower(layer.bias);
+    const Tensor out = engine::addmm(bias, input, weight);
+    return engine::view(out, {x.size(0), x.size(1), layer.out});
+}
+
+}  // namespace
+
+Tensor base_forward(const Linear& layer, const Tensor& x) {
+    if (layer.quantized) return linear_4bit(layer, x);
+    if (layer.in_8bit) return linear_8bit(layer, x);
+    if (layer.is_conv1d) return conv1d(layer, x);
+    if (layer.cut != Cut::none) return cut_linear(layer, x);
+    return functional_linear(x, layer.weight, layer.bias);
+}
+
+Tensor functional_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    engine::ModuleHooks* const hooks = x.session().module_hooks;
+    return hooks ? hooks->linear(x, weight, bias) : engine::linear(x, weight, bias);
+}
+
+Tensor forward(const Linear& layer, const Tensor& x) {
+    return called_module(layer, x, [&layer](const Tensor& given) {
+        return layer.lora ? lora_linear(layer, given) : base_forward(layer, given);
+    });
+}
+
+}  // namespace vramfit::model

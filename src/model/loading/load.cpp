@@ -1,0 +1,124 @@
+// The loader of transformers 5.x (core_model_loading.py, modeling_utils.py caching_allocator_warmup).
+#include "model/loading/load.hpp"
+#include "engine/session.hpp"
+#include "model/layers/family.hpp"
+#include "model/loading/load_entries.hpp"
+#include "model/loading/shard_network.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/parallel/zero_plan.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// get_total_byte_count: where torch.distributed is initialised, each process leaves out what the others would have
+/// under tensor parallelism, whether or not there is any.
+std::int64_t half_bytes_of(const Run& run, const Entry& e) {
+    const std::int64_t n = numel_of(e.sizes).value();
+    const bool in_4bit = e.packed && run.plan.load.quantization->method != QuantMethod::int8;
+    const std::int64_t half_bytes = in_4bit ? n : 2 * (e.packed ? n : size_of(n, run.plan.load.dtype).count);
+    const auto& processes = run.plan.distributed;
+    if (!e.in_split_plan || !processes || processes->load_first) return half_bytes;
+    return 2 * (half_bytes / (2 * processes->world_size));
+}
+
+/// caching_allocator_warmup: one block for everything, in units of float16; less on a card that is hardly larger.
+void warm_up(const Run& run, const std::vector<Entry>& all) {
+    std::int64_t half_bytes = 0;
+    for (const Entry& e : all) half_bytes += half_bytes_of(run, e);
+    std::int64_t total = half_bytes / 2;
+    const std::int64_t unused = left_by_bf16(run);
+    total = total > 2 * unused ? total - unused : 0;
+    const Device& device = run.session.device;
+    const std::int64_t most = device.total.count - 1288490189;  // 1.2 GiB
+    if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
+    const Tensor block = empty(run.session, {total / 2}, DType::float16, Op::loader);
+    label(block, Category::temporaries);  // holds nothing
+}
+
+}  // namespace
+
+// Since 5.0 each set of frequencies has its original beside it.
+int rotary_buffers(const Run& run) {
+    const Family& family = family_of(run.spec.model_type);
+    if (!family.rotate) return 0;
+    const LayerKinds kinds = layer_kinds(run.spec);
+    const int sets = family.rotary_by_type && kinds.full && kinds.sliding ? 2 : 1;
+    return run.stack.loader_converts_tensors() ? 2 * sets : sets;
+}
+
+bool embedding_scales_itself(const Run& run) {
+    const Family& family = family_of(run.spec.model_type);
+    return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
+}
+
+// modeling_utils.py get_init_context: no zero.Init for what is quantized.
+bool is_partitioned(const TrainPlan& plan) {
+    const ZeroPlan* zero = zero_of(plan);
+    return zero && zero->stage == 3 && !plan.distributed->load_first && !plan.load.quantization;
+}
+
+bool asks_for_bf16(const Run& run) {
+    const TrainPlan& plan = run.plan;
+    return plan.distributed && !plan.distributed->as<PipelinePlan>() && plan.training.bf16 &&
+           run.session.device.capability < Capability{8, 0};
+}
+
+std::int64_t left_by_bf16(const Run& run) {
+    constexpr std::int64_t kSmallBuffer = 2 << 20;  // c10/cuda/CUDACachingAllocator.cpp
+    return asks_for_bf16(run) && !run.plan.distributed->load_first ? kSmallBuffer : 0;
+}
+
+// bitsandbytes has to have a device map.
+bool waits_on_host(const Run& run) {
+    const TrainPlan& plan = run.plan;
+    return plan.distributed && !plan.distributed->load_on_device &&
+           (!plan.load.quantization || takes_packed_back(run)) && !is_partitioned(plan) && !is_tensor_parallel(plan);
+}
+
+// modeling_utils.py is_fsdp_enabled.
+bool takes_packed_back(const Run& run) {
+    const auto& processes = run.plan.distributed;
+    const Fsdp1Plan* fsdp = processes ? processes->as<Fsdp1Plan>() : nullptr;
+    return fsdp && fsdp->cpu_ram_efficient_loading && run.plan.load.quantization &&
+           run.stack.loader_takes_packed_back();
+}
+
+bool is_sharded(const TrainPlan& plan) {
+    return plan.distributed && (plan.distributed->as<Fsdp1Plan>() || plan.distributed->as<Fsdp2Plan>());
+}
+
+Network load(const Run& run) {
+    const Scoped<Category> fresh(run.session.recorder.fresh, Category::weights);
+    if (is_partitioned(run.plan)) return load_partitioned(run);
+    if (takes_packed_back(run)) return load_packed_on_host(run);
+    if (waits_on_host(run)) return load_on_host(run);
+    // transformers 5.17 distributed/utils.py initialize_tensor_parallelism: device_map is what the mesh says.
+    const bool on_device = run.plan.load.on_device || is_tensor_parallel(run.plan);
+    if (!on_device && !run.plan.load.quantization) {
+        Network network = load_on_host(run);
+        move_to_device(run, network);
+        return network;
+    }
+    return run.stack.loader_converts_tensors() ? load_sorted(run) : load_by_module(run);
+}
+
+Network load_sorted(const Run& run) {
+    Network network = make_network(run.spec);
+    if (is_tensor_parallel(run.plan)) cut_network(run, network);
+    const std::vector<Entry> all = checkpoint_entries(run, network);
+    Session& session = run.session;
+    warm_up(run, all);
+    load_converted(run, network, all);
+    if (network.tied) network.head.weight = network.embed.weight;
+    network.embed.weight->is_piece = network.embed.pieces > 1;
+    if (embedding_scales_itself(run))
+        network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype
+    for (int i = 0; i < rotary_buffers(run); ++i)
+        network.buffers.push_back(empty(session, {(run.spec.rotary_dim() + 1) / 2}, DType::float32, Op::loader));
+    return network;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,57 @@
+// What the loaders share: the tensors of a checkpoint, and how one of them comes onto the device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// One parameter and where it goes.
+struct Entry {
+    std::string name;  ///< in the checkpoint
+    engine::Dims sizes;
+    Tensor* place = nullptr;
+    Linear* packed = nullptr;              ///< quantized on the way
+    bool of_packed = false;                ///< the bias of a layer that is quantized
+    DType dtype = DType::bfloat16;         ///< in memory
+    std::vector<std::string> merged_from;  ///< the checkpoint has NAME.EXPERT.FILE of these files instead
+    bool in_split_plan = false;  ///< tensor parallelism would split it, or has it in its plan and leaves it whole
+};
+
+/// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
+std::vector<Entry> checkpoint_entries(const Run& run, Network& network);
+
+/// Takes a tensor that has come onto the device to its place, through bitsandbytes where it has taken the layer's.
+void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value);
+
+/// Copies a tensor to the device, and quantizes it there where bitsandbytes has taken the layer's place.
+void load_entry(const Run& run, Network& network, const Entry& entry);
+
+/// The loaders by release: transformers 5.x, and 4.x with accelerate.
+Network load_sorted(const Run& run);
+Network load_by_module(const Run& run);
+
+/// Loaded in host memory; what is quantized goes to the device for it and comes back, without its state.
+Network load_packed_on_host(const Run& run);
+
+/// Loaded in host memory.
+Network load_on_host(const Run& run);
+
+/// from_pretrained inside of zero.Init: each module is cut as soon as it is made, then the checkpoint is read into it.
+Network load_partitioned(const Run& run);
+
+/// Moves the buffers of the next layer's rotary embedding from host memory to the device.
+void move_layer_buffers(const Run& run, Network& network, std::optional<DType> dtype);
+
+/// How many buffers of frequencies the decoder has.
+int rotary_buffers(const Run& run);
+
+/// Whether the embedding has a scale of its own.
+bool embedding_scales_itself(const Run& run);
+
+/// core_model_loading.py convert_and_load_state_dict_in_model.
+void load_converted(const Run& run, Network& network, const std::vector<Entry>& entries);
+
+}  // namespace vramfit::model

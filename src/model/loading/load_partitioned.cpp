@@ -1,0 +1,222 @@
+// transformers 5.17 modeling_utils.py from_pretrained under HfDeepSpeedConfig: get_init_context, deepspeed.zero.Init.
+#include <algorithm>
+#include <utility>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/session.hpp"
+#include "model/layers/family.hpp"
+#include "model/loading/load_entries.hpp"
+#include "model/network/partitions.hpp"
+#include "model/parallel/zero_plan.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// A module with parameters of its own.
+struct MadeModule {
+    std::string name;
+    std::vector<Tensor*> tensors;
+    std::vector<Dims> sizes;
+};
+
+/// In order of registration. Experts that are merged have the name of their module.
+std::vector<MadeModule> modules_of(const std::vector<Entry>& entries) {
+    std::vector<MadeModule> modules;
+    for (const Entry& entry : entries) {
+        std::string name = entry.merged_from.empty() ? entry.name.substr(0, entry.name.rfind('.')) : entry.name;
+        if (modules.empty() || name != modules.back().name) modules.push_back({std::move(name), {}, {}});
+        modules.back().tensors.push_back(entry.place);
+        modules.back().sizes.push_back(entry.sizes);
+    }
+    return modules;
+}
+
+/// What is around others (an attention with sinks) is made, and so cut, after them.
+std::vector<MadeModule> in_order_of_making(std::vector<MadeModule> modules) {
+    for (auto module = modules.begin(); module != modules.end();) {
+        const auto is_outside = [inner = module->name + "."](const MadeModule& other) {
+            return !other.name.starts_with(inner);
+        };
+        const auto end = std::find_if(std::next(module), modules.end(), is_outside);
+        if (end == std::next(module))
+            ++module;
+        else
+            std::rotate(module, std::next(module), end);
+    }
+    return modules;
+}
+
+/// A module's __init__, on the device, in the dtype that is loaded; zero.Init's constructors cast it to DeepSpeed's
+/// (zero_wrapper_for_fp_tensor_constructor). Then Init._post_init_method.
+void make_module(const Run& run, Network& network, const MadeModule& module) {
+    Session& session = run.session;
+    Partitions& partitions = *network.partitions;
+    const std::vector<Tensor*>& tensors = module.tensors;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        *tensors[i] = to(empty(session, module.sizes[i], run.plan.load.dtype), zero_dtype(run));
+    if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))
+        network.embed.scale = to(empty(session, {}, run.plan.load.dtype, Op::to_copy), zero_dtype(run));
+    for (Tensor* t : tensors) partitions.partition(partitions.convert(*t));
+}
+
+/// 1 / base^exponents.
+Tensor inverse_powers(Tensor exponents) {
+    const DType dtype = exponents.dtype();
+    exponents = div(exponents, 1);
+    const Tensor powers = pointwise_result(exponents, dtype, Op::pow);
+    { const Tensor base = empty(exponents.session(), {}, DType::float64, Op::scalar_tensor); }
+    exponents.reset();
+    Tensor inverse = reciprocal(powers);
+    inverse = mul(inverse, 1.0);
+    return inverse;
+}
+
+/// LlamaRotaryEmbedding.compute_default_rope_parameters: zero.Init's torch.arange gives floats of the default dtype.
+Tensor default_frequencies(Session& session, Size count, DType dtype) {
+    Tensor exponents;
+    {
+        const Tensor places = empty(session, {count}, DType::float32, Op::arange);
+        exponents = to(places, dtype);
+    }
+    return inverse_powers(std::move(exponents));
+}
+
+/// modeling_rope_utils.py _compute_llama3_parameters: float32, as it says.
+Tensor llama3_frequencies(Session& session, Size count) {
+    Tensor exponents;
+    {
+        const Tensor places = empty(session, {count}, DType::int64, Op::arange);
+        exponents = to(places, DType::float32);
+    }
+    const Tensor inverse = inverse_powers(std::move(exponents));
+    Tensor length = reciprocal(inverse);
+    length = mul(length, 1.0);
+    Tensor scaled;
+    {
+        const Tensor is_long = compare(Op::gt, length);
+        const Tensor slower = div(inverse, 1.0);
+        scaled = where(is_long, slower, inverse);
+    }
+    Tensor smooth = reciprocal(length);
+    smooth = mul(smooth, 1);
+    smooth = sub(smooth, 1.0);
+    smooth = div(smooth, 1.0);
+    Tensor smoothed;
+    {
+        Tensor rest = pointwise_result(smooth, DType::float32, Op::sub);
+        rest = mul(rest, scaled);
+        rest = div(rest, 1.0);
+        const Tensor part = mul(smooth, scaled);
+        smoothed = add(rest, part);
+    }
+    Tensor is_medium;
+    {
+        Tensor not_short = compare(Op::lt, length);
+        not_short = pointwise_result(not_short, DType::boolean, Op::bitwise_not);
+        Tensor not_long = compare(Op::gt, length);
+        not_long = pointwise_result(not_long, DType::boolean, Op::bitwise_not);
+        is_medium = pointwise_result(not_short, DType::boolean, Op::mul);
+    }
+    scaled = where(is_medium, smoothed, scaled);
+    return scaled;
+}
+
+/// modeling_rope_utils.py _compute_yarn_parameters: float32 but for the ramp, which torch.arange makes.
+Tensor yarn_frequencies(Session& session, Size count, DType dtype) {
+    Tensor powers;
+    {
+        Tensor exponents;
+        {
+            const Tensor places = empty(session, {count}, DType::int64, Op::arange);
+            exponents = to(places, DType::float32);
+        }
+        exponents = div(exponents, 1.0);
+        powers = pointwise_result(exponents, DType::float32, Op::pow);
+        const Tensor base = empty(session, {}, DType::float64, Op::scalar_tensor);
+    }
+    const auto inverse = [](Tensor powers_of_base) {
+        const Tensor one_over = reciprocal(powers_of_base);
+        return mul(one_over, 1.0);
+    };
+    const Tensor extrapolation = inverse(powers);
+    const Tensor interpolation = inverse(mul(powers, 1.0));
+    Tensor ramp;
+    {
+        const Tensor places = empty(session, {count}, DType::float32, Op::arange);
+        ramp = to(places, dtype);
+    }
+    ramp = sub(ramp, 1.0);
+    ramp = div(ramp, 1.0);
+    ramp = pointwise_result(ramp, ramp.dtype(), Op::clamp);
+    ramp = to(ramp, DType::float32);
+    const Tensor factor = pointwise_result(ramp, DType::float32, Op::sub);
+    ramp.reset();
+    Tensor rest = pointwise_result(factor, DType::float32, Op::sub);
+    rest = mul(interpolation, rest);
+    const Tensor part = mul(extrapolation, factor);
+    return add(rest, part);
+}
+
+/// _compute_linear_scaling_rope_parameters: the unscaled ones, divided in place.
+Tensor linear_frequencies(Session& session, Size count) {
+    Tensor exponents;
+    {
+        const Tensor places = empty(session, {count}, DType::int64, Op::arange);
+        exponents = to(places, DType::float32);
+    }
+    return inverse_powers(std::move(exponents));
+}
+
+Tensor frequencies_of(const Run& run, Size count) {
+    Session& session = run.session;
+    const std::string& type = run.spec.rope_type;
+    if (type == "llama3") return llama3_frequencies(session, count);
+    if (type == "yarn") return yarn_frequencies(session, count, zero_dtype(run));
+    if (type == "linear") return linear_frequencies(session, count);
+    return default_frequencies(session, count, zero_dtype(run));
+}
+
+/// The rotary embedding's buffers, made on the device as everything is in zero.Init.
+void make_frequencies(const Run& run, Network& network) {
+    if (!family_of(run.spec.model_type).rotate) return;
+    const Tensor frequencies = frequencies_of(run, (run.spec.rotary_dim() + 1) / 2);
+    network.buffers.push_back(frequencies);
+    network.buffers.push_back(clone(frequencies));
+}
+
+}  // namespace
+
+Network load_partitioned(const Run& run) {
+    Session& session = run.session;
+    const GradMode no_grad(session, false);
+    Network network = make_network(run.spec);
+    network.partitions = std::make_shared<Partitions>(session, *run.plan.distributed);
+    Partitions& partitions = *network.partitions;
+    const std::vector<Entry> entries = checkpoint_entries(run, network);
+    const std::vector<MadeModule> modules = modules_of(entries);
+    for (const MadeModule& module : in_order_of_making(modules)) {
+        if (module.tensors[0] == &network.head.weight) make_frequencies(run, network);
+        make_module(run, network, module);
+    }
+    if (network.tied) {
+        make_frequencies(run, network);
+        Tensor head;
+        make_module(run, network, {"", {&head}, {network.embed.weight.sizes()}});
+        network.uncollected.push_back(partitions.forget_last());
+        network.head.weight = network.embed.weight;
+    }
+    for (const MadeModule& module : modules) {  // _load_state_dict_into_zero3_model
+        std::vector<std::size_t> ids;
+        for (const Tensor* t : module.tensors) ids.push_back(*partitions.find(*t));
+        partitions.gather(ids);
+        for (const std::size_t id : ids) partitions.partition(id);
+    }
+    return network;
+}
+
+}  // namespace vramfit::model

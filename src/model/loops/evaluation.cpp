@@ -1,0 +1,94 @@
+// transformers 5.17 trainer.py: evaluate, evaluation_loop, prediction_step; trl 1.16 sft_trainer.py prediction_step.
+#include "model/loops/evaluation.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
+#include "model/loops/batch.hpp"
+#include "model/loops/sft_loss.hpp"
+#include "model/parallel/collectives.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// prediction_step. The model is the one that autocast was put into, without torch's DistributedDataParallel around it.
+Tensor loss_of_batch(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    const GradMode no_grad(run.session, false);
+    if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks())
+        return sft_loss(run, network, batch, {}, place, {});
+    const Tensor items = run.stack.evaluation_counts_items() ? count_items(run, {batch}) : Tensor();
+    const Output outputs = prepared_forward(run, network, batch, items, place);
+    if (run.stack.trainer_averages_over_devices() && items.defined()) mul_(outputs.loss, 1);
+    return mean_all(outputs.loss);
+}
+
+/// gather_function(losses.repeat(batch_size)): accelerate utils/operations.py _gpu_gather_one.
+Tensor repeated_loss(const Run& run, const Tensor& loss) {
+    const Tensor own = empty(run.session, {run.sizes.batch}, loss.dtype(), Op::empty);
+    if (!run.plan.distributed) return own;
+    Tensor all = empty(run.session, {run.sizes.batch * run.plan.distributed->world_size}, loss.dtype(), Op::empty);
+    run_collective(run.session);
+    return all;
+}
+
+/// evaluation_loop. enumerate holds a batch until the next one is there, whether the loop does or not.
+void evaluate(Trainer& trainer, std::int32_t step) {
+    const EvaluationPlan& plan = *trainer.run.plan.evaluation;
+    Session& session = trainer.session();
+    const Size length = plan.sequence_length ? Size(*plan.sequence_length) : trainer.run.sizes.length;
+    TrainPlan with_rows = trainer.run.plan;
+    if (plan.attention_mask) with_rows.batch.attention_mask = *plan.attention_mask;
+    const Run run{session,
+                  trainer.run.spec,
+                  with_rows,
+                  trainer.run.stack,
+                  {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank}};
+    const Scoped<bool> evaluates(session.training, false);
+    const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);
+    Batch inputs;
+    Tensor losses, all_losses;
+    for (std::int32_t number = 0; number < plan.batches; ++number) {
+        const Place place{step, -1, number};
+        session.recorder.begin({PhaseKind::inputs, step, -1, -1, number});
+        inputs = fetch_batch(run);
+        {
+            const Tensor loss = loss_of_batch(run, trainer.network, inputs, place);
+            session.end_loss();
+            losses = repeated_loss(run, loss);
+        }
+        if (all_losses.defined()) {
+            const Tensor parts[2] = {all_losses, losses};
+            all_losses = cat(parts, 0);
+        } else {
+            all_losses = losses;
+        }
+        if (!plan.accumulation || (number + 1) % *plan.accumulation != 0) continue;
+        session.streams.host_waits(0);  // to_cpu_and_numpy
+        all_losses.reset();
+        losses.reset();
+        session.recorder.empty_cache();
+    }
+    session.streams.host_waits(0);
+}
+
+}  // namespace
+
+void evaluate_on_start(Trainer& trainer) {
+    const auto& plan = trainer.run.plan.evaluation;
+    if (plan && plan->on_start) evaluate(trainer, -1);
+}
+
+// trainer_callback.py DefaultFlowCallback.on_step_end.
+void evaluate_after(Trainer& trainer, std::int32_t step) {
+    const auto& plan = trainer.run.plan.evaluation;
+    if (!plan || plan->every == 0) return;
+    const bool is_last = step + 1 == trainer.run.plan.loop.steps && trainer.run.stack.evaluates_at_the_end();
+    if ((step + 1) % plan->every == 0 || is_last) evaluate(trainer, step);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,253 @@
+// transformers 5.17 trainer.py: _prepare_for_training, _run_epoch, training_step, compute_loss.
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/layers/family.hpp"
+#include "model/loading/load.hpp"
+#include "model/loading/prepare.hpp"
+#include "model/loops/batch.hpp"
+#include "model/loops/evaluation.hpp"
+#include "model/loops/loops.hpp"
+#include "model/loops/repeated.hpp"
+#include "model/loops/sft_loss.hpp"
+#include "model/loops/trainer_parts.hpp"
+#include "model/parallel/collectives.hpp"
+#include "model/parallel/context/context_parallel.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/step/dtensor_gradients.hpp"
+#include "model/step/step_in_backward.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// accelerate's ParallelismConfig, which Trainer is given for sequences that are cut and shards that are copied.
+bool has_parallelism_config(const DistributedPlan& processes) {
+    const Fsdp2Plan* const fsdp = processes.as<Fsdp2Plan>();
+    return fsdp && (fsdp->context.size > 1 || fsdp->replicas > 1);
+}
+
+/// What the processes share the network by, for a loss that calls the network itself.
+ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
+    if (Ddp* ddp = trainer.ddp.get())
+        return {[=] { ddp->before_forward(sync); }, [=](Tensor&, auto outputs) { ddp->after_forward(outputs); }};
+    if (Fsdp1* fsdp = trainer.fsdp1.get())
+        return {[=] { fsdp->before_forward(sync); }, [=](Tensor& scored, auto) { fsdp->after_forward(scored); }};
+    if (Fsdp2* fsdp = trainer.fsdp2.get())
+        return {[=] { fsdp->before_forward(sync); },
+                [=](Tensor& scored, auto outputs) { fsdp->after_forward(scored, outputs); }};
+    return {};
+}
+
+/// compute_loss: the model's loss, multiplied in place by the number of processes.
+Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
+    if (trainer.run.plan.loop.kind == LoopKind::sft)
+        return sft_loss(trainer.run, trainer.network, batch, items, place, wrapper_of(trainer, trainer.is_last(place)));
+    const Output outputs = wrapped_forward(trainer, batch, items, place);
+    Tensor loss = outputs.loss;
+    if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
+    return loss;
+}
+
+Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    const CutBatch cut(trainer.run, batch);
+    const Tensor loss = compute_loss(trainer, batch, items, place);
+    empty_cache_by_steps(trainer, place);
+    accelerator_backward(trainer, loss, place);
+    // Up to 4.47: loss.detach() / self.args.gradient_accumulation_steps where nothing was counted.
+    if (!items.defined() && has_its_own_loss(trainer.run)) return div(detach(loss), 1);
+    return detach(loss);
+}
+
+/// tr_loss + tr_loss_step, in place since there is _run_epoch.
+void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
+    look_at_loss(loss);
+    if (trainer.run.stack.trainer_has_epoch_function())
+        add_(total, loss);
+    else
+        total = add(total, loss);
+}
+
+/// store_flos at the end of training.
+void store_flos(const Run& run) {
+    if (run.plan.distributed) sum_over_ranks(run.session, run.plan.distributed->world_size);
+}
+
+/// _run_epoch: what it holds from one update to the next are its local variables, dropped when it returns. Before it
+/// came, they are those of _inner_training_loop and live while training ends.
+void run_epoch(Trainer& trainer) {
+    Session& session = trainer.session();
+    const bool is_function = trainer.run.stack.trainer_has_epoch_function();
+    Tensor total_loss = is_function ? trainer.total_loss : std::move(trainer.total_loss);
+    const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
+    std::vector<Batch> batches;
+    Tensor items, grad_norm, step_loss;
+    // Of several processes not all are alike.
+    const bool may_repeat = session.repeats && !trainer.run.plan.distributed;
+    RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
+    for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
+        session.recorder.program().collectives = {};
+        if (trainer.args().torch_empty_cache_steps) {  // steps differ
+            first.forget();
+            later.forget();
+        }
+        session.recorder.begin({PhaseKind::inputs, step, micros > 1 ? 0 : -1});
+        {
+            std::vector<Batch> next;
+            for (int i = 0; i < micros; ++i) next.push_back(fetch_batch(trainer.run));
+            Tensor count = count_items(trainer.run, next);
+            batches = std::move(next);
+            items = std::move(count);
+        }
+        for (std::int32_t micro = 0; micro < micros; ++micro) {
+            const Place place{step, micros > 1 ? micro : -1};
+            Batch& batch = batches[static_cast<std::size_t>(micro)];
+            RepeatedMicroBatch& repeated = micro == 0 ? first : later;
+            if (may_repeat && step_loss.defined() && repeated.holds()) {
+                repeated.write(place, step_loss, batch, items, trainer.is_last(place));
+                continue;
+            }
+            if (may_repeat) repeated.begin(step_loss);
+            if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
+            Tensor loss = training_step(trainer, batch, items, place);
+            if (may_repeat) repeated.has_loss();
+            step_loss = std::move(loss);
+            add_loss(trainer, total_loss, step_loss);
+            if (may_repeat) repeated.end(step_loss, batch, items);
+        }
+        if (is_function) grad_norm.reset();
+        if (trainer.zero) {
+            after_zero_step(trainer, step);
+            continue;
+        }
+        session.recorder.mark(fmt::format("step{}.after_backward", step + 1));
+        if (!trainer.optimizer.one_by_one) session.recorder.begin({PhaseKind::clip, step});
+        grad_norm = clip_gradients(trainer);
+        optimizer_step(trainer, step);
+        evaluate_after(trainer, step);
+    }
+    session.recorder.begin({PhaseKind::train_end});
+    if (!is_function) session.recorder.mark("allocated_end");
+    if (!is_function) store_flos(trainer.run);
+}
+
+/// accelerator.prepare(model, optimizer) of one of several processes.
+void prepare_processes(Trainer& trainer) {
+    if (!trainer.run.plan.distributed) return;
+    const DistributedPlan& distributed = *trainer.run.plan.distributed;
+    if (distributed.as<DdpPlan>()) trainer.ddp = std::make_unique<Ddp>(trainer.run, trainer.network);
+    if (distributed.as<ZeroPlan>()) trainer.zero = make_zero(trainer.run, trainer.network);
+    if (distributed.as<Fsdp1Plan>()) trainer.fsdp1 = std::make_unique<Fsdp1>(trainer.run, trainer.network);
+    if (distributed.as<Fsdp2Plan>())
+        trainer.fsdp2 = std::make_unique<Fsdp2>(trainer.run, trainer.network, trainer.optimizer);
+}
+
+GradScaler scaler_of(const TrainPlan& plan) {
+    if (!plan.distributed) return GradScaler();
+    const bool on_host = plan.distributed->shards_on_host();
+    if (plan.distributed->as<Fsdp1Plan>()) return GradScaler(ScaledGradients::fsdp1_parts, on_host);
+    if (plan.distributed->as<Fsdp2Plan>()) return GradScaler(ScaledGradients::dtensors, on_host);
+    return GradScaler();
+}
+
+/// accelerate 0.29 to 1.15 optimizer.py AcceleratedOptimizer.__init__: states that exist go to the device.
+void place_states(Session& session, Optimizer& optimizer) {
+    const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+    for (auto& group : optimizer.states)
+        for (OptimizerState& state : group)
+            for (Tensor& t : state)
+                if (t->storage->bytes == 0) {
+                    t = to_device(t);
+                    session.streams.host_waits(0);
+                }
+}
+
+}  // namespace
+
+Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
+    if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
+    const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
+    Tensor total;
+    std::vector<Tensor> counts;  // up to 4.57 a list is summed
+    for (const Batch& batch : batches) {
+        const Tensor labels = shifted ? slice(batch.labels, -1, 1, batch.labels.size(-1)) : batch.labels;
+        const Tensor count = sum_all(compare(Op::ne, labels));
+        counts.push_back(count);
+        if (run.stack.trainer_counts_in_a_list() && counts.size() < batches.size()) continue;
+        for (const Tensor& each : counts) total = total.defined() ? add(total, each) : add(each, 0);
+        counts.clear();
+    }
+    // average_tokens_across_devices: accelerator.gather(num_items_in_batch).sum().
+    if (run.plan.distributed && run.stack.trainer_averages_over_devices()) {
+        total = sum_all(gather_scalar(total, run.plan.distributed->world_size));
+        // parallelism_config.non_data_parallel_size.
+        if (!run.stack.trainer_always_divides_counts() &&
+            (is_tensor_parallel(run.plan) || has_parallelism_config(*run.plan.distributed)))
+            total = pointwise_result(total, total.dtype(), Op::floor_divide);
+    }
+    if (run.stack.trainer_always_divides_counts())
+        total = run.stack.trainer_divides_counts_exactly() ? pointwise_result(total, DType::float32, Op::div)
+                                                           : pointwise_result(total, total.dtype(), Op::floor_divide);
+    if (!run.stack.trainer_counts_on_host()) return total;
+    run.session.streams.host_waits(0);  // Tensor.item
+    return host_tensor(run.session, {}, DType::int64);
+}
+
+void run_trainer(const Run& run, Network& network) {
+    Session& session = run.session;
+    session.recorder.begin({PhaseKind::trainer});
+    const bool by_deepspeed = zero_of(run.plan) != nullptr;
+    if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
+        move_to_device(run, network);  // _move_model_to_device
+    if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
+    // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
+    // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
+    if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
+    session.recorder.empty_cache();
+    TrainingPlan outside = run.plan.training;
+    std::optional<StepInBackward> inside;
+    if (outside.optimizer_in_backward) {
+        inside.emplace(run, network);
+        outside.optim = "none";
+    }
+    Trainer trainer{run, network, {}, scaler_of(run.plan), {}, {}, {}, {}, {}, false};
+    trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
+    // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
+    const bool is_mixed = trains_mixed(run, network);
+    if (is_mixed) outside.optim = "adamw_torch";
+    const bool is_delayed = run.plan.distributed && run.plan.distributed->as<Fsdp1Plan>();  // delay_optimizer_creation
+    if (!by_deepspeed && !is_delayed) trainer.optimizer = make_optimizer(session, outside, decay_groups(run, network));
+    prepare_processes(trainer);
+    if (is_delayed)
+        trainer.optimizer = make_optimizer(
+            session, outside,
+            trainer.fsdp1->keeps_parameters() ? decay_groups(run, network) : trainer.fsdp1->flat_groups());
+    trainer.optimizer.one_by_one = is_mixed;
+    // create_optimizer: GlobalOptimManager's override for each nn.Embedding. A flat parameter is none of theirs.
+    trainer.optimizer.embeddings_in_32bit =
+        trainer.optimizer.type->is_8bit && run.stack.trainer_keeps_embeddings_in_32bit();
+    const bool is_prepared = !is_delayed || run.stack.trainer_prepares_late_optimizers();
+    trainer.unscales = run.plan.training.fp16 && is_prepared;
+    if (is_prepared) place_states(session, trainer.optimizer);
+    session.recorder.mark("resident");
+    trainer.total_loss = empty(session, {}, DType::float32, Op::to_copy);
+    session.streams.host_waits(0);  // for that copy
+    evaluate_on_start(trainer);
+    if (run.stack.trainer_counts_items()) {
+        run_epoch(trainer);
+        if (run.stack.trainer_has_epoch_function()) session.recorder.mark("allocated_end");
+        if (run.stack.trainer_has_epoch_function()) store_flos(run);
+    } else {
+        training_loop_4_40(trainer);
+    }
+    session.recorder.stop();
+}
+
+}  // namespace vramfit::model

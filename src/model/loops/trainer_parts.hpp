@@ -1,0 +1,70 @@
+// What the loops of all versions of transformers.Trainer have in common.
+#pragma once
+
+#include <memory>
+
+#include "model/causal_lm/causal_lm.hpp"
+#include "model/parallel/ddp/ddp.hpp"
+#include "model/parallel/fsdp1/fsdp1.hpp"
+#include "model/parallel/fsdp2/fsdp2.hpp"
+#include "model/parallel/zero/zero.hpp"
+#include "model/step/grad_scaler.hpp"
+#include "model/step/optimizer.hpp"
+
+namespace vramfit::model {
+
+/// Attributes of the Trainer object: they live longer than the loop.
+struct Trainer {
+    const Run& run;
+    Network& network;
+    Optimizer optimizer;
+    GradScaler scaler;
+    Tensor total_loss;             ///< _tr_loss (4.40: tr_loss, of the loop)
+    std::unique_ptr<Ddp> ddp;      ///< torch's DistributedDataParallel, or nullptr
+    std::unique_ptr<Zero> zero;    ///< DeepSpeed, or nullptr
+    std::unique_ptr<Fsdp1> fsdp1;  ///< torch's FullyShardedDataParallel, or nullptr
+    std::unique_ptr<Fsdp2> fsdp2;  ///< torch's fully_shard, or nullptr
+
+    /// AcceleratedOptimizer scales gradients back and looks for infinities.
+    bool unscales = false;
+
+    engine::Session& session() const { return run.session; }
+    const TrainingPlan& args() const { return run.plan.training; }
+    /// Whether gradients are complete with this batch (accelerate: not in no_sync).
+    bool is_last(const Place& place) const {
+        return place.micro < 0 || place.micro + 1 == args().gradient_accumulation_steps;
+    }
+};
+
+/// Trainer.training_step behind `del inputs`, 4.44 to 5.17: torch_empty_cache_steps, counted in updates from 0.
+void empty_cache_by_steps(const Trainer& trainer, const Place& place);
+
+/// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in
+/// older releases of all labels.
+Tensor count_items(const Run& run, const std::vector<Batch>& batches);
+
+/// model(**inputs), through what the processes share the network by.
+Output wrapped_forward(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place);
+
+/// accelerator.backward(loss): opens the window of the backward pass.
+void accelerator_backward(Trainer& trainer, const Tensor& loss, const Place& place);
+
+/// logging_nan_inf_filter of a finite loss.
+void look_at_loss(const Tensor& loss);
+
+/// accelerator.clip_grad_norm_ over all parameters.
+Tensor clip_gradients(Trainer& trainer);
+
+/// The end of DeepSpeedEngineWrapper.backward at a boundary: gradients are clipped and weights updated in there.
+void zero_step(Trainer& trainer, const Place& place);
+
+/// What is left of an update behind it.
+void after_zero_step(Trainer& trainer, std::int32_t step);
+
+/// AcceleratedOptimizer.step, scheduler, model.zero_grad(), with their windows.
+void optimizer_step(Trainer& trainer, std::int32_t step);
+
+/// transformers 4.40 trainer.py _inner_training_loop, from the first batch to its return.
+void training_loop_4_40(Trainer& trainer);
+
+}  // namespace vramfit::model

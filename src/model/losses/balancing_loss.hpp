@@ -1,0 +1,18 @@
+// The loss that balances the experts of a mixture.
+#pragma once
+
+#include <vector>
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// Whether a forward pass asks the routers for their logits and adds that loss: the model's own `output_router_logits`,
+/// or what trl's SFTTrainer makes of it.
+bool balances_experts(const Run& run);
+
+/// transformers 5.17 models/mixtral/modeling_mixtral.py load_balancing_loss_func. `router_logits`: one [B * S, E] for
+/// each layer with experts, at least one; `attention_mask` may be undefined. The result has no dimensions, float32.
+Tensor balancing_loss(const Run& run, const std::vector<Tensor>& router_logits, const Tensor& attention_mask);
+
+}  // namespace vramfit::model

@@ -1,0 +1,43 @@
+// One run, and the batch that goes through the network.
+#pragma once
+
+#include <vector>
+
+#include "engine/session.hpp"
+#include "model/network/network.hpp"
+
+namespace vramfit::model {
+
+/// The sizes that a question varies: plain numbers, or symbols while a formula is recorded.
+struct RunSizes {
+    Size batch;
+    Size length;
+    Size rank;  ///< of adapters without a rank of their own
+};
+
+/// One run: what the user asked for, and where it is recorded.
+struct Run {
+    engine::Session& session;
+    const ModelSpec& spec;
+    const TrainPlan& plan;
+    const Stack& stack;
+    RunSizes sizes;
+    /// transformers 5.17 utils/output_capturing.py: while the decoder runs its routers put their logits here, if they
+    /// are asked for; what is recomputed does not.
+    mutable std::vector<Tensor>* router_logits = nullptr;
+
+    /// What the attention is told: nothing is dropped in evaluation.
+    double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }
+};
+
+/// A batch on the device.
+struct Batch {
+    Tensor input_ids;          ///< [B, S] int64
+    Tensor attention_mask;     ///< [B, S] int64, or undefined
+    Tensor labels;             ///< [B, S] int64, or undefined
+    Tensor inputs_embeds;      ///< [B, S, H]: given instead of token ids
+    Tensor shift_labels = {};  ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
+    Tensor position_ids = {};  ///< the same
+};
+
+}  // namespace vramfit::model

@@ -1,0 +1,43 @@
+// The parameters that FSDP2 cuts: which group has which, and how they come onto the device.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "model/network/network.hpp"
+#include "model/parallel/fsdp2/group.hpp"
+
+namespace vramfit::model {
+
+/// fsdp2_prepare_model: "Upcast to fp32 master weights", in host memory.
+void upcast(Network& network);
+
+/// _get_managed_states of a module: its parameters in the order of registration, without packed weights that are
+/// integers, which fully_shard is told to ignore (`incompatible_params4bit`).
+std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer);
+std::vector<ParameterPlaces> parameters_of(Embedding& table);
+std::vector<ParameterPlaces> parameters_of(Linear& layer);
+std::vector<ParameterPlaces> norm_parameters(Network& network);
+/// The last norm, the embedding if it shares the head's weight, the head.
+std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm);
+
+/// Of a layer whose adapters' matrices are groups of their own: the rest.
+std::vector<ParameterPlaces> parameters_around_adapters(DecoderLayer& layer);
+/// Those of its linear layers that have an adapter, in the order of modules.
+std::vector<Linear*> adapted_linears(DecoderLayer& layer);
+/// What is around the layers: embeddings, last norm, head.
+std::vector<ParameterPlaces> outer_parameters(Network& network);
+
+/// Whether embedding and head compute with one weight: input_weight is output_weight.
+bool shares_weight(const Network& network);
+
+/// _move_states_to_device: what all places of the network that share it hold from now on.
+Tensor move_to_device(Network& network, const ParameterPlaces& places);
+
+/// fsdp2_load_full_state_dict: process 0 sends whole parameters, one by one. This rank's rows of each, by its place; of
+/// a weight that two modules share for both. Throws Error where transformers cannot tie it.
+std::map<const Tensor*, Tensor> load_full_state(const Fsdp2Comm& comm, Network& network);
+/// The same as axolotl 0.18 does it, which lets go of each whole parameter before the next.
+std::map<const Tensor*, Tensor> load_full_state_as_axolotl(const Fsdp2Comm& comm, Network& network);
+
+}  // namespace vramfit::model
