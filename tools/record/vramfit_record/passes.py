@@ -341,10 +341,9 @@ def renamed(out: Any, given: set[int]) -> Any:
     if isinstance(out, torch.Tensor):
         if id(out) not in given or not isinstance(out, FakeTensor):
             return out
-        meta = torch.empty_strided(out.size(), out.stride(), dtype=out.dtype, device="meta")
+        with values.unset_fake_temporarily():
+            meta = torch.empty(0, dtype=out.dtype, device="meta").set_(out.untyped_storage(), out.storage_offset(), out.size(), out.stride())
         other = FakeTensor(out.fake_mode, meta, out.device)
-        other._of_storage = storage_of(out)
-        other._its_storage = out.untyped_storage()  # the address stays its own
         if values.of(out) is not None:
             values.give(other, values.of(out))
         return other
@@ -354,9 +353,6 @@ def renamed(out: Any, given: set[int]) -> Any:
 
 
 def storage_of(t: torch.Tensor) -> int:
-    kept = getattr(t, "_of_storage", None)
-    if kept is not None:
-        return kept
     try:
         return t.untyped_storage()._cdata
     except Exception:  # noqa: BLE001  tensors without storage

@@ -79,6 +79,13 @@ def fit(numbers: list[int], points: list[tuple[int, int]]) -> int | str | None:
             found = found or _text(int(slope), name, int(constant))
     if found:
         return found
+    lengths = [s for _, s in points]
+    for divisor in QUOTIENTS:
+        parts = [s // divisor for s in lengths]
+        if parts[0] and (numbers[0] - lengths[0]) % parts[0] == 0:
+            times = (numbers[0] - lengths[0]) // parts[0]
+            if times > 0 and all(s + times * p == n for s, p, n in zip(lengths, parts, numbers)):
+                return f"S+{times}*(S//{divisor})" if times != 1 else f"S+S//{divisor}"
     for divisor in QUOTIENTS:
         for up in (0, divisor - 1):
             for name, value in (("S", lambda b, s: s), ("B*S", lambda b, s: b * s)):
