@@ -92,6 +92,17 @@ class Recordings(unittest.TestCase):
         made = self.recorded(tiny("llama", tie_word_embeddings=True))
         self.assertEqual(made["ties"], [["model.embed_tokens.weight", "lm_head.weight"]])
 
+    def test_sizes_are_formulas_of_the_configuration(self) -> None:
+        from vramfit_record.check import problems, value_of
+        from vramfit_record.record import record_network
+
+        made = record_network(tiny("llama"), vary={"hidden_size": (64, 88, 152), "num_attention_heads": (8, 9, 14), "num_key_value_heads": (4, 3, 7), "head_dim": (14, 34, 26)})
+        self.assertEqual(problems(made), [])
+        query = next(k for k in made["modules"] if k["class"] == "Linear")["parameters"][0][2]
+        self.assertEqual(query, ["=num_attention_heads*head_dim", "=hidden_size"])
+        self.assertEqual(value_of(query[0], 1, 1, {"num_attention_heads": 32, "head_dim": 128}), 4096)
+        self.assertRaises(ValueError, record_network, tiny("llama"), vary={"hidden_size": (20, 30, 50)})
+
     def test_the_same_bytes(self) -> None:
         texts = {json.dumps(self.recorded(tiny("qwen2"))) for _ in range(2)}
         self.assertEqual(len(texts), 1)

@@ -4,15 +4,17 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator
 
-EXPRESSION = re.compile(r"^=[-+*/%()0-9BS]+$")
-CONDITION = re.compile(r"^[-+*/%()0-9BS]+ (<|<=|>|>=|==|!=) [-+*/%()0-9BS]+$")
+_SUM = r"[-+*/%()0-9BSa-z_]+"  # of numbers, B, S and keys of the configuration
+EXPRESSION = re.compile(f"^={_SUM}$")
+CONDITION = re.compile(f"^{_SUM} (<|<=|>|>=|==|!=) {_SUM}$")
 
 
-def value_of(expression: str, batch: int, length: int) -> int:
-    """What a formula is at a batch and a length."""
-    if not EXPRESSION.match(expression):
+def value_of(expression: str, batch: int, length: int, keys: dict[str, int] | None = None) -> int:
+    """What a formula is at a batch and a length, and with these keys of the configuration."""
+    names = {"B": batch, "S": length, **(keys or {})}
+    if not EXPRESSION.match(expression) or not set(re.findall(r"[A-Za-z_]\w*", expression)) <= set(names):
         raise ValueError(f"no formula: {expression}")
-    return int(eval(expression[1:], {"__builtins__": {}}, {"B": batch, "S": length}))  # noqa: S307  only digits, signs, B and S
+    return int(eval(expression[1:], {"__builtins__": {}}, names))  # noqa: S307  only digits, signs and names that are numbers
 
 
 def words(x: Any, *beginnings: str) -> Iterator[str]:
@@ -59,6 +61,7 @@ class Check:
         self.seen: set[tuple[int, int]] = set()
 
     def run(self) -> list[str]:
+        self.symbols = {"B", "S", *self.document["network"].get("varied", [])}
         for i, program in enumerate(self.programs):
             self.lifetimes(i, program)
         for i, kind in enumerate(self.kinds):
@@ -67,6 +70,9 @@ class Check:
             for variant in self.document["variants"]:
                 self.names(variant["program"], self.document["root"])
         return self.found
+
+    def is_formula(self, text: str) -> bool:
+        return bool(EXPRESSION.match(text)) and set(re.findall(r"[A-Za-z_]\w*", text)) <= self.symbols
 
     def lifetimes(self, i: int, program: dict[str, Any]) -> None:
         """A value is used after it is made and before it ends, and all end that are not given back."""
@@ -87,7 +93,7 @@ class Check:
                     if int(ref[2:]) not in alive | ended:
                         self.found.append(f"program {i}, {where}: value {ref[2:]} is not there")
                 alive |= {r[0] for r in row[4] if isinstance(r[0], int)}
-                self.found += [f"program {i}, {where}: {f} is no formula" for f in formulas(row[2:5]) if not EXPRESSION.match(f)]
+                self.found += [f"program {i}, {where}: {f} is no formula" for f in formulas(row[2:5]) if not self.is_formula(f)]
             elif row[0] == "end":
                 for value in row[1]:
                     used(value, where)

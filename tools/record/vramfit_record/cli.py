@@ -15,11 +15,20 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--out", type=Path, help="where the recording goes (standard output)")
     flags.add_argument("--head", choices=("causal_lm", "sequence_classification", "token_classification"), default="causal_lm")
     flags.add_argument("--variants", choices=("all", "base"), default="all", help="attention, mask, cache, labels and checkpointing, or only the first of each")
+    flags.add_argument("--vary", action="append", default=[], metavar="KEY=N,N,N", help="a key of the configuration with three values: sizes become formulas of it as well")
     flags.add_argument("--trust-remote-code", action="store_true", help="run the Python that comes with the model")
     flags.add_argument("--download", action="store_true", help="fetch a config.json that is not in the cache")
     flags.add_argument("--coverage", action="store_true", help="record every causal-LM type of the installed transformers (or those named), and print a table; --out is a folder")
     flags.add_argument("--seconds", type=int, default=180, help="how long one type may take with --coverage")
     return flags
+
+
+def varied(text: str) -> tuple[str, tuple[int, ...]]:
+    key, _, numbers = text.partition("=")
+    found = tuple(int(n) for n in numbers.split(",")) if all(n.isdigit() for n in numbers.split(",")) else ()
+    if len(found) != 3:
+        raise ValueError(f"--vary {text}: wanted is a key and three numbers, like hidden_size=64,96,160")
+    return key, found
 
 
 def record(flags: argparse.Namespace) -> int:
@@ -30,7 +39,8 @@ def record(flags: argparse.Namespace) -> int:
 
     try:
         config = networks.read_config(flags.network[0], flags.trust_remote_code, flags.download)
-        made = record_network(config, flags.head, TRAINING if flags.variants == "all" else (BASE,), flags.trust_remote_code)
+        made = record_network(config, flags.head, TRAINING if flags.variants == "all" else (BASE,), flags.trust_remote_code,
+                              dict(map(varied, flags.vary)))
     except (networks.NotFound, Refused, ValueError, OSError) as error:
         print(f"vramfit_record: {error}", file=sys.stderr)
         return 2

@@ -13,7 +13,7 @@ import torch
 
 from .passes import Condition, Free
 from .programs import Called, Draft, Local, Made, Result
-from .sizes import fit
+from .sizes import Fit
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,13 @@ class Point:
     length: int
     weights: torch.dtype
     autocast: torch.dtype | None = None
+    keys: tuple[tuple[str, int], ...] = ()  # of the configuration, that this pass has set
+
+
+def places_of(points: Sequence[Point]) -> dict[str, tuple[int, ...]]:
+    """What formulas are made of, and its values at the points."""
+    places = {"B": tuple(p.batch for p in points), "S": tuple(p.length for p in points)}
+    return {**places, **{key: tuple(dict(p.keys)[key] for p in points) for key, _ in points[0].keys}}
 
 
 class Different(Exception):
@@ -51,7 +58,7 @@ class Table:
 class Merge:
     def __init__(self, points: Sequence[Point], programs: Table, dtypes: Sequence[dict[int, torch.dtype]] = ()) -> None:
         self.points = list(points)
-        self.places = [(p.batch, p.length) for p in points]
+        self.fit = Fit(places_of(points))
         self.plain = [i for i, p in enumerate(points) if p.autocast is None] or list(range(len(points)))
         self.programs = programs
         self.where = ""
@@ -62,7 +69,7 @@ class Merge:
     # Numbers and dtypes
 
     def number(self, numbers: Sequence[int]) -> Any:
-        found = fit([int(n) for n in numbers], self.places)
+        found = self.fit(numbers)
         if found is None:
             self.not_fitted.append(f"{self.where}: {list(map(int, numbers))}")
             return "?" + ",".join(str(int(n)) for n in numbers)
@@ -219,7 +226,7 @@ class Merge:
             return  # a number was asked more often, and nothing came of it
         for cs in zip(*groups):
             self.same([(c.sign, c.holds) for c in cs], "comparisons of sizes")
-            left, right = (fit([int(getattr(c, side)) for c in cs], self.places) for side in ("left", "right"))
+            left, right = (self.fit([getattr(c, side) for c in cs]) for side in ("left", "right"))
             if left is None or right is None or left == right or (isinstance(left, int) and isinstance(right, int)):
                 continue
             text = f"{left} {cs[0].sign} {right}"

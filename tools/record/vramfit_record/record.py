@@ -12,8 +12,9 @@ import transformers
 
 from . import device, networks, passes, tree
 from .flash import flash_attention
-from .merge import Different, Merge, Point, Table
+from .merge import Different, Merge, Point, Table, places_of
 from .programs import draft_of
+from .sizes import Fit
 from .variants import BASE, BY_DTYPE, POINTS, Variant, inputs_of
 
 SCHEMA = "vramfit.network/1"
@@ -28,12 +29,30 @@ class Networks:
     config: Any
     head: str
     trust_remote_code: bool = False
-    made: dict[torch.dtype, Any] = field(default_factory=dict)
+    vary: dict[str, tuple[int, ...]] = field(default_factory=dict)  # keys of the configuration, and their values at the points
+    made: dict[Any, Any] = field(default_factory=dict)
 
-    def of(self, dtype: torch.dtype) -> Any:
-        if dtype not in self.made:
-            self.made[dtype] = networks.build(copy.deepcopy(self.config), self.head, dtype, self.trust_remote_code)
-        return self.made[dtype]
+    def of(self, point: Point) -> Any:
+        key = point.weights, point.keys
+        if key not in self.made:
+            config = copy.deepcopy(self.config)
+            for name, value in point.keys:
+                setattr(config, name, value)
+            self.made[key] = networks.build(config, self.head, point.weights, self.trust_remote_code)
+        return self.made[key]
+
+    def placed(self, points: Sequence[Point]) -> list[Point]:
+        """The points with their keys."""
+        return [replace(p, keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
+
+
+def check_varied(vary: dict[str, tuple[int, ...]]) -> None:
+    """Values from which a formula can tell the keys apart, and from batch and length."""
+    places = places_of([replace(p, keys=tuple((k, v[i]) for k, v in vary.items())) for i, p in enumerate(POINTS)])
+    for key, values in vary.items():
+        found = Fit({k: v for k, v in places.items() if k != key})(values)
+        if found is not None:
+            raise ValueError(f"{key} has the values {', '.join(map(str, values))}, which are {found} too: other values tell them apart")
 
 
 def set_attention(network: Any, implementation: str) -> None:
@@ -66,7 +85,7 @@ def checkpointed(network: Any, record: list[Any]) -> Any:
 
 
 def one_pass(nets: Networks, variant: Variant, point: Point) -> Any:
-    network, mode = nets.of(point.weights)
+    network, mode = nets.of(point)
     set_attention(network, variant.attention)
     config = network.config
     holder: list[Any] = []
@@ -95,7 +114,7 @@ def takes(network: Any, name: str) -> bool:
 
 def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
     """Rows of the list of variants: one where all points do the same; otherwise one for each kind of dtypes that does, or for each point."""
-    made = [(point, *one_pass(nets, variant, point)) for point in POINTS]
+    made = [(point, *one_pass(nets, variant, point)) for point in nets.placed(POINTS)]
     try:
         return [merged(variant, made, programs)]
     except Different as difference:
@@ -103,7 +122,7 @@ def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[di
     known = {m[0]: m for m in made}
     rows = []
     for when, points in BY_DTYPE:
-        group = [known.get(p) or (p, *one_pass(nets, variant, p)) for p in points]
+        group = [known.get(p) or (p, *one_pass(nets, variant, p)) for p in nets.placed(points)]
         try:
             rows.append({**merged(variant, group, programs), "when": when, "because": because})
         except Different as difference:
@@ -124,12 +143,15 @@ def merged(variant: Variant, made: Sequence[Any], programs: Table) -> dict[str, 
     return row
 
 
-def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Variant] = (BASE,), trust_remote_code: bool = False) -> dict[str, Any]:
-    nets = Networks(config, head, trust_remote_code)
-    network, _ = nets.of(POINTS[0].weights)
+def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Variant] = (BASE,), trust_remote_code: bool = False,
+                   vary: dict[str, tuple[int, ...]] | None = None) -> dict[str, Any]:
+    """The document. `vary`: keys of the configuration with a value for each of the three points, of which formulas are made as well."""
+    check_varied(vary or {})
+    nets = Networks(config, head, trust_remote_code, vary or {})
+    points = nets.placed(POINTS)
+    network, _ = nets.of(points[0])
     kinds, programs = Table(), Table()
-    by_dtype = [Point(0, 0, d) for d in dict.fromkeys(p.weights for p in POINTS)]
-    root = tree.kind_of([nets.of(p.weights)[0] for p in by_dtype], by_dtype, kinds)
+    root = tree.kind_of([nets.of(p)[0] for p in points], points, kinds, Fit(places_of(points)))
     rows, refused = [], []
     default = getattr(network.config, "_attn_implementation", None) or "eager"
     for variant in dict.fromkeys(replace(v, attention=default) if v.attention == "default" else v for v in variants):
@@ -142,7 +164,7 @@ def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Vari
     return {
         "schema": SCHEMA,
         "recorded_with": {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__},
-        "network": described(network, head, config),
+        "network": {**described(network, head, config), **({"varied": sorted(vary)} if vary else {})},
         "modules": kinds.rows, "root": root, "ties": tree.ties(network),
         "programs": programs.rows, "variants": rows, "refused": refused}
 

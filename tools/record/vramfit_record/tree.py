@@ -6,6 +6,7 @@ from typing import Any, Sequence
 import torch
 
 from .merge import Point, Table, dtype_name
+from .sizes import Fit
 
 
 def leaf_of(module: torch.nn.Module) -> str | None:
@@ -27,7 +28,7 @@ def leaf_of(module: torch.nn.Module) -> str | None:
     return None
 
 
-def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: Table) -> int:
+def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: Table, fit: Fit) -> int:
     """The number of the kind of a module that was made with each of the points' dtypes."""
     first = modules[0]
     row: dict[str, Any] = {"class": type(first).__name__}
@@ -37,16 +38,22 @@ def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: 
     parents = [c.__name__ for c in type(first).__mro__]
     if "GradientCheckpointingLayer" in parents:
         row["checkpointed"] = True
-    parameters = [[name, dtype_of([m._parameters[name].dtype for m in modules], points), list(p.shape), *([] if p.requires_grad else [{"requires_grad": False}])]
+    parameters = [[name, dtype_of([m._parameters[name].dtype for m in modules], points), sizes_of([m._parameters[name] for m in modules], fit), *([] if p.requires_grad else [{"requires_grad": False}])]
                   for name, p in first._parameters.items() if p is not None]
-    buffers = [[name, dtype_of([m._buffers[name].dtype for m in modules], points), list(b.shape),
+    buffers = [[name, dtype_of([m._buffers[name].dtype for m in modules], points), sizes_of([m._buffers[name] for m in modules], fit),
                 *([{"persistent": False}] if name in first._non_persistent_buffers_set else [])]
                for name, b in first._buffers.items() if b is not None]
-    children = [[name, kind_of([m._modules[name] for m in modules], points, kinds)] for name, c in first._modules.items() if c is not None]
+    children = [[name, kind_of([m._modules[name] for m in modules], points, kinds, fit)] for name, c in first._modules.items() if c is not None]
     for key, rows in (("parameters", parameters), ("buffers", buffers), ("children", children)):
         if rows:
             row[key] = rows
     return kinds.add(row)
+
+
+def sizes_of(tensors: Sequence[torch.Tensor], fit: Fit) -> list[Any]:
+    """Numbers, or formulas of the configuration's keys."""
+    found = [fit(ns) for ns in zip(*(t.shape for t in tensors))]
+    return [f"={n}" if isinstance(n, str) else n if n is not None else "?" for n in found]
 
 
 def dtype_of(dtypes: Sequence[torch.dtype], points: Sequence[Point]) -> str:
