@@ -1,0 +1,112 @@
+"""Recordings of small networks; these need torch and transformers, and are skipped without."""
+from __future__ import annotations
+
+import importlib.util
+import json
+import unittest
+from typing import Any
+
+HAS_LIBRARIES = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
+
+
+def tiny(model_type: str, **values: Any) -> Any:
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    sizes = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 257}
+    return transformers.AutoConfig.for_model(model_type, **{**sizes, **values})
+
+
+@unittest.skipUnless(HAS_LIBRARIES, "needs torch and transformers")
+class Recordings(unittest.TestCase):
+    def recorded(self, config: Any, *variants: Any) -> Any:
+        from vramfit_record import schema
+        from vramfit_record.check import problems
+        from vramfit_record.record import record_network
+        from vramfit_record.variants import BASE
+
+        made = record_network(config, variants=variants or (BASE,))
+        self.assertEqual(schema.errors(made, schema.read()), [])
+        self.assertEqual(problems(made), [])
+        self.assertEqual(made["refused"], [])
+        return made
+
+    def calls(self, made: Any, of_class: str) -> list[Any]:
+        return next(p for p in made["programs"] if p["class"] == of_class)["code"]
+
+    def test_llama_is_what_modeling_llama_says(self) -> None:
+        made = self.recorded(tiny("llama"))
+        self.assertNotIn("when", made["variants"][0])
+        norm = self.calls(made, "LlamaRMSNorm")
+        self.assertEqual([row[1] if row[0] == "call" else row for row in norm], [
+            "torch.Tensor.to", "torch.Tensor.pow", "torch.Tensor.mean", ["end", [2]], "torch.Tensor.add", "torch.rsqrt", ["end", [4]], "torch.Tensor.mul",
+            ["end", [5, 1]], "torch.Tensor.to", "torch.Tensor.mul", ["end", [7, 6, 3]]])
+        self.assertEqual(norm[0][2], ["%0", "!float32"])
+        self.assertEqual(norm[9][2], ["%6", "!%0"])
+        self.assertEqual(norm[0][4], [[1, "float32", ["=B", "=S", 64]]])
+
+    def test_layers_of_a_kind_share_a_program(self) -> None:
+        made = self.recorded(tiny("llama"))
+        layers = [row for row in self.calls(made, "LlamaModel") if row[0] == "module" and row[1].startswith("layers.")]
+        self.assertEqual([row[1] for row in layers], ["layers.0", "layers.1", "layers.2"])
+        self.assertEqual(len({row[2] for row in layers}), 1)
+
+    def test_kinds_of_layers_differ(self) -> None:
+        made = self.recorded(tiny("gemma3_text", layer_types=["sliding_attention", "full_attention", "sliding_attention"], sliding_window=20))
+        layers = [row[2] for row in self.calls(made, "Gemma3TextModel") if row[0] == "module" and row[1].startswith("layers.")]
+        self.assertEqual(layers[0], layers[2])
+
+    def test_frequencies_are_made_outside_of_autocast_and_autograd(self) -> None:
+        rotary = self.calls(self.recorded(tiny("llama")), "LlamaRotaryEmbedding")
+        flags = {row[1]: row[5] if len(row) > 5 else {} for row in rotary if row[0] == "call"}
+        self.assertTrue(all(f.get("no_grad") for f in flags.values()))
+        self.assertFalse(flags["torch.Tensor.matmul"]["autocast"])
+
+    def test_a_condition_of_the_path(self) -> None:
+        self.assertIn(["if", "S > 1", True], self.calls(self.recorded(tiny("llama")), "LlamaAttention"))
+
+    def test_the_loss_is_marked(self) -> None:
+        outer = self.calls(self.recorded(tiny("llama")), "LlamaForCausalLM")
+        marked = [row[1] for row in outer if row[0] == "call" and len(row) > 5 and row[5].get("loss")]
+        self.assertEqual(marked[-1], "torch.nn.functional.cross_entropy")
+        self.assertNotIn("torch.Tensor.__getitem__", marked[:1])
+
+    def test_masks_are_read_as_they_are(self) -> None:
+        from vramfit_record.variants import Variant
+
+        made = self.recorded(tiny("llama"), Variant(mask="full"), Variant(mask="padded"))
+        self.assertEqual([v["mask"] for v in made["variants"]], ["full", "padded"])
+        self.assertNotEqual(made["variants"][0]["program"], made["variants"][1]["program"])
+        assumed = [row for p in made["programs"] for row in p["code"] if row[0] == "call" and len(row) > 5 and row[5].get("assumed")]
+        self.assertEqual(assumed, [])
+
+    def test_checkpointed_layers_are_units(self) -> None:
+        from vramfit_record.variants import Variant
+
+        made = self.recorded(tiny("llama"), Variant(checkpointing=True))
+        units = [row for row in self.calls(made, "LlamaModel") if row[0] == "checkpoint"]
+        self.assertEqual(len(units), 3)
+        self.assertEqual([row[0] for row in made["programs"][units[0][2]]["inputs"]][0], "0")
+
+    def test_tied_weights(self) -> None:
+        made = self.recorded(tiny("llama", tie_word_embeddings=True))
+        self.assertEqual(made["ties"], [["model.embed_tokens.weight", "lm_head.weight"]])
+
+    def test_sizes_are_formulas_of_the_configuration(self) -> None:
+        from vramfit_record.check import problems, value_of
+        from vramfit_record.record import record_network
+
+        made = record_network(tiny("llama"), vary={"hidden_size": (64, 88, 152), "num_attention_heads": (8, 9, 14), "num_key_value_heads": (4, 3, 7), "head_dim": (14, 34, 26)})
+        self.assertEqual(problems(made), [])
+        query = next(k for k in made["modules"] if k["class"] == "Linear")["parameters"][0][2]
+        self.assertEqual(query, ["=num_attention_heads*head_dim", "=hidden_size"])
+        self.assertEqual(value_of(query[0], 1, 1, {"num_attention_heads": 32, "head_dim": 128}), 4096)
+        self.assertRaises(ValueError, record_network, tiny("llama"), vary={"hidden_size": (20, 30, 50)})
+
+    def test_the_same_bytes(self) -> None:
+        texts = {json.dumps(self.recorded(tiny("qwen2"))) for _ in range(2)}
+        self.assertEqual(len(texts), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

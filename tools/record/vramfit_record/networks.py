@@ -1,0 +1,66 @@
+"""The network of a folder, a config.json, a name in the local cache or a model type: the class's own __init__, without weights."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from .device import fake_mode, move_network
+
+HEADS = {"causal_lm": "AutoModelForCausalLM", "sequence_classification": "AutoModelForSequenceClassification",
+         "token_classification": "AutoModelForTokenClassification"}
+
+
+class NotFound(Exception):
+    """No network of this name."""
+
+
+def read_config(name: str, trust_remote_code: bool = False, download: bool = False) -> Any:
+    """The configuration object of a folder, a file, a name in the cache, or a bare model type."""
+    path = Path(name)
+    if path.is_dir() or path.is_file():
+        folder = path if path.is_dir() else path.parent
+        text = (folder / "config.json" if path.is_dir() else path)
+        if not text.is_file():
+            raise NotFound(f"{folder} has no config.json")
+        if path.is_file() and path.name != "config.json":
+            values = json.loads(path.read_text())
+            return transformers.AutoConfig.for_model(values.pop("model_type"), **values)
+        return transformers.AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
+    if name in transformers.models.auto.configuration_auto.CONFIG_MAPPING_NAMES:
+        return transformers.AutoConfig.for_model(name)
+    try:
+        return transformers.AutoConfig.from_pretrained(name, trust_remote_code=trust_remote_code, local_files_only=not download)
+    except OSError as error:
+        raise NotFound(f"{name}: no folder, no file, no model type, and not in the local cache; --download fetches its config.json") from error
+
+
+def build(config: Any, head: str, dtype: torch.dtype, trust_remote_code: bool = False) -> Any:
+    """The network on the device that is not there, as from_pretrained leaves it, in training mode. Returns it and its fake mode."""
+    auto = getattr(transformers, HEADS[head])
+    try:
+        from transformers.initialization import no_init_weights
+    except ImportError:
+        from transformers.modeling_utils import no_init_weights
+    with torch.device("meta"), no_init_weights():
+        network = auto.from_config(config, dtype=dtype, trust_remote_code=trust_remote_code)
+    network.tie_weights()
+    keep_in_float32(network, dtype)
+    network.train()
+    mode = fake_mode()
+    with mode:
+        move_network(mode, network)
+    return network, mode
+
+
+def keep_in_float32(network: Any, dtype: torch.dtype) -> None:
+    """modeling_utils.py: parameters of these modules are loaded in float32, the first ones only where the rest is float16."""
+    names = set(getattr(network, "_keep_in_fp32_modules_strict", None) or ())
+    if dtype == torch.float16:
+        names |= set(getattr(network, "_keep_in_fp32_modules", None) or ())
+    for name, parameter in network.named_parameters():
+        if names & set(name.split(".")):
+            parameter.data = parameter.data.float()

@@ -1,0 +1,189 @@
+"""A network recorded in all its variants: a document of the schema vramfit.network/1."""
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+from dataclasses import dataclass, field, replace
+from typing import Any, Iterable, Sequence
+
+import torch
+import transformers
+
+from . import device, networks, passes, tree
+from .flash import flash_attention
+from .merge import Different, Merge, Point, Table, places_of
+from .programs import draft_of
+from .sizes import Fit
+from .variants import BASE, BY_DTYPE, POINTS, Variant, inputs_of
+
+SCHEMA = "vramfit.network/1"
+
+#: Where the calls depend on batch or length, this many sizes are kept as examples: such a recording is not for use.
+MOST_SINGLE = 1
+
+
+@dataclass
+class Networks:
+    """One network for each dtype of weights."""
+    config: Any
+    head: str
+    trust_remote_code: bool = False
+    vary: dict[str, tuple[int, ...]] = field(default_factory=dict)  # keys of the configuration, and their values at the points
+    made: dict[Any, Any] = field(default_factory=dict)
+
+    def of(self, point: Point) -> Any:
+        key = point.weights, point.keys
+        if key not in self.made:
+            config = copy.deepcopy(self.config)
+            for name, value in point.keys:
+                setattr(config, name, value)
+            self.made[key] = networks.build(config, self.head, point.weights, self.trust_remote_code)
+        return self.made[key]
+
+    def placed(self, points: Sequence[Point]) -> list[Point]:
+        """The points with their keys."""
+        return [replace(p, keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
+
+
+def check_varied(vary: dict[str, tuple[int, ...]]) -> None:
+    """Values from which a formula can tell the keys apart, and from batch and length."""
+    places = places_of([replace(p, keys=tuple((k, v[i]) for k, v in vary.items())) for i, p in enumerate(POINTS)])
+    for key, values in vary.items():
+        found = Fit({k: v for k, v in places.items() if k != key})(values)
+        if found is not None:
+            raise ValueError(f"{key} has the values {', '.join(map(str, values))}, which are {found} too: other values tell them apart")
+
+
+def set_attention(network: Any, implementation: str) -> None:
+    if implementation == "flash_attention_2" and not getattr(network, "_supports_flash_attn", getattr(network, "_supports_flash_attn_2", False)):
+        raise passes.Refused("the class does not support flash_attention_2")
+    if implementation == "sdpa" and not getattr(network, "_supports_sdpa", True):
+        raise passes.Refused("the class does not support sdpa")
+    for module in network.modules():
+        config = getattr(module, "config", None)
+        for part in [config, *(getattr(config, name, None) for name in getattr(config, "sub_configs", {}))]:
+            if part is not None:
+                part._attn_implementation = implementation
+
+
+@contextlib.contextmanager
+def checkpointed(network: Any, record: list[Any]) -> Any:
+    """Layers are checkpointed: each unit is a region of its own around what it calls."""
+    if not getattr(network, "supports_gradient_checkpointing", False):
+        raise passes.Refused("the class does not support gradient checkpointing")
+
+    def unit(function: Any, *args: Any, **kwargs: Any) -> Any:
+        return record[0].checkpoint(function, args, kwargs)
+    network._set_gradient_checkpointing(enable=True, gradient_checkpointing_func=unit)
+    try:
+        yield
+    finally:
+        for module in network.modules():
+            if getattr(module, "gradient_checkpointing", False):
+                module.gradient_checkpointing = False
+
+
+def one_pass(nets: Networks, variant: Variant, point: Point) -> Any:
+    network, mode = nets.of(point)
+    set_attention(network, variant.attention)
+    config = network.config
+    holder: list[Any] = []
+    with mode, device.replaced(device.answers()), flash_attention(), contextlib.ExitStack() as stack:
+        if variant.checkpointing:
+            stack.enter_context(checkpointed(network, holder))
+        inputs = inputs_of(config, variant, point, nets.head)
+        if point.autocast:
+            stack.enter_context(torch.autocast("cuda", dtype=point.autocast))
+        options = {"use_cache": variant.use_cache} if takes(network, "use_cache") else {}
+        record = passes.run_pass(network, inputs, options, holder)
+    return draft_of(record), {n: p.dtype for n, p in [*network.named_parameters(remove_duplicate=False), *network.named_buffers(remove_duplicate=False)]}
+
+
+@functools.lru_cache
+def takes_by_class(cls: type, name: str) -> bool:
+    import inspect
+
+    parameters = inspect.signature(cls.forward).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def takes(network: Any, name: str) -> bool:
+    return takes_by_class(type(network), name)
+
+
+def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
+    """Rows of the list of variants: one where all points do the same; otherwise one for each kind of dtypes that does, or for each point."""
+    made = [(point, *one_pass(nets, variant, point)) for point in nets.placed(POINTS)]
+    try:
+        return [merged(variant, made, programs)]
+    except Different as difference:
+        because = str(difference)
+    known = {m[0]: m for m in made}
+    rows = []
+    for when, points in BY_DTYPE:
+        group = [known.get(p) or (p, *one_pass(nets, variant, p)) for p in nets.placed(points)]
+        try:
+            rows.append({**merged(variant, group, programs), "when": when, "because": because})
+        except Different as difference:
+            rows += [{**merged(variant, [one], programs), "when": when, "only": {"batch": one[0].batch, "length": one[0].length}, "because": str(difference)}
+                     for one in group[:MOST_SINGLE]]
+    return rows
+
+
+def merged(variant: Variant, made: Sequence[Any], programs: Table) -> dict[str, Any]:
+    kept = Table()
+    kept.rows, kept.known = list(programs.rows), dict(programs.known)
+    merge = Merge([m[0] for m in made], kept, [m[2] for m in made])
+    program = merge.program([m[1] for m in made])
+    programs.rows, programs.known = kept.rows, kept.known
+    row = {**variant.as_json(), "program": program}
+    if merge.not_fitted:
+        row["not_fitted"] = sorted(set(merge.not_fitted))[:20]
+    return row
+
+
+def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Variant] = (BASE,), trust_remote_code: bool = False,
+                   vary: dict[str, tuple[int, ...]] | None = None) -> dict[str, Any]:
+    """The document. `vary`: keys of the configuration with a value for each of the three points, of which formulas are made as well."""
+    check_varied(vary or {})
+    nets = Networks(config, head, trust_remote_code, vary or {})
+    points = nets.placed(POINTS)
+    network, _ = nets.of(points[0])
+    kinds, programs = Table(), Table()
+    root = tree.kind_of([nets.of(p)[0] for p in points], points, kinds, Fit(places_of(points)))
+    rows, refused = [], []
+    default = getattr(network.config, "_attn_implementation", None) or "eager"
+    for variant in dict.fromkeys(replace(v, attention=default) if v.attention == "default" else v for v in variants):
+        try:
+            rows += record_variant(nets, variant, programs)
+        except passes.Refused as reason:
+            refused.append({**variant.as_json(), "reason": str(reason)})
+        except Exception as error:  # noqa: BLE001  the library's own refusal, or an operator without a fake
+            refused.append({**variant.as_json(), "reason": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"})
+    return {
+        "schema": SCHEMA,
+        "recorded_with": {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__},
+        "network": {**described(network, head, config), **({"varied": sorted(vary)} if vary else {})},
+        "modules": kinds.rows, "root": root, "ties": tree.ties(network),
+        "programs": programs.rows, "variants": rows, "refused": refused}
+
+
+def described(network: Any, head: str, config: Any) -> dict[str, Any]:
+    """What the class declares about itself."""
+    plan = {k: v for k, v in sorted((getattr(network, "tp_plan", None) or getattr(network, "_tp_plan", None) or {}).items())}
+    pipeline = {k: [list(x) for x in v] for k, v in sorted((getattr(network, "pp_plan", None) or getattr(network, "_pp_plan", None) or {}).items())}
+    out = {"class": type(network).__name__, "head": head, "model_type": config.model_type,
+           "no_split_modules": sorted(getattr(network, "_no_split_modules", None) or []), "tp_plan": plan, "pp_plan": pipeline,
+           "supports_gradient_checkpointing": bool(getattr(network, "supports_gradient_checkpointing", False))}
+    skipped = {"transformers_version", "_name_or_path", "dtype", "torch_dtype", "id2label", "label2id", "_attn_implementation_autoset"}
+    out["config"] = {k: v for k, v in sorted(plain(config.to_dict()).items()) if k not in skipped and v is not None}
+    return out
+
+
+def plain(x: Any) -> Any:
+    if isinstance(x, dict):
+        return {str(k): plain(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple, set)):
+        return [plain(v) for v in (sorted(x, key=str) if isinstance(x, set) else x)]
+    return x if x is None or isinstance(x, (bool, int, float, str)) else str(x)

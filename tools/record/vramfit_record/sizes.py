@@ -1,0 +1,146 @@
+"""Sizes as expressions: numbers of the same place in several passes, as one formula of batch B and length S.
+
+Also the numbers that a network reads off shapes: they report what they are compared with, since that decides which way the code takes.
+"""
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Callable, Sequence
+
+import torch
+
+
+class Number(int):
+    """A number that was read off a shape, or was computed from one."""
+    report: Callable[[str, int, int, bool], None] | None = None
+
+    def __hash__(self) -> int:
+        return int.__hash__(self)
+
+
+def _compare(name: str, sign: str) -> None:
+    plain = getattr(int, name)
+
+    def compare(self: Number, other: Any) -> Any:
+        answer = plain(self, other)
+        if Number.report is not None and answer is not NotImplemented and not isinstance(other, bool):
+            Number.report(sign, int(self), int(other), answer)
+        return answer
+    setattr(Number, name, compare)
+
+
+def _compute(name: str) -> None:
+    plain = getattr(int, name)
+
+    def compute(self: Number, *others: Any) -> Any:
+        answer = plain(self, *others)
+        return Number(answer) if type(answer) is int else answer
+    setattr(Number, name, compute)
+
+
+for _name, _sign in (("__lt__", "<"), ("__le__", "<="), ("__gt__", ">"), ("__ge__", ">="), ("__eq__", "=="), ("__ne__", "!=")):
+    _compare(_name, _sign)
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod", "neg"):
+    _compute(f"__{_name}__")
+
+
+def shape_of(t: torch.Tensor) -> torch.Size:
+    return torch.Size([Number(n) for n in t.shape])
+
+
+#: What sizes are made of beside keys of the configuration, simplest first.
+MONOMIALS: tuple[tuple[str, Callable[[int, int], int]], ...] = (
+    ("B", lambda b, s: b), ("S", lambda b, s: s), ("B*S", lambda b, s: b * s), ("S*S", lambda b, s: s * s), ("B*S*S", lambda b, s: b * s * s), ("B*B", lambda b, s: b * b))
+QUOTIENTS = (2, 4, 8, 16, 32, 64, 128, 256)
+
+#: The values of a symbol at each point, by its name: B, S, and keys of the configuration.
+Places = dict[str, tuple[int, ...]]
+
+
+class Fit:
+    """Formulas of numbers at the same points. With three points each formula is checked by at least one more than it needs."""
+
+    def __init__(self, places: Places) -> None:
+        self.places, self.known = places, {}
+        self.sizes = list(zip(places["B"], places["S"]))
+        self.keys = {k: v for k, v in places.items() if k not in ("B", "S") and len(set(v)) > 1}
+        self.plain = [(name, [value(*p) for p in self.sizes]) for name, value in MONOMIALS]
+        self.products = self.of_keys()
+
+    def of_keys(self) -> list[tuple[str, list[Fraction]]]:
+        """Keys, quotients and products of two, alone and times a monomial."""
+        keys = [(k, [Fraction(n) for n in v]) for k, v in self.keys.items()]
+        parts = list(keys)
+        for i, (a, x) in enumerate(keys):
+            parts += [(f"{a}*{b}", [p * q for p, q in zip(x, y)]) for b, y in keys[i:]]
+            parts += [(f"{a}//{b}", [p / q for p, q in zip(x, y)]) for b, y in keys if a != b and all((p / q).denominator == 1 for p, q in zip(x, y))]
+        return parts + [(f"{m}*{name}" if "//" not in name else f"{m}*({name})", [t * p for t, p in zip(terms, v)]) for m, terms in self.plain for name, v in parts]
+
+    def __call__(self, numbers: Sequence[int]) -> int | str | None:
+        """A plain number, a formula, or None where there is none."""
+        key = tuple(int(n) for n in numbers)
+        if key not in self.known:
+            self.known[key] = key[0] if len(set(key)) == 1 else self.monomial(key) or self.of_configuration(key) or self.quotient(key)
+        return self.known[key]
+
+    def monomial(self, numbers: tuple[int, ...]) -> str | None:
+        """Times a number, or plus one."""
+        found = None
+        for name, terms in self.plain:
+            pairs = [(i, j) for i in range(len(terms)) for j in range(i) if terms[i] != terms[j]]
+            if not pairs:
+                continue
+            i, j = pairs[0]
+            slope = Fraction(numbers[i] - numbers[j], terms[i] - terms[j])
+            constant = numbers[i] - slope * terms[i]
+            if slope.denominator == 1 and slope and all(slope * t + constant == n for t, n in zip(terms, numbers)):
+                if constant == 0:
+                    return _text(int(slope), name, 0)
+                found = found or _text(int(slope), name, int(constant))
+        return found
+
+    def of_configuration(self, numbers: tuple[int, ...]) -> str | None:
+        """A product with a key of the configuration, times or divided by a number; or plus one."""
+        for name, terms in self.products:
+            slope = numbers[0] / terms[0]
+            if slope and all(slope * t == n for t, n in zip(terms, numbers)):
+                if slope.denominator == 1:
+                    return _text(int(slope), name if "//" not in name or slope == 1 else f"({name})", 0)
+                return f"{_text(slope.numerator, name, 0)}//{slope.denominator}"
+        for name, terms in self.products[: len(self.keys)]:
+            if len({n - t for t, n in zip(terms, numbers)}) == 1:
+                return _text(1, name, int(numbers[0] - terms[0]))
+        return None
+
+    def quotient(self, numbers: tuple[int, ...]) -> str | None:
+        """Chunks of the length, what fills the last one, and what is left beside them."""
+        lengths = [s for _, s in self.sizes]
+        for divisor in QUOTIENTS:
+            parts = [s // divisor for s in lengths]
+            if parts[0] and (numbers[0] - lengths[0]) % parts[0] == 0:
+                times = (numbers[0] - lengths[0]) // parts[0]
+                if times > 0 and all(s + times * p == n for s, p, n in zip(lengths, parts, numbers)):
+                    return f"S+{times}*(S//{divisor})"
+        for divisor in QUOTIENTS:
+            for name, terms in (("S", lengths), ("B*S", [b * s for b, s in self.sizes])):
+                if [-t % divisor for t in terms] == list(numbers):
+                    return f"-{name}%{divisor}"
+                for up in (0, divisor - 1):
+                    text = f"({name}+{up})//{divisor}" if up else f"{name}//{divisor}"
+                    found = self.times([(t + up) // divisor for t in terms], text, numbers)
+                    if found:
+                        return found
+        return None
+
+    def times(self, terms: list[int], text: str, numbers: tuple[int, ...]) -> str | None:
+        for name, there in ((f"({text})", terms), (f"B*({text})", [t * b for t, (b, _) in zip(terms, self.sizes)])):
+            if there[0] and numbers[0] % there[0] == 0 and numbers[0]:
+                times = numbers[0] // there[0]
+                if all(t * times == n for t, n in zip(there, numbers)):
+                    return name if times == 1 else f"{times}*{name}"
+        return f"({text}){numbers[0] - terms[0]:+d}" if len({n - t for t, n in zip(terms, numbers)}) == 1 else None
+
+
+def _text(slope: int, monomial: str, constant: int) -> str:
+    text = monomial if slope == 1 else f"-{monomial}" if slope == -1 else f"{slope}*{monomial}"
+    return text if constant == 0 else f"{text}{constant:+d}"

@@ -1,0 +1,71 @@
+"""What changes the program that a network runs: attention, mask, cache, labels, checkpointing."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from . import values
+from .device import CUDA
+from .merge import Point
+
+
+@dataclass(frozen=True)
+class Variant:
+    attention: str = "default"  # what the class chooses
+    mask: str = "absent"  # full: all ones; padded: rows end early
+    use_cache: bool = False
+    labels: bool = True
+    checkpointing: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {"attention": self.attention, "mask": self.mask, "use_cache": self.use_cache, "labels": self.labels, "checkpointing": self.checkpointing}
+
+
+BASE = Variant()
+#: A training step of each kind.
+TRAINING = (
+    BASE, Variant(mask="full"), Variant(mask="padded"), Variant(use_cache=True), Variant(mask="padded", use_cache=True), Variant(labels=False),
+    Variant(checkpointing=True), Variant(attention="eager"), Variant(attention="eager", mask="full"), Variant(attention="eager", mask="padded"),
+    Variant(attention="flash_attention_2"), Variant(attention="flash_attention_2", mask="full"), Variant(attention="flash_attention_2", mask="padded"))
+
+#: Sizes and dtypes differ at once; a formula has to hold at all three.
+POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 114, torch.float32, torch.bfloat16))
+
+#: Where the code asks for dtypes: three sizes of each kind.
+SIZES = ((2, 48), (3, 83), (5, 114))
+BY_DTYPE = (
+    ({"weights": "16 bit"}, tuple(Point(*s, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))),
+    ({"weights": "float32", "autocast": False}, tuple(Point(*s, torch.float32) for s in SIZES)),
+    ({"weights": "float32", "autocast": True}, tuple(Point(*s, torch.float32, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))))
+
+
+def text_ids(config: Any, batch: int, length: int) -> torch.Tensor:
+    """Token ids that mean nothing special."""
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    special = {v for k, v in {**config.to_dict(), **text.to_dict()}.items() if k.endswith(("token_id", "token_index")) and isinstance(v, int)}
+    vocabulary = getattr(text, "vocab_size", None) or 1000
+    plain = [i for i in range(3, min(vocabulary, 200)) if i not in special] or [0]
+    return torch.tensor([plain[i % len(plain)] for i in range(batch * length)]).view(batch, length)
+
+
+def inputs_of(config: Any, variant: Variant, point: Point, head: str) -> dict[str, torch.Tensor]:
+    """The batch on the device; what the host may ask of it is known. To be called under the fake mode."""
+    def there(value: torch.Tensor) -> torch.Tensor:
+        return values.give(torch.empty(tuple(value.shape), dtype=value.dtype, device=CUDA), value)
+
+    with values.unset_fake_temporarily():
+        ids = text_ids(config, point.batch, point.length)
+        mask = torch.ones_like(ids)
+        if variant.mask == "padded":
+            mask[1:, -3:] = 0
+        labels = ids.clone() if head != "sequence_classification" else torch.zeros(point.batch, dtype=torch.long)
+        if head == "token_classification":
+            labels = torch.zeros_like(ids)
+    inputs = {"input_ids": there(ids)}
+    if variant.mask != "absent":
+        inputs["attention_mask"] = there(mask)
+    if variant.labels:
+        inputs["labels"] = there(labels)
+    return inputs
