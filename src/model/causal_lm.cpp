@@ -104,8 +104,12 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
 KvCachePointer make_cache(const Run& run, const Network& network) {
     const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
     const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
-    if (!wanted || network.checkpointing != Checkpointing::off || !run.stack.training_fills_caches()) return {};
-    if (run.spec.model_type == "gemma2" && !run.stack.training_fills_gemma2_caches()) return {};
+    if (!wanted || network.checkpointing != Checkpointing::off) return {};
+    const bool trains = run.session.training;
+    if (trains && !run.stack.training_fills_caches()) return {};
+    if (run.spec.model_type == "gemma2" &&
+        !(trains ? run.stack.training_fills_gemma2_caches() : run.stack.gemma2_evaluates_with_cache()))
+        return {};
     return std::make_shared<KvCache>(network.layers.size());
 }
 

@@ -7,6 +7,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
 #include "model/family.hpp"
+#include "model/in_module.hpp"
 #include "model/load_entries.hpp"
 #include "model/zero/stage3.hpp"
 
@@ -56,6 +57,7 @@ void make_module(const Run& run, Network& network, const MadeModule& module) {
     Session& session = run.session;
     Partitions& partitions = *network.partitions;
     const std::vector<Tensor*>& tensors = module.tensors;
+    const InModule scope(session, module.name);
     for (std::size_t i = 0; i < tensors.size(); ++i)
         *tensors[i] = to(empty(session, module.sizes[i], run.plan.load.dtype), zero_dtype(run));
     if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))

@@ -84,6 +84,17 @@ TEST_CASE("a weight that embedding and head share has gradients of a parameter f
         if (a.bytes >= table) CHECK(a.category == Category::gradients);
 }
 
+TEST_CASE("the gradient of a weight that embedding and head share is the embedding's, as the weight is") {
+    Job job = small_llama();
+    job.model.tie_word_embeddings = true;
+    const std::int64_t table = job.model.vocab_size * job.model.hidden_size;
+    const Program program = program_of(job);
+    std::set<std::string> modules;
+    for (const Allocation& a : program.allocations)
+        if (a.category == Category::gradients && a.bytes >= table) modules.insert(module_of(program, a));
+    CHECK(modules == std::set<std::string>{"embed_tokens"});
+}
+
 TEST_CASE("nodes of the backward pass belong to the layer that made them") {
     const Program program = program_of(small_llama());
     std::set<std::string> modules;
