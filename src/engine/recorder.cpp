@@ -200,7 +200,7 @@ void Recorder::place_splits() {
 Program Recorder::take() {
     place_splits();
     program_.ops.reserve(static_cast<std::size_t>(op_count()));
-    for (int i = 0; i < op_count(); ++i) program_.ops.emplace_back(name_of(static_cast<Op>(i)));
+    for (int i = 0; i < op_count(); ++i) program_.ops.emplace_back(engine::name_of(static_cast<Op>(i)));
     return std::move(program_);
 }
 

@@ -139,8 +139,7 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
         reader.has("eval_strategy") ? reader.text("eval_strategy") : reader.text("evaluation_strategy");
     // Trainer itself does not read do_eval (transformers 4.40 to 5.23, training_args.py): the script around it may.
     const bool asks = (strategy && *strategy != "no" && *strategy != "false") ||
-                      reader.boolean("eval_on_start").value_or(false) ||
-                      reader.boolean(kCallsEvaluate).value_or(false);
+                      reader.boolean("eval_on_start").value_or(false) || reader.boolean(kCallsEvaluate).value_or(false);
     const bool evaluates = (defaults.evaluates_at_end && reader.boolean("do_eval").value_or(false)) || asks;
     const auto rows = reader.integer("per_device_eval_batch_size", {.low = 1});
     if (evaluates && !rows) reader.assume("per_device_eval_batch_size", fmt::format("{}", defaults.evaluation_batch));

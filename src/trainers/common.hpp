@@ -39,7 +39,8 @@ struct ArgumentDefaults {
     bool checkpointing = false;
     bool bf16 = false;
     std::int64_t evaluation_batch = 8;
-    bool evaluates_at_end = false;  ///< the script calls trainer.evaluate() behind trainer.train() where do_eval is true
+    bool evaluates_at_end =
+        false;  ///< the script calls trainer.evaluate() behind trainer.train() where do_eval is true
 };
 
 /// per_device_train_batch_size, accumulation, precision, checkpointing, optimizer, clipping, evaluation.

@@ -10,8 +10,8 @@ namespace vramfit::trainers {
 
 struct LoadedClass {
     bool text_alone = false;  ///< without what sees images
-    std::string what;         ///< "LLaMA-Factory loads Gemma3ForConditionalGeneration (AutoModelForImageTextToText first)"
-    std::string text_by;      ///< how its text part alone is loaded there; empty: not at all
+    std::string what;     ///< "LLaMA-Factory loads Gemma3ForConditionalGeneration (AutoModelForImageTextToText first)"
+    std::string text_by;  ///< how its text part alone is loaded there; empty: not at all
 };
 
 /// Of a file in the format of that name whose model is of the type gemma3 (docs/check.md has the table).

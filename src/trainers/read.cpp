@@ -223,8 +223,7 @@ void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading)
     reading.refusals.push_back(
         {named.key, named.place,
          fmt::format("{} takes images too: {}, whose vision tower takes memory as well and is not predicted",
-                     draft.job.model.name,
-                     what.empty() ? "trainers load Gemma3ForConditionalGeneration" : what),
+                     draft.job.model.name, what.empty() ? "trainers load Gemma3ForConditionalGeneration" : what),
          by.empty() ? std::string(kCheckpoint)
                     : fmt::format("the text part alone is loaded by {}; or {}", by, kCheckpoint)});
 }

@@ -33,7 +33,7 @@ struct Allocation {
     std::int64_t bytes = 0;
     Category category = Category::unattributed;
     std::uint16_t op = 0;
-    std::int16_t layer = -1;  ///< decoder layer that it belongs to, or -1
+    std::int16_t layer = -1;        ///< decoder layer that it belongs to, or -1
     std::uint16_t stream : 4 = 0;   ///< whose pool it is taken from; 0: the stream that computes
     std::uint16_t module : 12 = 0;  ///< inside of the layer, or of the network where there is none; 0: none
 };

@@ -149,9 +149,9 @@ void Zero12::step() {
 void Zero12::step_group(std::size_t g, const Tensor& norm) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
-    const Scoped<Module> module(session.recorder.module, groups_[g].own_module);
     Tensor gradient;
     {
+        const Scoped<Module> module(session.recorder.module, groups_[g].own_module);
         buckets_.free_gradients(g);
         std::vector<Tensor>& pieces = buckets_.averaged(g);
         Tensor flat = pieces[0];

@@ -73,6 +73,7 @@ Zero3::Zero3(const Run& run, Network& network)
             }
             converted = to(flat, DType::float32);
             label(converted, Category::temporaries);
+            belongs_to(converted, Module{});
             masters_.push_back(clone(converted));
         }
         converted.reset();
@@ -279,8 +280,8 @@ void Zero3::step() {
 void Zero3::step_group(std::size_t g, const Tensor& norm) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
-    const Scoped<Module> module(session.recorder.module, partitions_.around(groups_[g]));
     {
+        const Scoped<Module> module(session.recorder.module, partitions_.around(groups_[g]));
         Tensor flat = gradients_.averaged(groups_[g][0]);
         if (groups_[g].size() > 1) flat = empty(session, {masters_[g].numel()}, zero_dtype(run_), Op::cat);
         const Tensor gradient = to(flat, DType::float32);

@@ -74,7 +74,8 @@ TEST_CASE("where the file itself loads the text part that is predicted") {
     const std::string axolotl = "base_model: gemma-3-4b-it\ndatasets: []\nadapter: lora\nlora_r: 8\n";
     CHECK(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\n").empty());
     CHECK_FALSE(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\ntrust_remote_code: true\n").empty());
-    CHECK(about_tower("s.py", kScript + "model = Gemma3ForCausalLM.from_pretrained('gemma-3-4b-it')\n" + kTrain).empty());
+    CHECK(
+        about_tower("s.py", kScript + "model = Gemma3ForCausalLM.from_pretrained('gemma-3-4b-it')\n" + kTrain).empty());
     const std::string unsloth =
         "from unsloth import FastModel\nfrom trl import SFTTrainer, SFTConfig\n"
         "model, tokenizer = FastModel.from_pretrained('gemma-3-4b-it', max_seq_length=256, load_in_4bit=True{})\n"

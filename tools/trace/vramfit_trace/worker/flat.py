@@ -15,6 +15,8 @@ from .names import is_adapter, module_of, place_of, span
 
 #: Marks of the profile: what follows the kind is the span; a bucket's mark has its bytes in place of an address.
 FLAT, BUCKET = "flat", "bucket"
+#: The name of a parameter that has none yet.
+NUMBER = "#"
 #: DeepSpeed's buffer of `reduce_bucket_size` elements, through which all gradients pass.
 REDUCE_BUCKET = "deepspeed.reduce_bucket"
 REDUCING = "gradient|" + REDUCE_BUCKET
@@ -29,10 +31,12 @@ def has_gradient(of_fsdp: Any) -> bool:
 class Flat:
     """Follows the libraries that put parameters or their gradients into one tensor. `names`: of parameters, by id."""
 
-    def __init__(self, names: dict[int, str], mark: Callable[..., None], marked_inside: Callable[[str], Any]) -> None:
+    def __init__(self, names: dict[int, str], mark: Callable[..., None], marked_inside: Callable[[str], Any],
+                 rescan: Callable[[], None]) -> None:
         self.names = names
         self.mark = mark
         self.inside = marked_inside
+        self.rescan = rescan  # looks at all parameters of this instant
         self.zero: list[weakref.ref[Any]] = []
         self.reducer: list[list[Any]] = []  # parameters of DDP's
 
@@ -41,6 +45,10 @@ class Flat:
         named = [name for parameter in parameters if (name := self.names.get(id(parameter)))]
         suffix = ".lora_flat.weight" if named and is_adapter(named[0]) else ".weight"
         return span(map(module_of, named)) + suffix if named else ""
+
+    def mark_all(self, kind: str, tensor: Any) -> None:
+        if isinstance(tensor, torch.Tensor):
+            self.mark(kind, tensor)
 
     def mark_flat(self, kind: str, tensor: Any, name: str) -> None:
         """A tensor, and those in lists: what they are, and that this name goes before all others."""
@@ -58,9 +66,13 @@ class Flat:
                                       ("deepspeed.runtime.zero.partition_parameters", "AllGatherCoalescedHandle", self.watch_coalesced),
                                       ("deepspeed.runtime.zero.partition_parameters", "Init", self.watch_init),
                                       ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", self.watch_zero),
-                                      ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", self.watch_zero)):
+                                      ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", self.watch_zero),
+                                      ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", self.watch_sub_groups),
+                                      ("torch.distributed.tensor", "DTensor", self.watch_full_tensors),
+                                      ("deepspeed", "", self.watch_initialize)):
             with contextlib.suppress(ImportError, AttributeError):
-                method(getattr(importlib.import_module(module), owner))
+                found = importlib.import_module(module)
+                method(getattr(found, owner) if owner else found)
 
     # FSDP2
 
@@ -78,7 +90,7 @@ class Flat:
 
         @functools.wraps(unshard)
         def gathering(of: Any, *args: Any, **kwargs: Any) -> None:
-            with self.inside("parameter"):
+            with self.inside("parameter|" + module_of(self.of_group(of))):
                 unshard(of, *args, **kwargs)
             if of._all_gather_result is not None:
                 self.mark_flat("parameter", of._all_gather_result.all_gather_output, self.of_group(of))
@@ -141,7 +153,8 @@ class Flat:
     # DeepSpeed
 
     def name_of(self, parameter: Any) -> str:
-        return self.names.get(id(parameter), "")
+        """Before the network is there its parameters have numbers, which are looked up at the end."""
+        return self.names.get(id(parameter)) or f"{NUMBER}{id(parameter)}"
 
     def watch_gathered(self, handle: Any) -> None:
         """One parameter that ZeRO-3 gathers, into its own memory."""
@@ -195,6 +208,7 @@ class Flat:
         @functools.wraps(begin)
         def outer(zero: Any, *args: Any, **kwargs: Any) -> None:
             self.zero.append(weakref.ref(zero))
+            self.rescan()
             begin(zero, *args, **kwargs)
             if hasattr(zero, "flatten"):  # of parameters until here, of gradients in a step
                 zero.flatten = self.flattening(zero, zero.flatten)
@@ -202,15 +216,49 @@ class Flat:
         optimizer.__init__ = outer
 
     def flattening(self, zero: Any, flatten: Callable[..., Any]) -> Callable[..., Any]:
-        """The gradients of a partition, or of a sub-group, in one piece."""
+        """The gradients of a partition in one piece; others belong to what calls it."""
 
         def outer(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             averaged = getattr(zero, "averaged_gradients", None) or {}
             owned = [own for at, own in enumerate(getattr(zero, "params_in_partition", [])) if averaged.get(at) is tensors]
-            with self.inside("gradient|" + module_of(self.of(owned[0]) if owned else "")):
+            with self.inside("gradient|" + module_of(self.of(owned[0]))) if owned else contextlib.nullcontext():
                 return flatten(tensors, *args, **kwargs)
 
         return outer
+
+    def watch_sub_groups(self, optimizer: Any) -> None:
+        """A step's gradient of a sub-group of ZeRO-3."""
+        prepare = optimizer._prepare_fp32_grad_for_sub_group
+
+        @functools.wraps(prepare)
+        def outer(zero: Any, number: int) -> Any:
+            with self.inside("gradient|" + module_of(self.of(zero.fp16_groups[number]))):
+                return prepare(zero, number)
+
+        optimizer._prepare_fp32_grad_for_sub_group = outer
+
+    def watch_initialize(self, library: Any) -> None:
+        """What DeepSpeed is given: it makes other memory of it."""
+        initialize = library.initialize
+
+        @functools.wraps(initialize)
+        def outer(*args: Any, **kwargs: Any) -> Any:
+            self.rescan()
+            return initialize(*args, **kwargs)
+
+        library.initialize = outer
+
+    def watch_full_tensors(self, dtensor: Any) -> None:
+        """A parameter that a loss reads as a whole."""
+        inner = dtensor.full_tensor
+
+        @functools.wraps(inner)
+        def outer(of: Any, *args: Any, **kwargs: Any) -> Any:
+            name = self.names.get(id(of), "")
+            with self.inside("parameter|" + module_of(name)) if name else contextlib.nullcontext():
+                return inner(of, *args, **kwargs)
+
+        dtensor.full_tensor = outer
 
     def scan(self) -> None:
         """The flat tensors of DeepSpeed's optimizers at this instant."""
@@ -218,6 +266,7 @@ class Flat:
             zero = one()
             if zero is None:
                 continue
+            self.mark_all("gradient", getattr(zero, "temp_grad_buffer_for_gpu_offload", None))
             for bucket in getattr(zero, "ipg_buckets", {}).values():
                 self.mark_flat("gradient", getattr(bucket, "buffer", None), REDUCE_BUCKET + ".weight")
             self.scan_stage3(zero) if hasattr(zero, "fp16_groups") else self.scan_stage12(zero)

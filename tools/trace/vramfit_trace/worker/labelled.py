@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .flat import BUCKET, FLAT
+from .flat import BUCKET, FLAT, NUMBER
 from .history import History
 from .labels import INSIDE, MARK, MODULE, Labels
 from .names import OF_PEFT, is_adapter
@@ -130,10 +130,11 @@ def threads_of_nodes(profile: Any) -> dict[int, int]:
 class Labelling:
     """The allocations of a history, by number, and what is known of each."""
 
-    def __init__(self, found: History, names: Sequence[str], profile: Any, shapes: set[tuple[int, ...]]) -> None:
+    def __init__(self, found: History, names: Sequence[str], profile: Any, shapes: set[tuple[int, ...]], parameters: dict[int, str]) -> None:
         self.seen = read(profile)
         self.threads = threads_of_nodes(profile)
         self.names = names
+        self.parameters = parameters  # names by id
         self.shapes = shapes  # of parameters with three dimensions (experts)
         self.windows = [event[0] for event in found.allocations()]
         self.sizes = [event[3] for event in found.allocations()]
@@ -168,6 +169,8 @@ class Labelling:
         return there[place - 1] if place else None
 
     def note(self, number: int | None, kind: str, name: str = "") -> None:
+        if name.startswith(NUMBER):
+            name = self.parameters.get(int(name.removeprefix(NUMBER)), "")
         if number is not None and (kind not in self.facts[number] or not self.facts[number][kind]):
             self.facts[number][kind] = name
 
@@ -286,7 +289,7 @@ def without_parameter(name: str) -> str:
 
 def label(found: History, names: Sequence[str], profile: Any, labels: Labels) -> None:
     """Adds category and module to what is said of each allocation."""
-    labelling = Labelling(found, names, profile, labels.shapes)
+    labelling = Labelling(found, names, profile, labels.shapes, labels.parameters)
     labelling.apply_marks()
     for number in found.freed_later:
         labelling.note(number - 1, "workspace")

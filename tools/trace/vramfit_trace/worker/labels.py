@@ -104,7 +104,7 @@ class Labels:
         self.names: dict[int, str] = {}
         self.running: list[torch.nn.Module] = []  # the innermost last
         self.parameters: dict[int, str] = {}
-        self.flat = Flat(self.parameters, mark, lambda kind: Annotation(INSIDE + kind))
+        self.flat = Flat(self.parameters, mark, lambda kind: Annotation(INSIDE + kind), self.scan)
         self.shapes: set[tuple[int, ...]] = set()  # of parameters with three dimensions
 
     def watch(self) -> None:
