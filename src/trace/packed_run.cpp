@@ -74,7 +74,8 @@ PackedRun::PackedRun(const Program& program, std::span<const std::uint32_t> size
         if (!begins_allocation(e.kind)) return names_allocation(e.kind) ? next - e.id : e.id;
         if (e.id != next) throw std::logic_error("allocations are not in the order of their events");
         const Allocation& a = program.allocations[next];
-        return kinds.number_of({sizes[next++], a.op, a.layer, a.category, a.stream, a.module});
+        return kinds.number_of({sizes[next++], a.op, a.layer, a.category, static_cast<std::uint8_t>(a.stream),
+                                static_cast<std::uint16_t>(a.module)});
     };
     std::size_t event = 0;
     for (std::size_t i = 1; i <= program.windows.size(); ++i) {
@@ -129,7 +130,10 @@ void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const 
     const auto begin_allocation = [&](const Kind& a) {
         const std::int64_t size = bytes[a.size];
         ids.push_back(size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size()));
-        if (size != 0) out.allocations.push_back({size, a.category, a.op, a.layer, a.stream, a.module});
+        if (size == 0) return ids.back();
+        Allocation& made = out.allocations.emplace_back(Allocation{size, a.category, a.op, a.layer});
+        made.stream = a.stream & 15u;
+        made.module = a.module & 4095u;
         return ids.back();
     };
     for (const Part& part : parts_) {

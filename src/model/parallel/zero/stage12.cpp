@@ -62,6 +62,7 @@ Zero12::Zero12(const Run& run, Network& network)
         }
         flatten(group, on_card);
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+        const Scoped<Module> module(session.recorder.module, group.own_module);
         const bool offloads = zero_of(run.plan)->offload_optimizer;
         if (offloads && run.stack.zero2_updates_offloaded_on_device()) continue;
         const Tensor partition = empty(session, {group.partition}, group.dtype, Op::clone);
@@ -97,6 +98,7 @@ std::vector<ZeroGroup> Zero12::make_groups() {
 // flatten_dense_tensors_aligned, _update_model_bit16_weights.
 void Zero12::flatten(ZeroGroup& group, bool on_card) {
     const Scoped<Category> fresh(run_.session.recorder.fresh, run_.plan.peft ? Category::adapters : Category::weights);
+    const Scoped<Module> module(run_.session.recorder.module, group.module);
     {
         Tensor padding;
         if (on_card && group.padded > group.elements)
@@ -150,6 +152,7 @@ void Zero12::step_group(std::size_t g, const Tensor& norm) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     Tensor gradient;
     {
+        const Scoped<Module> module(session.recorder.module, groups_[g].own_module);
         buckets_.free_gradients(g);
         std::vector<Tensor>& pieces = buckets_.averaged(g);
         Tensor flat = pieces[0];
