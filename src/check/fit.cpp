@@ -29,10 +29,22 @@ Job as_loaded(const Job& job) {
 
 bool loads_alike(const Job& a, const Job& b) { return a.plan == b.plan && a.device.alloc_conf == b.device.alloc_conf; }
 
+/// The replay on the card as it is assumed to be; or on one that has the least that is not ruled out, where that one
+/// runs out of memory as well or the other would do the same. Most that is tried fits neither or does not come near.
+Timeline replay_for_verdict(const Program& program, const Job& job, const Device& device) {
+    const ReplayOptions options = allocator_of(job.stack, device);
+    ReplayOptions worst = options;
+    worst.capacity = device.usable - at_worst(device.assumptions);
+    if (worst.capacity->count <= 0 || !ignores_capacity(options)) return replay(program, options);
+    Timeline run = replay(program, worst);
+    const bool same = run.retries == 0 && options.settings.max_split_size == kNoSplitLimit;
+    return run.out_of_memory || same ? run : replay(program, options);
+}
+
 /// The one place that decides. What runs out of memory on the card as it is assumed to be does not surely fit.
 std::optional<Fit> judged(const Program& program, const Job& job, bool& before_training) {
     const Device device = of_process(job.device, job.plan.distributed);
-    Timeline run = replay(program, allocator_of(job.stack, device));
+    Timeline run = replay_for_verdict(program, job, device);
     if (run.out_of_memory) {
         const PhaseKind kind = run.windows[run.out_of_memory->window].phase.kind;
         before_training = kind == PhaseKind::load || kind == PhaseKind::prepare;

@@ -14,12 +14,6 @@ namespace vramfit {
 
 namespace {
 
-/// Whether the allocator does the same whatever the card has, as long as it has enough.
-bool ignores_capacity(const ReplayOptions& options) {
-    return options.settings.garbage_collection_threshold <= 0 && options.settings.memory_fraction >= 1.0 &&
-           !options.memory_fraction;
-}
-
 // docs/differences.md: blocks that were not split to the byte, and what follows, vary by up to 1 % from one trace of a
 // job to the next, as ProcessGroupNCCL's watchdog gets round to letting go of tensors.
 constexpr std::int64_t kTimingPart = 100;
@@ -126,6 +120,11 @@ Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const 
 }
 
 }  // namespace
+
+bool ignores_capacity(const ReplayOptions& options) {
+    return options.settings.garbage_collection_threshold <= 0 && options.settings.memory_fraction >= 1.0 &&
+           !options.memory_fraction;
+}
 
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device, Timeline on_card) {

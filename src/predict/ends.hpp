@@ -20,6 +20,9 @@ struct Judged {
     const Timeline& whole() const { return unlimited ? *unlimited : on_card; }
 };
 
+/// Whether the allocator does the same whatever the card has, as long as it has enough.
+bool ignores_capacity(const ReplayOptions& options);
+
 /// `on_card` is the replay there, with allocator_of(stack, device); `device` is that of one process (of_process).
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device, Timeline on_card);
