@@ -20,9 +20,6 @@ struct Judged {
     const Timeline& whole() const { return unlimited ? *unlimited : on_card; }
 };
 
-/// Whether the allocator does the same whatever the card has, as long as it has enough.
-bool ignores_capacity(const ReplayOptions& options);
-
 /// `on_card` is the replay there, with allocator_of(stack, device); `device` is that of one process (of_process).
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device, Timeline on_card);
@@ -30,5 +27,16 @@ Judged judge_program(const Program& program, const ModelSpec& model, const Train
 /// The same with that replay.
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device);
+
+/// Whether a run fits at both ends.
+struct SureRun {
+    bool fits = false;
+    Timeline run;  ///< on the card; where it does not fit, one that ran out of memory or does not surely fit
+};
+
+/// Whether judge_program's verdict is that it fits, with fewer replays: the worst end is replayed first, as most that
+/// is tried does not fit there, or does there what it does everywhere.
+SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                    const Device& device);
 
 }  // namespace vramfit

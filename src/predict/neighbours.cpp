@@ -46,12 +46,13 @@ class SharedRecording {
     std::optional<ProgramTemplate> path_;
 };
 
-using Ask = std::function<Prediction(const TrainPlan&)>;
+using Judge = std::function<Judgement(const TrainPlan&)>;
 
-void add(const TrainPlan& plan, const Ask& ask, const char* flag, std::int64_t value, std::vector<Neighbour>& out) {
+void add(const TrainPlan& plan, const Judge& judge, const char* flag, std::int64_t value, std::vector<Neighbour>& out) {
     try {
-        const Prediction p = ask(plan);
-        out.push_back({flag, value, p.verdict, p.peak, p.device.usable.count - p.peak.reserved});
+        const Judgement judged = judge(plan);
+        const std::int64_t reserved = judged.peak.reserved;
+        out.push_back({flag, value, judged.verdict(), judged.peak, judged.device.usable.count - reserved});
     } catch (const Error&) {  // more positions than the network has, for instance
     }
 }
@@ -67,29 +68,31 @@ NextLarger next_larger_of(const TrainPlan& plan) {
     return next;
 }
 
-Prediction with_next_larger(const Job& job, const NextLarger& next, const Ask& ask) {
-    Prediction out = ask(job.plan);
+/// `out` is what is predicted of the job.
+Prediction with_next_larger(const Job& job, Prediction out, const NextLarger& next, const Judge& judge) {
     out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
     if (out.verdict != Verdict::fits) return out;
-    add(next.larger, ask, "--batch", next.larger.training.per_device_train_batch_size, out.next_larger);
-    add(next.longer, ask, "--seq", next.longer.batch.sequence_length, out.next_larger);
+    add(next.larger, judge, "--batch", next.larger.training.per_device_train_batch_size, out.next_larger);
+    add(next.longer, judge, "--seq", next.longer.batch.sequence_length, out.next_larger);
     return out;
 }
 
 }  // namespace
 
 Prediction predict_with_next_larger(const Job& job, const Record& record) {
-    return with_next_larger(job, next_larger_of(job.plan), [&](const TrainPlan& plan) {
-        return predict_recorded(job.model, plan, job.stack, job.device, record);
-    });
+    return with_next_larger(
+        job, predict_recorded(job.model, job.plan, job.stack, job.device, record), next_larger_of(job.plan),
+        [&](const TrainPlan& plan) { return judge_recorded(job.model, plan, job.stack, job.device, record); });
 }
 
 Prediction predict_with_next_larger(const Job& job) {
     if (!job.device.capacity_known) return predict(job);
     const NextLarger next = next_larger_of(job.plan);
     if (job.plan.distributed && job.plan.distributed->any_rank)  // one recording for each process
-        return with_next_larger(job, next,
-                                [&](const TrainPlan& plan) { return predict(job.model, plan, job.stack, job.device); });
+        return with_next_larger(job, predict(job.model, job.plan, job.stack, job.device), next,
+                                [&](const TrainPlan& plan) {
+                                    return judge(Job{job.model, plan, job.stack, job.device, {}});
+                                });
     SharedRecording shared(job.plan, next.larger, next.longer);
     return predict_with_next_larger(job, std::ref(shared));
 }
