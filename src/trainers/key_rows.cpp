@@ -11,9 +11,15 @@ bool is_below(std::string_view inner, std::string_view outer) {
     return inner.size() > outer.size() && inner[outer.size()] == '.' && inner.starts_with(outer);
 }
 
+/// Most keys differ in length or at their end, which takes no call.
+bool is_same(std::string_view a, std::string_view b) {
+    return a.size() == b.size() && (a.empty() || a.back() == b.back()) && a == b;
+}
+
 bool is_row_of(const KeyRow& row, std::string_view key) {
-    if (row.key == key || row.key == "*") return true;
-    return row.key.ends_with(".*") && is_below(key, row.key.substr(0, row.key.size() - 2));
+    if (is_same(row.key, key) || is_same(row.key, "*")) return true;
+    return row.key.size() > 1 && row.key.back() == '*' && row.key.ends_with(".*") &&
+           is_below(key, row.key.substr(0, row.key.size() - 2));
 }
 
 }  // namespace
