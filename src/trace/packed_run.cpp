@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -113,37 +114,41 @@ std::size_t PackedRun::memory() const {
 
 void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const {
     constexpr std::uint32_t kHasNoBytes = 0xffffffffu;
-    std::vector<std::uint32_t> ids;  // of all allocations
-    ids.reserve(allocations_);
+    std::vector<std::uint32_t> ids(allocations_);  // of all allocations
+    std::size_t begun = 0;                         // of them
     out.allocations.reserve(allocations_);
     out.events.reserve(std::transform_reduce(parts_.begin(), parts_.end(), std::size_t{0}, std::plus<>(),
                                              [](const Part& part) { return part.end - part.begin; }));
     auto window = out.windows.begin();
     auto mark = out.marks.begin();
-    std::size_t event = 0;
+    std::size_t event = 0, next_place = 0;
     const auto move_places = [&] {
+        next_place = std::numeric_limits<std::size_t>::max();
         for (; window != out.windows.end() && window->first_event == event; ++window)
             window->first_event = out.events.size();
         for (; mark != out.marks.end() && mark->before_event == event; ++mark) mark->before_event = out.events.size();
-        ++event;
+        if (window != out.windows.end()) next_place = window->first_event;
+        if (mark != out.marks.end()) next_place = std::min<std::size_t>(next_place, mark->before_event);
     };
     const auto begin_allocation = [&](const Kind& a) {
         const std::int64_t size = bytes[a.size];
-        ids.push_back(size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size()));
-        if (size == 0) return ids.back();
+        std::uint32_t& id = ids[begun++];
+        id = size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size());
+        if (size == 0) return id;
         Allocation& made = out.allocations.emplace_back(Allocation{size, a.category, a.op, a.layer});
         made.stream = a.stream & 15u;
         made.module = a.module & 4095u;
-        return ids.back();
+        return id;
     };
     for (const Part& part : parts_) {
         for (std::size_t w = part.begin; w < part.end; ++w) {
-            move_places();
+            if (event == next_place) move_places();
+            ++event;
             const Word word = words_[w];
             const auto kind = static_cast<EventKind>(word.event);
             const bool begins = begins_allocation(kind), named = names_allocation(kind);
             const std::uint32_t id = begins  ? begin_allocation(kinds_[word.number])
-                                     : named ? ids[ids.size() - word.number]
+                                     : named ? ids[begun - word.number]
                                              : word.number;
             if (!(begins || named) || id != kHasNoBytes)
                 out.events.push_back({kind, id, static_cast<std::uint8_t>(word.stream)});
