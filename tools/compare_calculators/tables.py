@@ -132,4 +132,7 @@ def three(found: Found) -> list[Row]:
 def extract(found: Found) -> str:
     lines = [(run(row), f"{gib(row.measured)} GiB", *(f"{gib(found.predicted(tool, row))} ({percent(found.error(tool, row))})" for tool in NAMES))
              for row in three(found)]
+    one = [row for row in found.rows if row.gpus == 1]
+    medians = (statistics.median(abs(found.error(tool, row) or 0.0) for row in one) for tool in NAMES)
+    lines.append((f"median error of all {len(one)} runs on one GPU", "", *(f"{median:.{3 if median < 0.05 else 1}f} %" for median in medians)))
     return table(("run", "measured", *NAMES), "lr" + "r" * len(NAMES), lines)
