@@ -13,7 +13,15 @@ import tempfile
 from pathlib import Path
 
 from scikit_build_core import build as scikit
-from scikit_build_core.build import *  # noqa: F403
+from scikit_build_core.build import (  # noqa: F401
+    build_editable,
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+)
+
+
+# Metadata comes from the wheel itself: scikit-build-core's hook for it wants CMake.
 
 
 def _for_pre_commit() -> bool:
