@@ -12,7 +12,7 @@ READINGS = ("process_peak", "reserved_peak", "allocated_peak")
 
 #: Sources that print the peak of a whole training run; the part of a row's name that says its model.
 SOURCES = {"DaoyuanLi2816/can-i-finetune-this": "RTX 4080", "foundation-model-stack/fms-acceleration": "A100 80GB",
-           "foundation-model-stack/fms-acceleration, two cards": "A100 80GB"}
+           "foundation-model-stack/fms-acceleration, two GPUs": "A100 80GB"}
 MODELS = {"qwen2.5-0.5b-instruct": "Qwen/Qwen2.5-0.5B-Instruct", "qwen2.5-1.5b-instruct": "Qwen/Qwen2.5-1.5B-Instruct",
           "mistral-7b-v0.1": "mistralai/Mistral-7B-v0.1", "llama-2-70b": "meta-llama/Llama-2-70b-hf"}
 
