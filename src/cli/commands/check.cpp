@@ -277,7 +277,7 @@ Run add_check(CLI::App& app, const GivenWords&) {
     offer(app.get_option("--format-of"), names);
     app.add_flag("--explain-inputs", flags->explain_inputs, help_text("Show every value and where it comes from"))
         ->group("Output");
-    app.add_flag("--no-changes", flags->no_changes, help_text("Do not look for changes with which it fits"))
+    app.add_flag("--no-changes", flags->no_changes, help_text("Skip the search for changes that make it fit"))
         ->group("Output");
     flags->report.add(app);
     flags->verdict.add(app);
