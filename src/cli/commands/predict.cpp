@@ -111,7 +111,7 @@ Run add_predict(CLI::App& app, const GivenWords& given) {
                  help_text("Show all: what was asked, every named peak, levels of memory, notes with hints"))
         ->group("Output");
     app.add_flag("--no-changes", flags->no_changes,
-                 help_text("Look neither for changes with which it fits nor for the largest run that does"))
+                 help_text("Skip the search for changes that make it fit, and for the largest run that fits"))
         ->group("Output");
     app.footer(
         wrapped("Exit status: 0 it fits, or no GPU was given; 1 it does not fit, or is tight (--accept-tight: 0); "

@@ -37,8 +37,8 @@ bool flattens_on_card(const Run& run, const Network& network, std::int64_t flat_
     if (flat_bytes <= device.usable.count - most) return true;
     if (flat_bytes > device.total.count - least) return false;
     throw Error(ErrorKind::unsupported, "--gpu",
-                "whether DeepSpeed flattens the weights on this card or in host memory depends on what else is on it",
-                "a card with a few GiB more or less");
+                "whether DeepSpeed flattens the weights on this GPU or in host memory depends on what else is on it",
+                "a GPU with a few GiB more or less");
 }
 
 }  // namespace
