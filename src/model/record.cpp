@@ -3,6 +3,7 @@
 
 #include "model/adapters.hpp"
 #include "model/context.hpp"
+#include "model/in_module.hpp"
 #include "model/load.hpp"
 #include "model/loops.hpp"
 #include "model/pipeline/pipeline.hpp"
