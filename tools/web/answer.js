@@ -12,7 +12,7 @@ const percent = (part, whole) => `${(100 * part / whole).toFixed(2)}%`;
 function sentenceOf(p) {
   const device = p.device.name ? ` on ${p.device.name}` : "";
   const held = `at most ${gib(p.peak.reserved)} reserved`;
-  if (!p.device.usable) return `PyTorch reserves ${held.replace(" reserved", "")}; no GPU was given.`;
+  if (!p.device.usable) return `PyTorch holds ${held}, ${gib(p.peak.requested)} of it asked for by tensors; no GPU was given.`;
   const usable = `${gib(p.device.usable)} usable${device}`;
   if (p.verdict === "fits") return `PyTorch holds ${held} of ${usable}: ${gib(p.device.usable - p.peak.reserved)} to spare.`;
   if (p.out_of_memory)

@@ -5,6 +5,7 @@ const byId = (id) => document.getElementById(id);
 const program = new Program(byId("packed").textContent);
 const tabs = [...document.querySelectorAll("[role=tab]")];
 let view = "details", files = [], asked = "", turn = 0;
+let targets = [];  // of the run's adapters, as its answer names them
 
 /** Files that the question itself names: a model's config.json. */
 const modelFiles = () => files.filter((file) => file.name === valueOf("model"));
@@ -30,11 +31,11 @@ async function copy(text, button) {
 function applyFlags(flags) {
   const others = [];
   for (const [flag, value] of Object.entries(flags)) {
-    if (form.elements[flag]) form.elements[flag].value = value;
+    if (controlOf(flag)) controlOf(flag).value = value;
     else others.push(`--${flag}`, shellWord(value));
   }
   if (others.length) form.elements.more.value = [valueOf("more"), ...others].join(" ").trim();
-  if (Object.keys(flags).some((flag) => form.elements[flag]?.closest?.("details")) || others.length) form.querySelector("details").open = true;
+  if (Object.keys(flags).some((flag) => controlOf(flag)?.closest?.("details")) || others.length) form.querySelector("details").open = true;
   update();
   byId("answer").focus();
 }
@@ -71,10 +72,12 @@ async function showAnswer(words, mine) {
   byId("answer").hidden = false;
   const answer = await program.ask([...words, "--format", "json"], modelFiles());
   if (mine !== turn || !answer) return;
-  const parts = answer.status === 0 || answer.status === 1 ? predictionParts(JSON.parse(answer.out), words) : refusalParts(answer, words);
+  const prediction = answer.status === 0 || answer.status === 1 ? JSON.parse(answer.out) : null;
+  const parts = prediction ? predictionParts(prediction, words) : refusalParts(answer, words);
+  targets = [prediction?.plan.peft?.target_modules ?? []].flat();
   byId("answer").replaceChildren(...parts);
   byId("answer").setAttribute("aria-busy", "false");
-  byId("answer").dataset.status = answer.status;
+  Object.assign(byId("answer").dataset, {status: answer.status, words: words.join(" "), reserved: prediction?.peak.reserved ?? "", verdict: prediction?.verdict ?? ""});
   announce(parts);
 }
 

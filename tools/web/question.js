@@ -14,7 +14,9 @@ function shellWord(word) {
 
 const commandLine = (words) => ["vramfit", ...words].map(shellWord).join(" ");
 
-const valueOf = (name) => (form.elements[name]?.value ?? "").trim();
+/** By its name, not by an id: the control, or the radio buttons together. */
+const controlOf = (name) => [...form.elements].some((control) => control.name === name) ? form.elements[name] : null;
+const valueOf = (name) => (controlOf(name)?.value ?? "").trim();
 
 /** Controls of the form are named as the flags that they set; what is empty is not given. */
 function flagsOf(names) {
@@ -34,13 +36,13 @@ function runWords() {
   return [valueOf("model"), ...flagsOf(names)];
 }
 
-/** A sweep has lists where a run has numbers. */
-function sweepWords() {
+/** A sweep has lists where a run has numbers; what has adapters is as in the run, whose answer names it. */
+function sweepWords(targets) {
   const adapters = valueOf("method") !== "full";
   const fixed = RUN.filter((name) => !["seq", "batch", "rank", "targets"].includes(name));
   const list = (name, otherwise) => [`--${name}`, valueOf(`sweep-${name}`) || otherwise];
   return [valueOf("model"), ...flagsOf(fixed), ...list("seq", "256..16384:x2"), ...list("batch", "1..32:x2"),
-    ...(adapters ? [...list("rank", valueOf("rank") || "8"), ...flagsOf(["targets"])] : [])];
+    ...(adapters ? [...list("rank", valueOf("rank") || "8"), ...(targets.length ? ["--targets", targets.join("+")] : [])] : [])];
 }
 
 /** All that a link has to hold: fields that are not as the page opens, the view, files that are not too long. */
@@ -66,7 +68,7 @@ function initialValue(control) {
 function readFragment(fragment) {
   const given = new URLSearchParams(fragment);
   form.reset();
-  for (const [name, value] of given) if (form.elements[name]) form.elements[name].value = value;
+  for (const [name, value] of given) if (controlOf(name)) controlOf(name).value = value;
   const files = given.getAll("file").map((file) => {
     const end = file.indexOf("\n");
     return {name: file.slice(0, end), text: file.slice(end + 1)};

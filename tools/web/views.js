@@ -43,7 +43,7 @@ const VIEWS = {
     show: (answer) => framed(answer.out, "Timeline of the run"),
   },
   sweep: {
-    words: () => ["sweep", ...sweepWords()],
+    words: () => ["sweep", ...sweepWords(targets)],
     show: (answer) => framed(answer.out, "Sweep of lengths and batches"),
   },
 };
@@ -59,7 +59,8 @@ function checkParts(answer) {
 
 function configHelp() {
   return element("div", {}, element("p", {}, "Drop the config file of a trainer here: axolotl, LLaMA-Factory, TRL, ms-swift, torchtune, LitGPT, " +
-    "Unsloth, or a launch script. Several files are read together as one run: a trainer’s file, one of accelerate, DeepSpeed’s JSON."),
+    "Unsloth, or a launch script. Several files are read together as one run: a trainer’s file, one of accelerate, DeepSpeed’s JSON. " +
+    "The run is checked on the GPU that the form names."),
   element("label", {for: "pasted"}, "Or paste its text"), element("textarea", {id: "pasted", rows: "10", spellcheck: "false",
     placeholder: "base_model: Qwen/Qwen3-8B\nadapter: qlora\nload_in_4bit: true\nsequence_len: 2048\nmicro_batch_size: 1\ndatasets:\n  - path: data.jsonl\n    type: alpaca"}),
   element("div", {class: "actions"}, element("button", {type: "button", class: "primary", onclick: () => {
