@@ -1,6 +1,8 @@
-# Toolchain: zig as the compiler for another platform, with libc and libc++ of its own (PyPI's ziglang has it).
-# cmake --toolchain cmake/zig.cmake -DVRAMFIT_ZIG=PATH -DVRAMFIT_TARGET=aarch64-linux-musl; tools/package/build does it.
+# Toolchain: zig as the compiler for another platform, with headers and libraries of its own (PyPI's ziglang has it).
+# cmake --preset release --toolchain cmake/zig.cmake -B build/windows -DVRAMFIT_ZIG=PATH -DVRAMFIT_TARGET=x86_64-windows-gnu
+# -DVRAMFIT_DEPENDENCIES_FOLDER=build/dependencies; docs/install.md says what of this is tested.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES VRAMFIT_ZIG VRAMFIT_TARGET)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # zig's first link compiles a whole C++ library
 string(REGEX MATCH "^[^-]+" CMAKE_SYSTEM_PROCESSOR "${VRAMFIT_TARGET}")
 if(VRAMFIT_TARGET MATCHES "windows")
   set(CMAKE_SYSTEM_NAME Windows)
@@ -22,10 +24,8 @@ endforeach()
 set(CMAKE_CXX_COMPILER ${CMAKE_BINARY_DIR}/zig/c++)
 set(CMAKE_AR ${CMAKE_BINARY_DIR}/zig/ar)
 set(CMAKE_RANLIB ${CMAKE_BINARY_DIR}/zig/ranlib)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY NEVER)
 
-# spdlog 1.10 calls stat64, which musl has declared only on demand since 1.2.4.
-set(CMAKE_CXX_FLAGS_INIT "-D_LARGEFILE64_SOURCE")
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+if(VRAMFIT_TARGET MATCHES "musl")  # spdlog 1.10 calls stat64, which musl has declared only on demand since 1.2.4
+  set(CMAKE_CXX_FLAGS_INIT "-D_LARGEFILE64_SOURCE")
   set(CMAKE_EXE_LINKER_FLAGS_INIT "-static -s")
 endif()
