@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 PROGRAM = os.path.realpath(os.environ["VRAMFIT_PROGRAM"])
 PAGE = pathlib.Path(os.environ["VRAMFIT_PAGE"]).resolve()
 SCREENSHOTS = os.environ.get("VRAMFIT_SCREENSHOTS")
-PATIENCE = 120_000
+PATIENCE = int(os.environ.get("VRAMFIT_PATIENCE_MS", "120000"))
 CONFIG = "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nadapter: lora\nlora_r: 8\nbf16: true\nmicro_batch_size: 2\n"
 
 
@@ -86,7 +86,7 @@ class Page(unittest.TestCase):
     def shown(self, page, condition):
         """Asked again and again: what playwright itself has for this is forbidden by the page's security policy."""
         end = time.monotonic() + PATIENCE / 1000
-        while not page.evaluate(condition):
+        while not page.evaluate(f"!!({condition})"):
             self.assertLess(time.monotonic(), end, condition)
             page.wait_for_timeout(30)
 
