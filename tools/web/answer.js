@@ -68,16 +68,21 @@ function changesOf(p) {
   if (!p.changes) return [];
   if (!fitting.length) return [element("p", {}, `Nothing that was tried makes it fit: ${p.changes.tried.join(", ")}.`)];
   return [element("h2", {}, fitting.length > 1 ? "It fits with one of these changes" : "It fits with this change"), element("ol", {class: "changes"}, ...fitting.map((change) => {
-    const words = Object.entries(change.flags).flatMap(([flag, value]) => [`--${flag}`, value]).map(shellWord).join(" ");
-    return element("li", {}, element("div", {}, element("code", {}, words), element("p", {}, change.titles.join("; ")),
+    const words = Object.entries(change.flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+    return element("li", {}, element("div", {}, codeOf(words), element("p", {}, change.titles.join("; ")),
       element("p", {class: "quiet"}, `${gib(change.reserved)} reserved, ${gib(change.spare)} to spare`)),
-    setter(change.flags, "Apply", `Apply ${words}`));
+    setter(change.flags, "Apply", `Apply ${words.join(" ")}`));
   }))];
+}
+
+/** A line is broken between words, never at a hyphen of a flag. */
+function codeOf(words) {
+  return element("code", {}, ...words.flatMap((word, i) => [...(i ? [" "] : []), element("span", {}, shellWord(word))]));
 }
 
 function commandOf(words) {
   const line = commandLine(words);
-  return element("div", {class: "command"}, element("code", {}, line),
+  return element("div", {class: "command"}, codeOf(["vramfit", ...words]),
     element("button", {type: "button", class: "small", onclick: (e) => copy(line, e.currentTarget), "aria-label": "Copy the command"}, "Copy"));
 }
 
