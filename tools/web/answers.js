@@ -24,6 +24,7 @@ async function main() {
     const {words, folder: from} = JSON.parse(line);
     const begin = performance.now();
     const {status, out, err} = await globalThis.runProgram(makeProgram, module, words, filesOf(words, from || "."));
+    for (const event of ["uncaughtException", "unhandledRejection"]) process.removeAllListeners(event);  // each instance adds its own
     const base64 = (bytes) => Buffer.from(bytes).toString("base64");
     console.log(JSON.stringify({status, ms: performance.now() - begin, out: base64(out), err: base64(err)}));
   }
