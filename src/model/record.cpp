@@ -7,6 +7,7 @@
 #include "model/loading/resize.hpp"
 #include "model/loops/loops.hpp"
 #include "model/loops/sft_2024.hpp"
+#include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/supported.hpp"

@@ -101,8 +101,9 @@ void PackedRun::share_last() {
     const Part last = parts_.back();
     const std::span all(words_);
     const auto words = [&](const Part& p) { return all.subspan(p.begin, p.end - p.begin); };
-    const auto same = std::find_if(parts_.begin(), parts_.end() - 1,
-                                   [&](const Part& p) { return std::ranges::equal(words(p), words(last)); });
+    const auto same = std::find_if(parts_.begin(), parts_.end() - 1, [&](const Part& p) {
+        return std::equal(words(p).begin(), words(p).end(), words(last).begin(), words(last).end());
+    });
     if (same == parts_.end() - 1) return;
     words_.resize(last.begin);
     parts_.back() = *same;
