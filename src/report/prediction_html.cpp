@@ -127,7 +127,8 @@ std::string peaks_html(const Prediction& p) {
     for (const PeakResult& peak : p.peaks) {
         const bool first = peak.name == p.highest;
         out += fmt::format(
-            "<tr><td>{}</td><td>{}{}{}</td><td class=\"wide\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
+            "<tr><td>{}</td><td>{}{}{}</td><td class=\"wide\">{}</td><td class=\"number\">{}</td><td "
+            "class=\"number\">{}</td>"
             "<td><div class=\"bar\">{}</div></td></tr>\n",
             html_escaped(peak.id), first ? "<b>" : "", shown_name(peak.name), first ? "</b>" : "",
             html_escaped(peak.window), size_text(peak.requested), size_text(peak.reserved), parts_html(peak, most));
