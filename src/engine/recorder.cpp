@@ -23,10 +23,10 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
     if (!keeps_program()) return kNoId;
     if (keeps_sizes()) sizes_.push_back(bytes);
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
-    Allocation& made = program_.allocations.emplace_back(
-        Allocation{bytes.value(), fresh, static_cast<std::uint16_t>(op), module.layer});
-    made.stream = stream & 15u;
-    made.module = module.name & 4095u;
+    Allocation& made =
+        program_.allocations.emplace_back(Allocation{bytes.value(), fresh, static_cast<std::uint16_t>(op)});
+    made.take_from(stream);
+    made.belong_to(module.layer, module.name);
     program_.events.push_back({kind, id, 0});
     return id;
 }
@@ -126,7 +126,7 @@ std::int64_t Recorder::decide(Question question, Size size) {
 std::uint16_t Recorder::intern(std::string_view name) {
     std::vector<std::string>& names = program_.modules;
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end() && names.size() >= kModuleNames) return 0;
+    if (found == names.end() && names.size() >> kModuleBits) return 0;
     const auto number = static_cast<std::uint16_t>(found - names.begin());
     if (found == names.end()) names.emplace_back(name);
     return number;
@@ -138,8 +138,7 @@ void Recorder::label(std::uint32_t id, Category category) {
 
 void Recorder::place(std::uint32_t id, Module of) {
     if (id == kNoId) return;
-    program_.allocations[id].layer = of.layer;
-    program_.allocations[id].module = of.name & 4095u;
+    program_.allocations[id].belong_to(of.layer, of.name);
 }
 
 Module Recorder::place_of(std::uint32_t id) const {

@@ -136,9 +136,9 @@ void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const 
         std::uint32_t& id = ids[begun++];
         id = size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size());
         if (size == 0) return id;
-        Allocation& made = out.allocations.emplace_back(Allocation{size, a.category, a.op, a.layer});
-        made.stream = a.stream & 15u;
-        made.module = a.module & 4095u;
+        Allocation& made = out.allocations.emplace_back(Allocation{size, a.category, a.op});
+        made.take_from(a.stream);
+        made.belong_to(a.layer, a.module);
         return id;
     };
     for (const Part& part : parts_) {

@@ -127,8 +127,10 @@ void check_peak(const json& traced, const PeakResult& peak, const Program& progr
 
 #ifdef VRAMFIT_SANITIZED
 constexpr std::size_t kEvery = 8;  // a sample
+constexpr std::int64_t kVerySame = 94;
 #else
 constexpr std::size_t kEvery = 1;
+constexpr std::int64_t kVerySame = 95;  // of a hundred large tensors
 #endif
 
 }  // namespace
@@ -153,7 +155,7 @@ TEST_CASE(
     CHECK(labelled().size() >= 200);
     // Not all: of some nodes of the backward pass the profile does not know the forward (docs/howto/exactness.md).
     CHECK(all.placed * 1000 >= all.tensors * 999);
-    CHECK(all.equal * 100 >= all.tensors * 94);
+    CHECK(all.equal * 100 >= all.tensors * kVerySame);
     WARN(all.peaks << " peaks of " << labelled().size() << " traces: " << all.right << " of " << all.bytes
                    << " bytes in the right category, " << all.placed << " of " << all.tensors
                    << " large tensors with their module, " << all.equal << " of these with the very same");

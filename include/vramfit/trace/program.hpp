@@ -27,15 +27,25 @@ struct Event {
     std::uint8_t stream = 0;  ///< of record_stream and stream_done
 };
 
+/// How many streams and names of modules there may be, in bits.
+inline constexpr unsigned kStreamBits = 4, kModuleBits = 12;
+
 /// One allocation. `op` names the operator (index into Program::ops), `module` what it belongs to (into
 /// Program::modules).
 struct Allocation {
     std::int64_t bytes = 0;
     Category category = Category::unattributed;
     std::uint16_t op = 0;
-    std::int16_t layer = -1;        ///< decoder layer that it belongs to, or -1
-    std::uint16_t stream : 4 = 0;   ///< whose pool it is taken from; 0: the stream that computes
-    std::uint16_t module : 12 = 0;  ///< inside of the layer, or of the network where there is none; 0: none
+    std::int16_t layer = -1;                 ///< decoder layer that it belongs to, or -1
+    std::uint16_t stream : kStreamBits = 0;  ///< whose pool it is taken from; 0: the stream that computes
+    std::uint16_t module : kModuleBits = 0;  ///< inside of the layer, or of the network where there is none; 0: none
+
+    /// Numbers that have as many bits at most.
+    void take_from(unsigned of_stream) { stream = of_stream & ((1u << kStreamBits) - 1); }
+    void belong_to(std::int16_t of_layer, unsigned of_module) {
+        layer = of_layer;
+        module = of_module & ((1u << kModuleBits) - 1);
+    }
 };
 
 /// Events from `first_event` up to the next window's `first_event` belong to this window.

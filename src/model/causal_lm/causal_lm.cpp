@@ -116,13 +116,6 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
     return std::make_shared<KvCache>(network.layers.size());
 }
 
-/// GPT2Model.drop, GPTNeoXModel.emb_dropout, PhiModel.embed_dropout.
-std::string_view embedding_dropout(std::string_view model_type) {
-    if (model_type == "gpt2") return "drop";
-    if (model_type == "gpt_neox") return "emb_dropout";
-    return model_type == "phi" ? "embed_dropout" : "";
-}
-
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
 void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
     ModuleHooks* const hooks = inputs.position_ids.session().module_hooks;
@@ -175,11 +168,11 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
         inputs.masks = make_masks(run, embedded, batch, inputs);
     else
         inputs.masks.full = mask_4_40(run, family, embedded, batch, select(inputs.position_ids, 0));
-    const auto dropped = [&run](const Tensor& given) {
-        const InModule in_dropout(run.session, embedding_dropout(run.spec.model_type));
+    const auto dropped = [&](const Tensor& given) {
+        const InModule in_dropout(run.session, family.embedding_dropout);
         return dropout(given, run.spec.embedding_dropout);
     };
-    hidden = family.drops_in_modules ? called(&network, Part::dropout, hidden, dropped) : dropped(hidden);
+    hidden = family.embedding_dropout.empty() ? dropped(hidden) : called(&network, Part::dropout, hidden, dropped);
     if (family.rotate) {
         update_frequencies(network, inputs.position_ids);
         make_tables(family, network, hidden.dtype(), inputs);

@@ -65,7 +65,7 @@ const Family gpt2_entry = {
     .rotate = nullptr,
     .eager = gpt2_eager,
     .mlp = dropped_mlp,
-    .drops_in_modules = true,
+    .embedding_dropout = "drop",
     .attention_drops = true,
     .looks_for_padding = true,
     // transformers 5.17 trainer.py _loss_shifts_labels: GPT2LMHeadModel's name says nothing of its loss.

@@ -49,7 +49,7 @@ const Family gpt_neox_entry = {
     .project = chunk_heads,
     .rotate = apply_rotary_then_join,
     .mlp = plain_mlp,
-    .drops_in_modules = true,
+    .embedding_dropout = "emb_dropout",
     .cuts = {.shared_table = false},
 };
 

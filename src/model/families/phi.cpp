@@ -32,7 +32,7 @@ const Family phi_entry = {
     .layer = phi_layer,
     .rotate_parts = apply_rotary_of_halves,
     .mlp = plain_mlp,
-    .drops_in_modules = true,
+    .embedding_dropout = "embed_dropout",
 };
 
 }  // namespace vramfit::families

@@ -63,7 +63,7 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
     out = reshape(out, {out.size(0), out.size(1), -1});
     out = forward(layer.o, out);
     const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); };
-    if (family.attention_drops && family.drops_in_modules)  // GPT2Attention.resid_dropout
+    if (family.attention_drops && !family.embedding_dropout.empty())  // GPT2Attention.resid_dropout
         out = called(&layer.attention_parameters, Part::dropout, out, dropped);
     else if (family.attention_drops)
         out = dropped(out);

@@ -37,10 +37,12 @@ Module module_named(Recorder& recorder, std::string_view name) {
     return {layer, rest.empty() ? std::uint16_t{0} : recorder.intern(rest)};
 }
 
+void belongs_to(const Tensor& t, Module module) {
+    if (t.defined()) t.session().recorder.place(t->storage->id, module);
+}
+
 void belongs_to(const Tensor& t, std::string_view module) {
-    if (!t.defined()) return;
-    Recorder& recorder = t.session().recorder;
-    recorder.place(t->storage->id, module_named(recorder, module));
+    if (t.defined()) belongs_to(t, module_named(t.session().recorder, module));
 }
 
 void place_parameters(Network& network) {

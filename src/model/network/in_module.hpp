@@ -26,6 +26,7 @@ class InModule {
 };
 
 /// Says of memory that is there already whose it is: parameters are made by the loader.
+void belongs_to(const engine::Tensor& t, engine::Module module);
 void belongs_to(const engine::Tensor& t, std::string_view module);
 
 /// The same of all parameters of a network, and of what bitsandbytes keeps beside them.

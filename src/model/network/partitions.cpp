@@ -5,6 +5,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
+#include "model/network/in_module.hpp"
 #include "model/network/shared_module.hpp"
 
 namespace vramfit::model {
@@ -38,9 +39,7 @@ void Partitions::belongs(std::size_t id, Module module) {
 }
 
 Module Partitions::around(std::span<const std::size_t> ids) const {
-    std::vector<Module> modules;
-    for (const std::size_t id : ids) modules.push_back(all_[id].module);
-    return model::around(session_.recorder, modules);
+    return model::around(session_.recorder, ids, [this](std::size_t id) { return all_[id].module; });
 }
 
 // What is left of a parameter has no memory; it keeps its shape here, which a graph's nodes ask for.

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/session.hpp"
-
 namespace vramfit::model {
 
 using namespace engine;
@@ -49,14 +47,6 @@ Module around(Recorder& recorder, std::span<const Module> modules) {
     return {-1, recorder.intern(from == to ? from : fmt::format("{}..{}", from, to))};
 }
 
-void belongs_to(const Tensor& t, Module module) {
-    if (t.defined()) t.session().recorder.place(t->storage->id, module);
-}
-
-std::vector<Module> modules_of(std::span<const Tensor> parameters) {
-    std::vector<Module> out;
-    for (const Tensor& t : parameters) out.push_back(t.session().recorder.place_of(t->storage->id));
-    return out;
-}
+Module reduce_bucket(Recorder& recorder) { return {-1, recorder.intern("deepspeed.reduce_bucket")}; }
 
 }  // namespace vramfit::model

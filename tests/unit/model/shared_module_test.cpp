@@ -24,8 +24,7 @@ std::string around_all(std::initializer_list<const char*> names) {
     for (const char* name : names) modules.push_back(model::module_named(recorder, name));
     const Module found = model::around(recorder, modules);
     Allocation allocation;
-    allocation.layer = found.layer;
-    allocation.module = found.name & 4095u;
+    allocation.belong_to(found.layer, found.name);
     return module_of(recorder.program(), allocation);
 }
 

@@ -4,6 +4,7 @@
 
 #include "spec/config_read.hpp"
 #include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -11,14 +12,12 @@
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using test::asked_of;
 
 namespace {
 
 TrainerQuestion question_of(std::string name, std::string text) {
-    TrainerQuestion question;
-    question.files = {{std::move(name), std::move(text)}};
-    question.stack = stack_from("").stack;
-    return question;
+    return asked_of({{std::move(name), std::move(text)}});
 }
 
 Reading read(std::string name, std::string text) {

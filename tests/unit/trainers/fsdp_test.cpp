@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
 #include "unit/trainers/outcome.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
@@ -11,6 +12,7 @@
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using test::asked_of;
 using vramfit::test::outcome;
 
 namespace {
@@ -23,11 +25,9 @@ constexpr const char* kOptions = "  fsdp_version: 2\n  fsdp_auto_wrap_policy: TR
 
 /// A run of transformers' Trainer with further keys, and a file of accelerate or none.
 TrainerQuestion run_of(const std::string& keys, const std::string& accelerate = {}) {
-    TrainerQuestion question;
-    question.files = {{"t.json", fmt::format("{}{}}}", kTrainer, keys)}};
+    TrainerQuestion question = asked_of({{"t.json", fmt::format("{}{}}}", kTrainer, keys)}});
     if (!accelerate.empty()) question.files.push_back({"a.yaml", accelerate});
     question.format_of = "training-args";
-    question.stack = stack_from("").stack;
     return question;
 }
 
@@ -345,10 +345,8 @@ TEST_CASE("what FSDP cannot be predicted for is refused by its key") {
 TEST_CASE("trainers that prepare FSDP in their own way are refused beside accelerate's file") {
     for (const char* text : {"base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\n",
                              "model: llama-3.2-1b\ntrain_type: full\nmax_length: 512\n"}) {
-        TrainerQuestion question;
-        question.files = {{"t.yaml", text}, {"a.yaml", std::string(kAccelerate) + kOptions}};
-        question.stack = stack_from("").stack;
-        const Reading reading = read_trainer_files(question);
+        const Reading reading =
+            read_trainer_files(asked_of({{"t.yaml", text}, {"a.yaml", std::string(kAccelerate) + kOptions}}));
         INFO(text);
         CHECK(std::any_of(reading.refusals.begin(), reading.refusals.end(), [](const Refusal& each) {
             return each.key == "distributed_type" && each.place == FilePlace{"a.yaml", {1, 1}};

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using test::asked_of;
 
 namespace {
 
@@ -74,9 +76,7 @@ namespace {
 
 /// What is wrong with the file, or nothing.
 std::string problem_of(const std::string& name, const std::string& text, std::vector<std::string> assume_off = {}) {
-    TrainerQuestion question;
-    question.files = {{name, text}};
-    question.stack = stack_from("").stack;
+    TrainerQuestion question = asked_of({{name, text}});
     question.seq = 128;
     question.assume_off = std::move(assume_off);
     try {

@@ -1,16 +1,16 @@
 // Evaluation behind the last step, and the class that a checkpoint of text and images is loaded with, by trainer.
 #include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using test::asked_of;
 
 namespace {
 
 Reading answer(std::string name, std::string text) {
-    TrainerQuestion question;
-    question.files = {{std::move(name), std::move(text)}};
-    question.stack = stack_from("").stack;
+    TrainerQuestion question = asked_of({{std::move(name), std::move(text)}});
     question.seq = 256;
     return read_trainer_files(question);
 }

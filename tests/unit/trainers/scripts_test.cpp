@@ -6,12 +6,14 @@
 
 #include "support/catch.hpp"
 #include "trainers/read_text.hpp"
+#include "unit/trainers/asked.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using test::asked_of;
 
 namespace {
 
@@ -106,9 +108,7 @@ std::string outcome_of(const Script& script, TrainerQuestion question) {
 }
 
 TrainerQuestion question_of(const Script& script) {
-    TrainerQuestion question;
-    question.files = {{"train.py", script.text}};
-    question.stack = stack_from("").stack;
+    TrainerQuestion question = asked_of({{"train.py", script.text}});
     std::istringstream words(script.expected);
     for (std::string word; words >> word;) {
         const std::string value = word.substr(word.find('=') + 1);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
 #include "unit/trainers/outcome.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
@@ -11,6 +12,7 @@
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;
+using test::asked_of;
 using vramfit::test::outcome;
 
 namespace {
@@ -19,13 +21,6 @@ const std::string kSft =
     "model_name_or_path: llama-3.2-1b\nper_device_train_batch_size: 2\nmax_length: 512\ndtype: bfloat16\n";
 const std::string kAccelerateZero =
     "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\ndeepspeed_config:\n";
-
-TrainerQuestion asked_of(std::vector<TrainerFile> files) {
-    TrainerQuestion question;
-    question.files = std::move(files);
-    question.stack = stack_from("").stack;
-    return question;
-}
 
 Reading zero_reading(const std::string& accelerate) {
     return read_trainer_files(asked_of({{"t.yaml", kSft}, {"a.yaml", accelerate}}));

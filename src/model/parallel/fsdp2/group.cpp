@@ -90,16 +90,7 @@ Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& par
         for (Tensor* place : given.places) *place = p.sharded;
         parameters_.push_back(std::move(p));
     }
-    std::vector<const Parameter*> all;
-    for (const Parameter& p : parameters_) all.push_back(&p);
-    module_ = module_around(all);
-}
-
-template <class Parameters>
-Module Fsdp2Group::module_around(const Parameters& parameters) const {
-    std::vector<Module> modules;
-    for (const Parameter* p : parameters) modules.push_back(p->module);
-    return around(comm_.session.recorder, modules);
+    module_ = around(comm_.session.recorder, parameters_, &Parameter::module);
 }
 
 // _get_param_all_gather_inputs: shards are cast into one flat tensor; from host memory each comes by itself.
@@ -234,7 +225,7 @@ void Fsdp2Group::post_backward() {
 void Fsdp2Group::reduce(const std::vector<Parameter*>& parameters, std::vector<Tensor>& grads) {
     Session& session = comm_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
-    const Scoped<Module> module(session.recorder.module, module_around(parameters));
+    const Scoped<Module> module(session.recorder.module, around(session.recorder, parameters, &Parameter::module));
     comm_.reduce_input.reset();
     all_reduced_.reset();
     const DType dtype = grads[0].dtype();

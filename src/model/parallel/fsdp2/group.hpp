@@ -88,8 +88,6 @@ class Fsdp2Group {
         engine::Tensor unsharded;               ///< the leaf that modules compute with
     };
 
-    template <class Parameters>
-    engine::Module module_around(const Parameters& parameters) const;
     std::vector<engine::Tensor> gather_inputs() const;
     void unshard();
     void wait_for_unshard();

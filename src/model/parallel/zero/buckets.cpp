@@ -6,26 +6,13 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/session.hpp"
+#include "model/network/in_module.hpp"
 #include "model/network/shared_module.hpp"
 #include "model/parallel/zero/norms.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
-
-namespace {
-
-/// What passes through the bucket is no module's.
-class InBucket {
-  public:
-    explicit InBucket(Session& session)
-        : scope_(session.recorder.module, {-1, session.recorder.intern(kReduceBucket)}) {}
-
-  private:
-    Scoped<Module> scope_;
-};
-
-}  // namespace
 
 ZeroBuckets::ZeroBuckets(const Run& run, std::span<const ZeroGroup> groups)
     : run_(run), groups_(groups), rank_(run.plan.distributed->rank), all_(groups.size()), averaged_(groups.size()) {
@@ -55,7 +42,7 @@ void ZeroBuckets::set_up() {
     ++micro_step_;
     buffers_.clear();
     const int count = overlaps_ ? 2 : 1;
-    const InBucket module(run_.session);
+    const Scoped<Module> module(run_.session.recorder.module, reduce_bucket(run_.session.recorder));
     for (int i = 0; contiguous_ && i < count; ++i)
         buffers_.push_back(empty(run_.session, {bucket_size_}, buffer_dtype_, Op::empty));
     buffer_ = 0;
@@ -140,7 +127,7 @@ void ZeroBuckets::copy_into_bucket(const Place& place) {
 // reduce_ipg_grads.
 void ZeroBuckets::reduce() {
     Session& session = run_.session;
-    const InBucket module(session);
+    const Scoped<Module> module(session.recorder.module, reduce_bucket(session.recorder));
     if (!contiguous_)
         reduce_apart();
     else if (oversized_)

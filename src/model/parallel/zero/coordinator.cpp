@@ -7,7 +7,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
-#include "model/network/shared_module.hpp"
+#include "model/network/in_module.hpp"
 
 namespace vramfit::model {
 

@@ -31,15 +31,11 @@ ZeroGroup make_group(const std::vector<NamedParameter>& parameters, std::int64_t
             group.own.push_back(i);
         }
     }
-    std::vector<engine::Module> all, own;
     engine::Recorder& recorder = parameters[0].tensor->session().recorder;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        all.push_back(module_named(recorder, parameters[i].module));
-        group.parameters[i].module = all.back();
-    }
-    for (const std::size_t i : group.own) own.push_back(all[i]);
-    group.module = around(recorder, all);
-    group.own_module = around(recorder, own);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        group.parameters[i].module = module_named(recorder, parameters[i].module);
+    group.module = around(recorder, group.parameters, &ZeroParameter::module);
+    group.own_module = around(recorder, group.own, [&](std::size_t i) { return group.parameters[i].module; });
     return group;
 }
 
