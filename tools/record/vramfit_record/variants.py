@@ -18,9 +18,11 @@ class Variant:
     use_cache: bool = False
     labels: bool = True
     checkpointing: bool = False
+    items: bool = False  # num_items_in_batch is given, as Trainer does
 
     def as_json(self) -> dict[str, Any]:
-        return {"attention": self.attention, "mask": self.mask, "use_cache": self.use_cache, "labels": self.labels, "checkpointing": self.checkpointing}
+        row = {"attention": self.attention, "mask": self.mask, "use_cache": self.use_cache, "labels": self.labels, "checkpointing": self.checkpointing}
+        return {**row, "items": True} if self.items else row
 
 
 BASE = Variant()
@@ -28,7 +30,9 @@ BASE = Variant()
 TRAINING = (
     BASE, Variant(mask="full"), Variant(mask="padded"), Variant(use_cache=True), Variant(mask="padded", use_cache=True), Variant(labels=False),
     Variant(checkpointing=True), Variant(attention="eager"), Variant(attention="eager", mask="full"), Variant(attention="eager", mask="padded"),
-    Variant(attention="flash_attention_2"), Variant(attention="flash_attention_2", mask="full"), Variant(attention="flash_attention_2", mask="padded"))
+    Variant(attention="flash_attention_2"), Variant(attention="flash_attention_2", mask="full"), Variant(attention="flash_attention_2", mask="padded"),
+    Variant(items=True), Variant(mask="full", items=True), Variant(mask="padded", items=True), Variant(checkpointing=True, items=True),
+    Variant(attention="eager", items=True), Variant(attention="eager", mask="padded", items=True))
 
 #: Sizes and dtypes differ at once; a formula has to hold at all three.
 POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 114, torch.float32, torch.bfloat16))
@@ -68,4 +72,8 @@ def inputs_of(config: Any, variant: Variant, point: Point, head: str) -> dict[st
         inputs["attention_mask"] = there(mask)
     if variant.labels:
         inputs["labels"] = there(labels)
+    if variant.items:
+        with values.unset_fake_temporarily():
+            count = torch.tensor(point.batch * (point.length - 1))
+        inputs["num_items_in_batch"] = there(count)
     return inputs
