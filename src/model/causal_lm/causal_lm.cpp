@@ -23,6 +23,7 @@
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 #include "model/network/unit_hooks.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -219,6 +220,10 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
                          const Place& place) {
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
+    if (run.recorded && cache)
+        throw Error(ErrorKind::unsupported, "training.use_cache",
+                    "a recorded network with a cache was not compared yet", "set use_cache to false");
+    if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     std::vector<Tensor> router_logits;
     Tensor hidden;
     {
