@@ -161,6 +161,36 @@ class RecordedFrame : public recorded::Scope {
         return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.kind->checkpointed);
     }
 
+    /// In which order a unit's function lets go of what it closes over: that of the call's arguments, tuples from
+    /// behind.
+    std::vector<std::size_t> order_of_closure(const network::Program& unit) const {
+        const std::vector<network::Number> places = unit.given();
+        std::vector<std::string_view> names(places.size());
+        const auto* inner = unit.code.empty() ? nullptr : std::get_if<network::Run>(&unit.code.front());
+        if (inner) {
+            const network::Program& called = pass_->model.document().programs[inner->program];
+            const std::vector<network::Number> given = called.given();
+            for (std::size_t i = 0; i < given.size(); ++i)
+                for (std::size_t place = 0; place < places.size(); ++place)
+                    if (inner->given[i] == places[place]) names[place] = name_of_input(called, given[i]);
+        }
+        std::vector<std::size_t> order;
+        const auto tuple_of = [&](std::size_t place) { return names[place].substr(0, names[place].find('.')); };
+        for (std::size_t first = 0; first < places.size();) {
+            std::size_t end = first + 1;
+            const bool is_tuple = names[first].find('.') != std::string_view::npos;
+            while (is_tuple && end < places.size() && tuple_of(end) == tuple_of(first)) ++end;
+            for (std::size_t i = end; i-- > first;) order.push_back(i);
+            first = end;
+        }
+        return order;
+    }
+    static std::string_view name_of_input(const network::Program& program, network::Number value) {
+        for (const network::Input& input : program.inputs)
+            if (input.what.value == value) return input.name;
+        return {};
+    }
+
     /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given) {
         const network::Program& unit_program = pass_->model.document().programs[what.program];
@@ -178,11 +208,15 @@ class RecordedFrame : public recorded::Scope {
             arguments.push_back(std::move(given[i]));
             given[i].reset();
         }
-        for (const Tensor& kept : given)
-            if (kept.defined() && !kept.requires_grad()) label_saved(kept);
-        const Unit unit = [pass = pass_, program = what.program, module = module_, kept = std::move(given),
-                           is_argument](std::span<const Tensor> called_with) {
-            std::vector<Tensor> all = kept;
+        for (const Tensor& closed_over : given)
+            if (closed_over.defined() && !closed_over.requires_grad()) label_saved(closed_over);
+        std::vector<std::pair<std::size_t, Tensor>> kept;
+        for (const std::size_t place : order_of_closure(unit_program))
+            kept.emplace_back(place, std::move(given[place]));
+        const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
+                           kept = std::move(kept), is_argument](std::span<const Tensor> called_with) {
+            std::vector<Tensor> all(count);
+            for (const auto& [place, tensor] : kept) all[place] = tensor;
             for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
             return run_program(pass, program, module, std::move(all), true).at(0);
         };

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/printable.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::network {

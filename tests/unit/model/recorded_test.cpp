@@ -39,36 +39,27 @@ Job tiny_llama() {
     return job;
 }
 
-/// What happens in order: allocations with their sizes and operators, frees between them sorted by allocation.
+/// What happens in order: allocations with their sizes and operators, frees, windows.
 std::vector<std::string> story_of(const Program& program) {
     std::vector<std::string> story;
-    std::vector<std::uint32_t> frees;
     std::size_t window = 0;
-    const auto flush = [&] {
-        std::sort(frees.begin(), frees.end());
-        for (const std::uint32_t id : frees) story.push_back(fmt::format("free {}", id));
-        frees.clear();
-    };
     for (std::size_t i = 0; i < program.events.size(); ++i) {
         for (; window < program.windows.size() && program.windows[window].first_event == i; ++window) {
-            flush();
             const Phase& phase = program.windows[window].phase;
             story.push_back(
                 fmt::format("window {} step {} layer {}", static_cast<int>(phase.kind), phase.step, phase.layer));
         }
         const Event& event = program.events[i];
         if (event.kind == EventKind::free) {
-            frees.push_back(event.id);
+            story.push_back(fmt::format("free {}", event.id));
             continue;
         }
-        flush();
         const Allocation& made = program.allocations[event.id];
         if (event.kind == EventKind::alloc)
             story.push_back(fmt::format("alloc {} {} bytes, {}", event.id, made.bytes, program.ops[made.op]));
         else
             story.push_back(fmt::format("event {} of {}", static_cast<int>(event.kind), event.id));
     }
-    flush();
     return story;
 }
 
