@@ -45,8 +45,11 @@ RecordedWindows windows_of(const Run& run, const Network& network, const Place& 
 
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                           const Place& place) {
-    const RecordedQuestion question{recorded_attention(run.plan.load.attention), recorded_mask(run, batch),
-                                    batch.labels.defined(), items.defined(),
+    const RecordedQuestion question{recorded_attention(run.plan.load.attention),
+                                    recorded_mask(run, batch),
+                                    batch.input_ids.size(0),
+                                    batch.labels.defined(),
+                                    items.defined(),
                                     network.checkpointing != Checkpointing::off};
     const network::Variant& variant =
         variant_for(*run.recorded, question, run.plan.load.dtype, run.session.autocast.enabled);

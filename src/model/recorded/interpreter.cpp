@@ -248,7 +248,8 @@ bool answers(const network::Variant& variant, const RecordedQuestion& question, 
         variant.checkpointing != question.checkpointing)
         return false;
     if (!variant.weights.empty() && (variant.weights == "16 bit") != is_half(weights)) return false;
-    return !variant.autocast || *variant.autocast == autocast;
+    if (variant.autocast && *variant.autocast != autocast) return false;
+    return !variant.one_row || question.batch == 1;
 }
 
 }  // namespace

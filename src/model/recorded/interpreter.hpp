@@ -25,6 +25,7 @@ struct NamedTensor {
 struct RecordedQuestion {
     std::string_view attention;
     std::string_view mask;
+    Size batch = 1;
     bool labels = true;
     bool items = false;
     bool checkpointing = false;

@@ -177,6 +177,7 @@ struct Variant {
     bool checkpointing = false;
     Number program = 0;
     std::string weights;           ///< "16 bit" or "float32": only then; empty: always
+    bool one_row = false;          ///< only for a batch of 1
     std::optional<bool> autocast;  ///< only then
     bool only = false;             ///< an example of one size
     std::size_t not_fitted = 0;    ///< places without a formula

@@ -111,7 +111,8 @@ Variant read_variant(const Place& place, std::size_t programs) {
     if (place.has("not_fitted")) variant.not_fitted = place.member("not_fitted").list().size();
     if (!place.has("when")) return variant;
     const Place when = place.member("when");
-    variant.weights = when.object().member("weights").text();
+    if (when.object().has("weights")) variant.weights = when.member("weights").text();
+    if (when.has("batch")) variant.one_row = when.member("batch").integer(1, 1) == 1;
     if (when.has("autocast")) variant.autocast = when.member("autocast").boolean();
     return variant;
 }

@@ -1,7 +1,7 @@
 """What changes the program that a network runs: attention, mask, cache, labels, checkpointing."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -44,6 +44,10 @@ BY_DTYPE = (
     ({"weights": "float32", "autocast": False}, tuple(Point(*s, torch.float32) for s in SIZES)),
     ({"weights": "float32", "autocast": True}, tuple(Point(*s, torch.float32, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))))
 
+#: The same of a single row, which some code treats apart.
+ONE_ROW = tuple(replace(p, batch=1) for p in POINTS)
+ONE_ROW_BY_DTYPE = tuple((when, tuple(replace(p, batch=1) for p in points)) for when, points in BY_DTYPE)
+
 
 def text_ids(config: Any, batch: int, length: int) -> torch.Tensor:
     """Token ids that mean nothing special."""
@@ -63,7 +67,7 @@ def inputs_of(config: Any, variant: Variant, point: Point, head: str) -> dict[st
         ids = text_ids(config, point.batch, point.length)
         mask = torch.ones_like(ids)
         if variant.mask == "padded":
-            mask[1:, -3:] = 0
+            mask[min(1, point.batch - 1):, -3:] = 0
         labels = ids.clone() if head != "sequence_classification" else torch.zeros(point.batch, dtype=torch.long)
         if head == "token_classification":
             labels = torch.zeros_like(ids)
