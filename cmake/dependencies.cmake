@@ -1,5 +1,6 @@
 # What the project needs from the system, found and never downloaded, with a summary of what was taken.
 option(VRAMFIT_STATIC "Link a program that needs no shared library" OFF)
+set(VRAMFIT_DEPENDENCIES_FOLDER "" CACHE PATH "For another platform: what tools/package/dependencies made")
 
 set(VRAMFIT_DEPENDENCIES "")
 macro(vramfit_find name)
@@ -11,6 +12,10 @@ macro(vramfit_find name)
 endmacro()
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
+if(VRAMFIT_DEPENDENCIES_FOLDER)
+  include(cmake/dependencies_of_folder.cmake)
+  return()
+endif()
 find_package(Threads REQUIRED)
 vramfit_find(fmt 9)
 vramfit_find(nlohmann_json 3.11)

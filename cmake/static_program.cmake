@@ -12,4 +12,4 @@ target_compile_definitions(vramfit-static PRIVATE ${spdlog_definitions})
 add_dependencies(vramfit-static vramfit-cli-parts vramfit)
 target_link_libraries(vramfit-static PRIVATE
   $<TARGET_FILE:vramfit-cli-parts> $<TARGET_FILE:vramfit> ${VRAMFIT_YAML_STATIC} Threads::Threads)
-target_link_options(vramfit-static PRIVATE -static)
+target_link_options(vramfit-static PRIVATE -static-pie)

@@ -79,28 +79,28 @@ bool can_merge(const Block& block, const Block& neighbour) {
 }  // namespace
 
 // BlockPool::insert_into_blocks (2.6.0).
-void insert_free(State& state, BlockId id) {
+void insert_free(State& state, BlockId id, std::optional<FreeList::Position> instead_of) {
     Block& block = state.blocks[id];
     Lane& lane = state.lanes[block.lane];
     block.calls_when_freed = state.calls[lane.small];
-    lane.free.insert(entry_of(block, id));
+    if (instead_of)
+        lane.free.replace(*instead_of, entry_of(block, id));
+    else
+        lane.free.insert(entry_of(block, id));
 }
 
 void erase_free(State& state, BlockId id) {
     const Block& block = state.blocks[id];
-    state.lanes[block.lane].free.erase(entry_of(block, id));
+    FreeList& free = state.lanes[block.lane].free;
+    free.erase(free.position_of(entry_of(block, id)));
 }
 
-// DeviceCachingAllocator::try_merge_blocks (2.6.0).
-std::int64_t absorb(State& state, BlockId id, BlockId neighbour) {
-    if (neighbour == kNoBlock) return 0;
+namespace {
+
+/// `id` takes the bytes of `neighbour`, which stands in no list any more.
+std::int64_t take_bytes(State& state, BlockId id, BlockId neighbour) {
     Block& block = state.blocks[id];
     const Block& other = state.blocks[neighbour];
-    if (!can_merge(block, other)) return 0;
-    if (other.mapped)
-        erase_free(state, neighbour);
-    else
-        erase_unmapped(state, neighbour);
     const std::int64_t won = other.size;
     block.size += won;
     if (block.prev == neighbour) {
@@ -114,6 +114,20 @@ std::int64_t absorb(State& state, BlockId id, BlockId neighbour) {
     return won;
 }
 
+}  // namespace
+
+// DeviceCachingAllocator::try_merge_blocks (2.6.0).
+std::int64_t absorb(State& state, BlockId id, BlockId neighbour) {
+    if (neighbour == kNoBlock) return 0;
+    const Block& other = state.blocks[neighbour];
+    if (!can_merge(state.blocks[id], other)) return 0;
+    if (other.mapped)
+        erase_free(state, neighbour);
+    else
+        erase_unmapped(state, neighbour);
+    return take_bytes(state, id, neighbour);
+}
+
 // DeviceCachingAllocator::free_block (2.6.0).
 void make_free(State& state, BlockId id) {
     Block& block = state.blocks[id];
@@ -121,14 +135,17 @@ void make_free(State& state, BlockId id) {
     const std::int64_t requested = block.requested;
     std::int64_t split_count = 0;
     std::int64_t split_bytes = 0;
+    FreeList& free = state.lanes[block.lane].free;
+    std::optional<FreeList::Position> merged;  // where a neighbour stands that is no more
     for (const BlockId neighbour : {block.prev, block.next}) {
-        const std::int64_t won = absorb(state, id, neighbour);
-        if (won == 0) continue;
+        if (neighbour == kNoBlock || !can_merge(block, state.blocks[neighbour])) continue;
+        if (merged) free.erase(*merged);
+        merged = free.position_of(entry_of(state.blocks[neighbour], neighbour));
         --split_count;
-        split_bytes -= won;
+        split_bytes -= take_bytes(state, id, neighbour);
     }
     block.requested = 0;
-    insert_free(state, id);
+    insert_free(state, id, merged);
     if (block.is_split()) {
         ++split_count;
         split_bytes += block.size;

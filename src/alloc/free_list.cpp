@@ -80,12 +80,29 @@ void FreeList::erase(Position at) {
         order_[at.run].last = run.entries[run.count - 1];
 }
 
-void FreeList::erase(const FreeEntry& entry) {
+void FreeList::replace(Position at, const FreeEntry& entry) {
+    Run& run = runs_[order_[at.run].slot];
+    const bool behind = at.run == 0 || before(order_[at.run - 1].last, entry);
+    const bool ahead = at.run + 1 == order_.size() || before(entry, runs_[order_[at.run + 1].slot].entries[0]);
+    if (!behind || !ahead) {
+        erase(at);
+        return insert(entry);
+    }
+    FreeEntry* const first = run.entries.data();
+    FreeEntry* const last = first + run.count;
+    FreeEntry* place = first + at.index;
+    for (; place != first && before(entry, place[-1]); --place) *place = place[-1];
+    for (; place + 1 != last && before(place[1], entry); ++place) *place = place[1];
+    *place = entry;
+    order_[at.run].last = last[-1];
+}
+
+FreeList::Position FreeList::position_of(const FreeEntry& entry) const {
     const std::uint32_t run = first_not(order_.data(), static_cast<std::uint32_t>(order_.size()),
                                         [&](const Head& head) { return before(head.last, entry); });
     const Run& found = runs_[order_[run].slot];
-    erase(Position{run, first_not(found.entries.data(), found.count,
-                                  [&](const FreeEntry& other) { return before(other, entry); })});
+    return {run,
+            first_not(found.entries.data(), found.count, [&](const FreeEntry& other) { return before(other, entry); })};
 }
 
 std::uint32_t FreeList::new_run() {

@@ -37,8 +37,10 @@ class FreeList {
     Position at_least(std::int64_t size) const;
     void insert(const FreeEntry& entry);
     void erase(Position at);
-    /// Erases the entry that equals `entry` in its order.
-    void erase(const FreeEntry& entry);
+    /// Erases what is there and inserts `entry`, which mostly stays near: nothing else is then moved.
+    void replace(Position at, const FreeEntry& entry);
+    /// Of the entry that equals `entry` in its order.
+    Position position_of(const FreeEntry& entry) const;
 
   private:
     static constexpr std::uint32_t kRunCapacity = 64;

@@ -35,21 +35,23 @@ FreeList::Position past_expandable(const State& state, const FreeList& free, Fre
     return at;
 }
 
-// DeviceCachingAllocator::get_free_block (2.6.0): one candidate; if its size is refused the search is over.
-BlockId take_cached(State& state, const Request& request) {
+using InList = std::optional<FreeList::Position>;
+
+// DeviceCachingAllocator::get_free_block (2.6.0): one candidate; if its size is refused the search is over. It stays
+// in the list until it is handed out.
+InList find_cached(State& state, const Request& request) {
     if (collects_garbage(state)) ++state.calls[request.small];
-    FreeList& free = state.lanes[request.lane].free;
+    const FreeList& free = state.lanes[request.lane].free;
     FreeList::Position at = free.at_least(request.size);
-    if (at == free.end()) return kNoBlock;
+    if (at == free.end()) return std::nullopt;
     if (state.blocks[free.at(at).block].is_expandable()) at = past_expandable(state, free, at);
-    if (at == free.end()) return kNoBlock;
+    if (at == free.end()) return std::nullopt;
     const FreeEntry& entry = free.at(at);
     const std::int64_t limit = state.settings.max_split_size;
-    if (request.size < limit && entry.size >= limit) return kNoBlock;
-    if (request.size >= limit && entry.size >= request.size + state.settings.max_non_split_rounding) return kNoBlock;
-    const BlockId id = entry.block;
-    free.erase(at);
-    return id;
+    if (request.size < limit && entry.size >= limit) return std::nullopt;
+    if (request.size >= limit && entry.size >= request.size + state.settings.max_non_split_rounding)
+        return std::nullopt;
+    return at;
 }
 
 // cudaMalloc of one segment, as one block.
@@ -105,25 +107,26 @@ bool should_split(const State& state, const Request& request, std::int64_t size)
     return request.size < state.settings.max_split_size && rest > kSmallSize;
 }
 
-// The low part of `rest` becomes a block of its own; `rest` returns to the free list.
-BlockId split_off(State& state, BlockId rest, std::int64_t size) {
+// The low part of `rest` becomes a block of its own; `rest` returns to the free list, or stays there.
+BlockId split_off(State& state, BlockId rest, std::int64_t size, InList place) {
     const Block parent = state.blocks[rest];
     const std::int64_t order = order_of_part(state, rest, 0);
     const BlockId id = new_block(state, parent.lane, parent.address, size, parent.range);
     state.blocks[id].order = order;
     link(state, id, parent.prev, rest);
     move_begin(state, rest, size);
-    insert_free(state, rest);
+    insert_free(state, rest, place);
     return id;
 }
 
-// DeviceCachingAllocator::alloc_found_block (2.6.0).
-BlockId hand_out(State& state, const Request& request, BlockId found, std::int64_t bytes) {
+// DeviceCachingAllocator::alloc_found_block (2.6.0). `place`: where the block stands in the free list.
+BlockId hand_out(State& state, const Request& request, BlockId found, InList place, std::int64_t bytes) {
     const bool was_split = state.blocks[found].is_split();
     const std::int64_t found_size = state.blocks[found].size;
     const bool expandable = state.blocks[found].is_expandable();
     const bool split = should_split(state, request, found_size);
-    const BlockId id = split ? split_off(state, found, request.size) : found;
+    if (place && !split) state.lanes[request.lane].free.erase(*place);
+    const BlockId id = split ? split_off(state, found, request.size, place) : found;
     Block& block = state.blocks[id];
     block.allocated = true;
     block.requested = bytes;
@@ -159,13 +162,13 @@ AllocationResult allocate(State& state, std::int64_t bytes, std::int32_t stream)
     request.small = is_small(request.size);
     request.segment = segment_size(request.size, state.settings);
     request.lane = lane_of(state, request.small, stream);
-    BlockId id = take_cached(state, request);
-    if (id == kNoBlock) id = get_from_device(state, request);
+    const InList cached = find_cached(state, request);
+    const BlockId id = cached ? state.lanes[request.lane].free.at(*cached).block : get_from_device(state, request);
     if (id == kNoBlock) {
         ++state.statistics.ooms;
         return {false, kNoBlock};
     }
-    return {true, hand_out(state, request, id, bytes)};
+    return {true, hand_out(state, request, id, cached, bytes)};
 }
 
 // DeviceCachingAllocator::free (2.6.0).

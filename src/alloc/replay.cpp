@@ -209,4 +209,15 @@ std::vector<RequestedWindow> requested_peaks(const Program& program) {
     return windows;
 }
 
+std::int64_t most_requested(const Program& program) {
+    std::int64_t sum = 0, most = 0;
+    for (const Event event : program.events) {
+        if (event.kind == EventKind::free) sum -= program.allocations[event.id].bytes;
+        if (event.kind != EventKind::alloc) continue;
+        sum += program.allocations[event.id].bytes;
+        most = std::max(most, sum);
+    }
+    return most;
+}
+
 }  // namespace vramfit

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit {
@@ -212,11 +213,10 @@ std::string Runner::set_settings(const Words& words) {
 std::string Runner::set_fraction(const Words& words) {
     require_header(words.word[0]);
     const std::string_view text = words.word[1];
-    double fraction = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fraction);
-    if (error != std::errc{} || end != text.data() + text.size() || !(fraction >= 0.0 && fraction <= 1.0))
+    const std::optional<double> fraction = real_from(text);
+    if (!fraction || !(*fraction >= 0.0 && *fraction <= 1.0))
         fail(fmt::format("fraction \"{}\" is not a number from 0 to 1", text), "write it like: fraction 0.5");
-    header_.memory_fraction = fraction;
+    header_.memory_fraction = *fraction;
     return {};
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/number_text.hpp"
 #include "vramfit/alloc/rounding.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -227,12 +228,11 @@ void Parser::read_division(std::string_view key, bool first, std::size_t& slot) 
 
 void Parser::read_real(std::string_view key) {
     const std::string text{token()};
-    double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::optional<double> number = real_from(text);
     const bool is_threshold = key == "garbage_collection_threshold";
-    const bool number = error == std::errc{} && end == text.data() + text.size();
+    const double value = number.value_or(-1.0);
     const bool in_range = is_threshold ? value > 0.0 && value < 1.0 : value >= 0.0 && value <= 1.0;
-    if (!number || !in_range)
+    if (!in_range)
         return problem(key,
                        fmt::format("\"{}\" is not a number {}", text, is_threshold ? "between 0 and 1" : "from 0 to 1"),
                        is_threshold ? "leave the key out to switch it off" : "1.0 means no limit");

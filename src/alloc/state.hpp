@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "free_list.hpp"
@@ -98,7 +99,8 @@ std::int64_t order_of_segment(State& state, std::int64_t address, std::int64_t s
 std::int64_t order_of_part(State& state, BlockId parent, std::int64_t offset);
 /// Lets a block begin `offset` bytes later.
 void move_begin(State& state, BlockId id, std::int64_t offset);
-void insert_free(State& state, BlockId id);
+/// `instead_of`: where a free block stands that is no more.
+void insert_free(State& state, BlockId id, std::optional<FreeList::Position> instead_of = std::nullopt);
 void erase_unmapped(State& state, BlockId id);
 void erase_free(State& state, BlockId id);
 /// Absorbs `neighbour` into `id` if both are free and alike; returns the bytes won.

@@ -10,6 +10,18 @@
 
 namespace vramfit {
 
+namespace {
+
+/// Joined at the end, as std::jthread, which libc++ has only since 20.
+struct Threads {
+    std::vector<std::thread> running;
+    ~Threads() {
+        for (std::thread& thread : running) thread.join();
+    }
+};
+
+}  // namespace
+
 std::size_t threads_of_machine() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 void for_each_index(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& task) {
@@ -24,14 +36,15 @@ void for_each_index(std::size_t count, std::size_t threads, const std::function<
             }
         }
     };
-    std::vector<std::jthread> others;
-    try {
-        for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
-    } catch (const std::system_error&) {
-        // As many as the system allows.
+    {
+        Threads others;
+        try {
+            for (std::size_t i = 1; i < std::min(threads, count); ++i) others.running.emplace_back(work);
+        } catch (const std::system_error&) {
+            // As many as the system allows: a page allows none.
+        }
+        work();
     }
-    work();
-    others.clear();
     for (const std::exception_ptr& error : errors)
         if (error) std::rethrow_exception(error);
 }

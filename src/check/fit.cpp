@@ -14,6 +14,8 @@ namespace vramfit {
 
 namespace {
 
+constexpr std::size_t kMostRecorded = 12;  // a search seldom returns to earlier ones
+
 /// The job with all that only the training depends on at its default: two that are equal load in the same way.
 Job as_loaded(const Job& job) {
     Job out;
@@ -32,16 +34,13 @@ bool loads_alike(const Job& a, const Job& b) { return a.plan == b.plan && a.devi
 /// The one place that decides. What runs out of memory on the card as it is assumed to be does not surely fit.
 std::optional<Fit> judged(const Program& program, const Job& job, bool& before_training) {
     const Device device = of_process(job.device, job.plan.distributed);
-    Timeline run = replay(program, allocator_of(job.stack, device));
-    if (run.out_of_memory) {
-        const PhaseKind kind = run.windows[run.out_of_memory->window].phase.kind;
+    const SureRun sure = surely_fits(program, job.model, job.plan, job.stack, device);
+    if (const auto& failed = sure.run.out_of_memory) {
+        const PhaseKind kind = sure.run.windows[failed->window].phase.kind;
         before_training = kind == PhaseKind::load || kind == PhaseKind::prepare;
-        return std::nullopt;
     }
-    const std::int64_t reserved = run.peak.reserved;
-    const Judged judged = judge_program(program, job.model, job.plan, job.stack, device, std::move(run));
-    if (judged.ends.verdict() != Verdict::fits) return std::nullopt;
-    return Fit{reserved, device.usable.count - reserved};
+    if (!sure.fits) return std::nullopt;
+    return Fit{sure.run.peak.reserved, device.usable.count - sure.run.peak.reserved};
 }
 
 }  // namespace
@@ -52,12 +51,31 @@ std::optional<Fit> Fits::operator()(const Job& job) {
     if (std::any_of(too_large_to_load_.begin(), too_large_to_load_.end(), alike)) return std::nullopt;
     try {
         bool before_training = false;
-        const auto fit = judged(program_of(job), job, before_training);
+        const auto fit = judged(program(job), job, before_training);
         if (before_training) too_large_to_load_.push_back(loaded);
         return fit;
     } catch (const Error&) {
         return std::nullopt;
     }
+}
+
+std::optional<std::int64_t> Fits::requested(const Job& job) {
+    try {
+        return most_requested(program(job));
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+const Program& Fits::program(const Job& job) {
+    // Which process of several is looked at depends on the allocator.
+    const bool several = job.plan.distributed && job.plan.distributed->any_rank;
+    const std::string alloc_conf = several ? job.device.alloc_conf : std::string();
+    for (const Recorded& known : recorded_)
+        if (known.plan == job.plan && known.stack == job.stack && known.alloc_conf == alloc_conf) return known.program;
+    if (recorded_.size() == kMostRecorded) recorded_.pop_front();
+    recorded_.push_back({job.plan, job.stack, alloc_conf, program_of(job)});
+    return recorded_.back().program;
 }
 
 std::optional<Fit> fit_of(const Program& program, const Job& job) {
@@ -68,16 +86,6 @@ std::optional<Fit> fit_of(const Program& program, const Job& job) {
 std::optional<Fit> fit_of(const Job& job) {
     try {
         return fit_of(program_of(job), job);
-    } catch (const Error&) {
-        return std::nullopt;
-    }
-}
-
-std::optional<std::int64_t> requested_of(const Job& job) {
-    try {
-        std::int64_t highest = 0;
-        for (const RequestedWindow& window : requested_peaks(program_of(job))) highest = std::max(highest, window.peak);
-        return highest;
     } catch (const Error&) {
         return std::nullopt;
     }

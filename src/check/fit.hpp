@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,20 +22,30 @@ struct Fit {
 std::optional<Fit> fit_of(const Job& job);
 
 /// The same for many runs of one network on one card: what ran out of memory while it was loaded or prepared does so
-/// whatever is trained then.
+/// whatever is trained then, and runs that differ in the allocator alone are recorded once.
 class Fits {
   public:
     std::optional<Fit> operator()(const Job& job);
 
+    /// Bytes that its tensors request, the highest of the run; nothing if it cannot be.
+    std::optional<std::int64_t> requested(const Job& job);
+
   private:
+    struct Recorded {
+        TrainPlan plan;
+        Stack stack;
+        std::string alloc_conf;  ///< where it matters
+        Program program;
+    };
+
+    const Program& program(const Job& job);
+
     std::vector<Job> too_large_to_load_;  ///< without what does not matter for that
+    std::deque<Recorded> recorded_;       ///< the latest
 };
 
 /// The same with its program, which was checked.
 std::optional<Fit> fit_of(const Program& program, const Job& job);
-
-/// Bytes that its tensors request, the highest of the run; nothing if it cannot be.
-std::optional<std::int64_t> requested_of(const Job& job);
 
 /// The same run on a card that is large enough; `spare` is below zero where the job's own is not. Throws Error.
 Fit need_of(const Job& job);

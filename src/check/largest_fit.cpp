@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include "check/fit.hpp"
 #include "model/record.hpp"
 #include "predict/most_rows.hpp"
+#include "predict/predict_recorded.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/check/plan_changes.hpp"
+#include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -37,6 +40,7 @@ class Along {
           axes_(axes),
           largest_(std::max(axes.batch.low < axes.batch.high ? axes.batch.high : 0,
                             axes.length.low < axes.length.high ? axes.length.high : 0)),
+          least_(axes.batch.low < axes.batch.high ? axes.batch.low : axes.length.low),
           capacity_(surely_usable(job_)),
           checker_(job_.model, job_.stack) {}
 
@@ -46,6 +50,13 @@ class Along {
             most_rows(start, [&](std::int64_t n) { return path_of(n * unit) && needs(n * unit) <= capacity_; });
         if (requested == 0) return 0;
         return most_rows(requested, [&](std::int64_t n) { return fits(n * unit); });
+    }
+
+    /// The program of the run of that size, from the recording of its path.
+    std::optional<Program> program(std::int64_t value) {
+        Path* const path = value < least_ ? nullptr : path_of(value);
+        if (!path) return std::nullopt;
+        return path->recorded.program.at(std::span(&value, 1));
     }
 
   private:
@@ -94,6 +105,7 @@ class Along {
     Set set_;
     model::FormulaAxes axes_;
     std::int64_t largest_;
+    std::int64_t least_;
     std::int64_t capacity_;
     PlanChecker checker_;
     std::deque<Path> paths_;
@@ -111,38 +123,73 @@ std::int64_t most_one_by_one(Job job, const Along::Set& set, std::int64_t start,
     });
 }
 
-std::int64_t most_batch(const Job& job) {
+void set_rows(TrainPlan& plan, std::int64_t rows) { plan.training.per_device_train_batch_size = rows; }
+void set_tokens(TrainPlan& plan, std::int64_t tokens) { plan.batch.sequence_length = tokens; }
+
+/// The longest rows that the model has positions for, in steps.
+std::int64_t most_positions(const Job& job) {
+    return job.model.max_position_embeddings / kTokensOfStep * kTokensOfStep;
+}
+
+/// Batches of the job's rows. A batch of one takes a path of its own: dimensions of one element lie as any stride says.
+Along along_batches(const Job& job) {
     const std::int64_t tokens = job.plan.batch.sequence_length;
+    return {job, set_rows, {{2, kLargest}, {tokens, tokens}, {rank_of(job), rank_of(job)}}};
+}
+
+Along along_lengths(const Job& job) {
+    const std::int64_t rows = job.plan.training.per_device_train_batch_size;
+    return {job, set_tokens, {{rows, rows}, {kTokensOfStep, most_positions(job)}, {rank_of(job), rank_of(job)}}};
+}
+
+std::int64_t most_batch(const Job& job, Along& batches) {
     const std::int64_t start = std::max<std::int64_t>(job.plan.training.per_device_train_batch_size, 2);
-    const auto set = [](TrainPlan& plan, std::int64_t rows) { plan.training.per_device_train_batch_size = rows; };
-    if (is_of_several(job)) return most_one_by_one(job, set, start, 1);
-    // A batch of one takes a path of its own: dimensions of one element lie as any stride says.
-    Along several(job, set, {{2, kLargest}, {tokens, tokens}, {rank_of(job), rank_of(job)}});
-    const std::int64_t most = several.most(start, 1);
+    if (is_of_several(job)) return most_one_by_one(job, set_rows, start, 1);
+    const std::int64_t most = batches.most(start, 1);
     if (most > 1) return most;
     Job one = job;
-    one.plan.training.per_device_train_batch_size = 1;
+    set_rows(one.plan, 1);
     return fit_of(one) ? 1 : 0;
 }
 
-std::int64_t most_tokens(const Job& job) {
-    const std::int64_t rows = job.plan.training.per_device_train_batch_size;
-    const std::int64_t most = job.model.max_position_embeddings / kTokensOfStep * kTokensOfStep;
-    const auto set = [](TrainPlan& plan, std::int64_t tokens) { plan.batch.sequence_length = tokens; };
+std::int64_t most_tokens(const Job& job, Along& lengths) {
+    const std::int64_t most = most_positions(job);
     if (most < 2 * kTokensOfStep) return 0;
     const std::int64_t start = std::clamp(job.plan.batch.sequence_length, kTokensOfStep, most) / kTokensOfStep;
-    if (is_of_several(job)) return most_one_by_one(job, set, start, kTokensOfStep) * kTokensOfStep;
-    Along lengths(job, set, {{rows, rows}, {kTokensOfStep, most}, {rank_of(job), rank_of(job)}});
+    if (is_of_several(job)) return most_one_by_one(job, set_tokens, start, kTokensOfStep) * kTokensOfStep;
     return lengths.most(start, kTokensOfStep) * kTokensOfStep;
+}
+
+LargestFit largest_fit(const Job& job, Along& batches, Along& lengths) {
+    LargestFit out;
+    out.batch = most_batch(job, batches);
+    out.seq = most_tokens(job, lengths);
+    out.seq_is_all = out.seq > 0 && out.seq + kTokensOfStep > job.model.max_position_embeddings;
+    return out;
 }
 
 }  // namespace
 
 LargestFit largest_fit(const Job& job) {
-    LargestFit out;
-    out.batch = most_batch(job);
-    out.seq = most_tokens(job);
-    out.seq_is_all = out.seq > 0 && out.seq + kTokensOfStep > job.model.max_position_embeddings;
+    Along batches = along_batches(job), lengths = along_lengths(job);
+    return largest_fit(job, batches, lengths);
+}
+
+Prediction predict_with_largest_fit(const Job& job) {
+    if (!job.device.capacity_known || job.plan.distributed) {
+        Prediction out = predict_with_next_larger(job);
+        if (job.device.capacity_known && out.verdict == Verdict::fits) out.largest = largest_fit(job);
+        return out;
+    }
+    Along batches = along_batches(job), lengths = along_lengths(job);
+    const std::int64_t rows = job.plan.training.per_device_train_batch_size;
+    const auto record = [&](const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device) {
+        const std::int64_t asked = plan.training.per_device_train_batch_size;
+        auto program = asked == rows ? lengths.program(plan.batch.sequence_length) : batches.program(asked);
+        return program ? std::move(*program) : model::record(model, plan, stack, device);
+    };
+    Prediction out = predict_with_next_larger(job, record);
+    if (out.verdict == Verdict::fits) out.largest = largest_fit(job, batches, lengths);
     return out;
 }
 

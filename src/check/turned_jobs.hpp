@@ -18,12 +18,16 @@ class TurnedJobs {
 
     explicit TurnedJobs(JobOf job) : job_(std::move(job)) {}
 
-    std::optional<Job> job(const Turns& turns) const { return job_(turns); }
+    const std::optional<Job>& job(const Turns& turns) {
+        const auto [known, is_new] = jobs_.try_emplace(turns);
+        if (is_new) known->second = job_(turns);
+        return known->second;
+    }
 
     const std::optional<Fit>& fit(const Turns& turns) {
         const auto [known, is_new] = fits_.try_emplace(turns);
         if (!is_new) return known->second;
-        if (const auto job = job_(turns)) known->second = judge_(*job);
+        if (const auto& turned = job(turns)) known->second = judge_(*turned);
         return known->second;
     }
 
@@ -31,18 +35,19 @@ class TurnedJobs {
     TurnedRun run() {
         return {[this](const Turns& turns) { return fit(turns).has_value(); },
                 [this](const Turns& turns) {
-                    const auto job = job_(turns);
-                    return job ? requested_of(*job) : std::nullopt;
+                    const auto& turned = job(turns);
+                    return turned ? judge_.requested(*turned) : std::nullopt;
                 },
                 [this](const Turns& turns) -> std::optional<std::int64_t> {
-                    const auto job = job_(turns);
-                    return job ? std::optional(need_of(*job).reserved) : std::nullopt;
+                    const auto& turned = job(turns);
+                    return turned ? std::optional(need_of(*turned).reserved) : std::nullopt;
                 }};
     }
 
   private:
     JobOf job_;
     Fits judge_;
+    std::map<Turns, std::optional<Job>> jobs_;
     std::map<Turns, std::optional<Fit>> fits_;
 };
 

@@ -176,6 +176,7 @@ void PlanFlags::add(CLI::App& app, const GivenWords& given, std::span<const Plan
             spelling.option->group(group);
             spelling.option->expected(flag->alone ? 0 : 1, list ? 100 : 1);
             spelling.option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+            if (!list) spelling.option->allow_extra_args(false);  // what follows the value is the model
             if (flag->words && !is_axis) offer(spelling.option, flag->words());
             group = "";  // aliases are understood, not listed
         }

@@ -230,7 +230,14 @@ void accumulate_grad_backward(Node& node, Grads& in, Grads&) {
     } else {
         Tensor taken = taken_gradient(grad, variable);
         taken->is_view = false;  // detach outside of the graph keeps no base
-        if (!variable->is_activation) label(taken, Category::gradients);
+        if (!variable->is_activation) {
+            label(taken, Category::gradients);
+            // A weight that two modules share is the first one's; flat memory is not one parameter's.
+            Recorder& recorder = variable.session().recorder;
+            const Module owner = recorder.place_of(variable->storage->id);
+            if (!(owner == Module{}) && same(variable->storage->bytes, taken->storage->bytes))
+                recorder.place(taken->storage->id, owner);
+        }
         variable->grad = taken.ref();
     }
     if (!variable.session().hook_gets_gradient) grad.reset();

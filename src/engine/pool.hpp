@@ -33,7 +33,7 @@ class Pool {
     static constexpr std::size_t kChunk = 64;
 
     void grow() {
-        chunks_.push_back(std::make_unique_for_overwrite<Slot[]>(kChunk));
+        chunks_.emplace_back(new Slot[kChunk]);
         for (std::size_t i = kChunk; i-- > 0;) {
             chunks_.back()[i].next = free_;
             free_ = &chunks_.back()[i];

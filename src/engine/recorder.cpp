@@ -2,7 +2,6 @@
 #include "engine/recorder.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -24,8 +23,10 @@ std::uint32_t Recorder::add(Size bytes, Op op, EventKind kind) {
     if (!keeps_program()) return kNoId;
     if (keeps_sizes()) sizes_.push_back(bytes);
     const auto id = static_cast<std::uint32_t>(program_.allocations.size());
-    program_.allocations.push_back(
-        {bytes.value(), fresh, static_cast<std::uint16_t>(op), module.layer, stream, module.name});
+    Allocation& made = program_.allocations.emplace_back(
+        Allocation{bytes.value(), fresh, static_cast<std::uint16_t>(op), module.layer});
+    made.stream = stream & 15u;
+    made.module = module.name & 4095u;
     program_.events.push_back({kind, id, 0});
     return id;
 }
@@ -122,11 +123,11 @@ std::int64_t Recorder::decide(Question question, Size size) {
     return answer;
 }
 
-std::uint8_t Recorder::intern(std::string_view name) {
+std::uint16_t Recorder::intern(std::string_view name) {
     std::vector<std::string>& names = program_.modules;
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end() && names.size() > std::numeric_limits<std::uint8_t>::max()) return 0;
-    const auto number = static_cast<std::uint8_t>(found - names.begin());
+    if (found == names.end() && names.size() >= kModuleNames) return 0;
+    const auto number = static_cast<std::uint16_t>(found - names.begin());
     if (found == names.end()) names.emplace_back(name);
     return number;
 }
@@ -138,7 +139,7 @@ void Recorder::label(std::uint32_t id, Category category) {
 void Recorder::place(std::uint32_t id, Module of) {
     if (id == kNoId) return;
     program_.allocations[id].layer = of.layer;
-    program_.allocations[id].module = of.name;
+    program_.allocations[id].module = of.name & 4095u;
 }
 
 Module Recorder::place_of(std::uint32_t id) const {
@@ -199,7 +200,7 @@ void Recorder::place_splits() {
 Program Recorder::take() {
     place_splits();
     program_.ops.reserve(static_cast<std::size_t>(op_count()));
-    for (int i = 0; i < op_count(); ++i) program_.ops.emplace_back(name_of(static_cast<Op>(i)));
+    for (int i = 0; i < op_count(); ++i) program_.ops.emplace_back(engine::name_of(static_cast<Op>(i)));
     return std::move(program_);
 }
 

@@ -121,7 +121,8 @@ class Recorder {
     /// The module that is being run, or whose node of the backward pass.
     Module module;
     /// The number of a module's name; 0 if there are too many.
-    std::uint8_t intern(std::string_view name);
+    std::uint16_t intern(std::string_view name);
+    std::string_view name_of(Module of) const { return program_.modules[of.name]; }
 
     /// The number of the next allocation.
     std::uint32_t next_id() const { return static_cast<std::uint32_t>(program_.allocations.size()); }

@@ -37,6 +37,15 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
                                 "leave lm_head out"});
 }
 
+/// transformers 4.48 cache_utils.py HybridCache.
+void refuse_in_evaluation(const Run& run, std::vector<Problem>& problems) {
+    if (run.plan.evaluation && run.spec.use_cache && run.spec.model_type == "gemma2" &&
+        run.stack.gemma2_evaluates_with_hybrid_cache())
+        problems.push_back({"training.eval_strategy",
+                            "transformers 4.45 to 4.52 evaluate gemma2 with a HybridCache, which is not supported",
+                            "a newer stack, \"use_cache\": false in the model's config.json, or no evaluation"});
+}
+
 /// Liger's functions by model_type; the fused loss reads the head's weight.
 void refuse_in_liger(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
@@ -272,6 +281,7 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8, 1.15 and 1.16 is supported"});
     refuse_in_sft(run, problems);
+    refuse_in_evaluation(run, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {
         const AttentionMask mask = plan.batch.attention_mask;
         if (mask != AttentionMask::absent && mask != AttentionMask::ones)

@@ -14,12 +14,6 @@ namespace vramfit {
 
 namespace {
 
-/// Whether the allocator does the same whatever the card has, as long as it has enough.
-bool ignores_capacity(const ReplayOptions& options) {
-    return options.settings.garbage_collection_threshold <= 0 && options.settings.memory_fraction >= 1.0 &&
-           !options.memory_fraction;
-}
-
 // docs/differences.md: blocks that were not split to the byte, and what follows, vary by up to 1 % from one trace of a
 // job to the next, as ProcessGroupNCCL's watchdog gets round to letting go of tensors.
 constexpr std::int64_t kTimingPart = 100;
@@ -79,6 +73,12 @@ Assumption old_buckets(const TrainPlan& plan, const Program& program) {
             "the time of a step: in forwards of more than a tenth of a second they are gone"};
 }
 
+/// Whether the allocator does the same whatever the card has, as long as it has enough.
+bool ignores_capacity(const ReplayOptions& options) {
+    return options.settings.garbage_collection_threshold <= 0 && options.settings.memory_fraction >= 1.0 &&
+           !options.memory_fraction;
+}
+
 /// Whether the program fits where tensors have `usable` bytes, given its replay on a card that is large enough, or
 /// where that is not known: a replay of its own only where that one does not tell.
 bool fits_in(const Program& program, const ReplayOptions& options, const Timeline& known, Bytes usable) {
@@ -107,15 +107,21 @@ VerdictEnds ends_of(const Program& program, const ReplayOptions& options, const 
     return {low < device.usable ? verdict_in(low) : Verdict::fits, Verdict::fits};
 }
 
-/// What is not known of the card, and of a run on it: when collectives let go of tensors, whose threads are first.
-/// `unlimited` is its replay on a card that is large enough.
-Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
-                           const Program& program, const Timeline& unlimited) {
+/// What is not known of the card, and of a run on it: when collectives let go of tensors.
+Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& plan, const Device& device,
+                                     const Program& program) {
     Assumptions all = device.assumptions;
     if (plan.distributed && plan.distributed->world_size > 1) all.push_back(timing(device));
     if (model::rebuilds_buckets(plan) && !forward_outlasts_watchdog(plan, device, program))
         all.push_back(old_buckets(plan, program));
     if (plan.load.sdpa_kernel == SdpaKernel::cudnn) all.push_back(cudnn(model, plan));
+    return all;
+}
+
+/// The same, and whose threads are first. `unlimited` is its replay on a card that is large enough.
+Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                           const Program& program, const Timeline& unlimited) {
+    Assumptions all = assumptions_without_load(model, plan, device, program);
     const Bytes load = most_of_load(model, plan, stack);
     if (load.count > unlimited.peak.reserved)
         all.push_back({AssumptionKind::load_order, Bytes{}, Bytes{}, load - Bytes{unlimited.peak.reserved},
@@ -141,6 +147,29 @@ Judged judge_program(const Program& program, const ModelSpec& model, const Train
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device) {
     return judge_program(program, model, plan, stack, device, replay(program, allocator_of(stack, device)));
+}
+
+SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                    const Device& device) {
+    const ReplayOptions options = allocator_of(stack, device);
+    ReplayOptions worst = options;
+    worst.capacity = device.usable - at_worst(assumptions_without_load(model, plan, device, program));
+    // What is reserved is not known before a replay, but that it is no less than what is requested.
+    const std::int64_t load = most_of_load(model, plan, stack).count;
+    const bool plain = device.capacity_known && worst.capacity->count > 0 && ignores_capacity(options) &&
+                       (load == 0 || load <= most_requested(program));
+    if (!plain) {
+        Timeline on_card = replay(program, options);
+        if (on_card.out_of_memory) return {false, std::move(on_card)};
+        Judged judged = judge_program(program, model, plan, stack, device, std::move(on_card));
+        return {judged.ends.verdict() == Verdict::fits, std::move(judged.on_card)};
+    }
+    Timeline run = replay(program, worst);
+    if (run.out_of_memory) return {false, std::move(run)};
+    // Without a limit of what is split, memory is given back in retries alone: a larger card changes nothing then.
+    if (run.retries > 0 || options.settings.max_split_size != kNoSplitLimit) run = replay(program, options);
+    const bool fits = !run.out_of_memory;
+    return {fits, std::move(run)};
 }
 
 }  // namespace vramfit

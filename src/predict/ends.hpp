@@ -28,4 +28,15 @@ Judged judge_program(const Program& program, const ModelSpec& model, const Train
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device);
 
+/// Whether a run fits at both ends.
+struct SureRun {
+    bool fits = false;
+    Timeline run;  ///< on the card; where it does not fit, one that ran out of memory or does not surely fit
+};
+
+/// Whether judge_program's verdict is that it fits, with fewer replays: the worst end is replayed first, as most that
+/// is tried does not fit there, or does there what it does everywhere.
+SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                    const Device& device);
+
 }  // namespace vramfit

@@ -14,9 +14,6 @@ namespace {
 // Rows are compared in steps of this many tokens; lengths are mostly chosen so.
 constexpr std::int64_t kTokens = 128;
 
-std::int64_t& batch_of(TrainPlan& plan) { return plan.training.per_device_train_batch_size; }
-std::int64_t& length_of(TrainPlan& plan) { return plan.batch.sequence_length; }
-
 /// Records a job, and its neighbours from the same recording where they take the same path.
 class SharedRecording {
   public:
@@ -49,37 +46,55 @@ class SharedRecording {
     std::optional<ProgramTemplate> path_;
 };
 
-using Ask = std::function<Prediction(const TrainPlan&)>;
+using Judge = std::function<Judgement(const TrainPlan&)>;
 
-void add(const TrainPlan& plan, const Ask& ask, const char* flag, std::int64_t value, std::vector<Neighbour>& out) {
+void add(const TrainPlan& plan, const Judge& judge, const char* flag, std::int64_t value, std::vector<Neighbour>& out) {
     try {
-        const Prediction p = ask(plan);
-        out.push_back({flag, value, p.verdict, p.peak, p.device.usable.count - p.peak.reserved});
+        const Judgement judged = judge(plan);
+        const std::int64_t reserved = judged.peak.reserved;
+        out.push_back({flag, value, judged.verdict(), judged.peak, judged.device.usable.count - reserved});
     } catch (const Error&) {  // more positions than the network has, for instance
     }
 }
 
+struct NextLarger {
+    TrainPlan larger, longer;
+};
+
+NextLarger next_larger_of(const TrainPlan& plan) {
+    NextLarger next{plan, plan};
+    ++next.larger.training.per_device_train_batch_size;
+    next.longer.batch.sequence_length = (plan.batch.sequence_length / kTokens + 1) * kTokens;
+    return next;
+}
+
+/// `out` is what is predicted of the job.
+Prediction with_next_larger(const Job& job, Prediction out, const NextLarger& next, const Judge& judge) {
+    out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
+    if (out.verdict != Verdict::fits) return out;
+    add(next.larger, judge, "--batch", next.larger.training.per_device_train_batch_size, out.next_larger);
+    add(next.longer, judge, "--seq", next.longer.batch.sequence_length, out.next_larger);
+    return out;
+}
+
 }  // namespace
+
+Prediction predict_with_next_larger(const Job& job, const Record& record) {
+    return with_next_larger(
+        job, predict_recorded(job.model, job.plan, job.stack, job.device, record), next_larger_of(job.plan),
+        [&](const TrainPlan& plan) { return judge_recorded(job.model, plan, job.stack, job.device, record); });
+}
 
 Prediction predict_with_next_larger(const Job& job) {
     if (!job.device.capacity_known) return predict(job);
-    TrainPlan larger = job.plan;
-    ++batch_of(larger);
-    TrainPlan longer = job.plan;
-    length_of(longer) = (length_of(longer) / kTokens + 1) * kTokens;
-    SharedRecording shared(job.plan, larger, longer);
-    const Record record = std::ref(shared);
-    const bool any_rank = job.plan.distributed && job.plan.distributed->any_rank;  // one recording for each process
-    const Ask ask = [&](const TrainPlan& plan) {
-        return any_rank ? predict(job.model, plan, job.stack, job.device)
-                        : predict_recorded(job.model, plan, job.stack, job.device, record);
-    };
-    Prediction out = ask(job.plan);
-    out.notes.insert(out.notes.begin(), job.notes.begin(), job.notes.end());
-    if (out.verdict != Verdict::fits) return out;
-    add(larger, ask, "--batch", batch_of(larger), out.next_larger);
-    add(longer, ask, "--seq", length_of(longer), out.next_larger);
-    return out;
+    const NextLarger next = next_larger_of(job.plan);
+    if (job.plan.distributed && job.plan.distributed->any_rank)  // one recording for each process
+        return with_next_larger(job, predict(job.model, job.plan, job.stack, job.device), next,
+                                [&](const TrainPlan& plan) {
+                                    return judge(Job{job.model, plan, job.stack, job.device, {}});
+                                });
+    SharedRecording shared(job.plan, next.larger, next.longer);
+    return predict_with_next_larger(job, std::ref(shared));
 }
 
 }  // namespace vramfit

@@ -67,6 +67,13 @@ Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const
     return out;
 }
 
+Judgement judge_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given,
+                         const Record& record) {
+    check_plan(model, plan, stack);
+    const Job job{model, plan, stack, given, {}};
+    return judge(record(model, plan, stack, of_process(given, plan.distributed)), job);
+}
+
 Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given) {
     if (plan.distributed && plan.distributed->any_rank) return predict_stages(model, plan, stack, given);
     return predict_recorded(model, plan, stack, given, model::record);

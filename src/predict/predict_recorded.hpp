@@ -3,7 +3,8 @@
 
 #include <functional>
 
-#include "vramfit/predict/prediction.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/job.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit {
@@ -14,5 +15,12 @@ using Record = std::function<Program(const ModelSpec&, const TrainPlan&, const S
 /// Checks the plan, replays what `record` gives under the device's usable capacity and names the peaks.
 Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
                             const Record& record);
+
+/// What of it is judged alone; the plan is checked.
+Judgement judge_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                         const Record& record);
+
+/// For a job whose card is known: what predict_with_next_larger gives, with the programs that `record` gives.
+Prediction predict_with_next_larger(const Job& job, const Record& record);
 
 }  // namespace vramfit

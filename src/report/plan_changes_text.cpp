@@ -27,8 +27,8 @@ std::string missing(const PlanChanges& changes, const Layout& layout) {
                         run.flags.empty() ? std::string(", this one,") : fmt::format(" ({})", text_of(run.flags)),
                         size_text(run.reserved), size_text(-run.spare));
     text += changes.holds_smallest.empty()
-                ? std::string("no known card holds it.")
-                : fmt::format("the smallest card that holds it: {}.", changes.holds_smallest);
+                ? std::string("no known GPU holds it.")
+                : fmt::format("the smallest known GPU that holds it: {}.", changes.holds_smallest);
     return wrapped(text, layout.width);
 }
 

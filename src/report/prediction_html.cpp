@@ -17,6 +17,8 @@ namespace vramfit::report {
 
 namespace {
 
+constexpr int kUnwrapped = 10'000;  ///< columns: the page breaks lines itself
+
 std::string shown_name(std::string name) {
     std::replace(name.begin(), name.end(), '_', ' ');
     return html_escaped(name);
@@ -116,16 +118,17 @@ std::string keys_html(const Prediction& p) {
 
 std::string peaks_html(const Prediction& p) {
     std::string out =
-        "<div class=\"scroll\"><table>\n<thead><tr><th></th><th>peak</th><th>highest in</th><th "
+        "<div class=\"scroll\"><table>\n<thead><tr><th></th><th>peak</th><th class=\"wide\">highest in</th><th "
         "class=\"number\">requested</th>"
-        "<th class=\"number\">reserved</th><th style=\"min-width:12rem;width:40%\">made "
+        "<th class=\"number\">reserved</th><th style=\"min-width:5rem;width:40%\">made "
         "of</th></tr></thead>\n<tbody>\n";
     std::int64_t most = 1;
     for (const PeakResult& peak : p.peaks) most = std::max(most, peak.requested);
     for (const PeakResult& peak : p.peaks) {
         const bool first = peak.name == p.highest;
         out += fmt::format(
-            "<tr><td>{}</td><td>{}{}{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
+            "<tr><td>{}</td><td>{}{}{}</td><td class=\"wide\">{}</td><td class=\"number\">{}</td><td "
+            "class=\"number\">{}</td>"
             "<td><div class=\"bar\">{}</div></td></tr>\n",
             html_escaped(peak.id), first ? "<b>" : "", shown_name(peak.name), first ? "</b>" : "",
             html_escaped(peak.window), size_text(peak.requested), size_text(peak.reserved), parts_html(peak, most));
@@ -136,7 +139,7 @@ std::string peaks_html(const Prediction& p) {
 std::string shares_html(const Prediction& p) {
     const PeakResult* highest = highest_peak(p);
     if (!highest) return "";
-    std::string out = fmt::format("<h2>The highest peak: {}</h2>\n<div class=\"scroll\"><table>\n<tbody>\n",
+    std::string out = fmt::format("<section><h2>The highest peak: {}</h2>\n<div class=\"scroll\"><table>\n<tbody>\n",
                                   shown_name(highest->name));
     std::array<std::size_t, kCategoryCount> order{};
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -149,7 +152,7 @@ std::string shares_html(const Prediction& p) {
                 "<td class=\"number\">{:.1f} %</td></tr>\n",
                 kCategoryColours[i], shown_name(vramfit::name_of(static_cast<Category>(i))),
                 size_text(highest->shares[i]), percentage(highest->shares[i], highest->requested));
-    return out + "</tbody></table></div>\n";
+    return out + "</tbody></table></div></section>\n";
 }
 
 std::string question_html(const PredictionPage& page) {
@@ -165,9 +168,9 @@ std::string question_html(const PredictionPage& page) {
 }
 
 std::string changes_html(const Prediction& p) {
-    const std::string text = plan_changes_text(p, {100, 100, false});
+    const std::string text = plan_changes_text(p, {kUnwrapped, kUnwrapped, false});
     if (text.empty()) return "";
-    return fmt::format("<h2>{}</h2>\n<div class=\"scroll\"><pre>{}</pre></div>\n",
+    return fmt::format("<section><h2>{}</h2>\n<p class=\"lines\">{}</p></section>\n",
                        p.verdict == Verdict::fits ? "How far it can grow" : "What would make it fit",
                        html_escaped(text));
 }
@@ -176,7 +179,8 @@ std::string map_html(const PredictionPage& page) {
     if (!page.map) return "";
     SweepReport map = *page.map;
     map.map = {"seq", "batch"};
-    return fmt::format("<h2>What fits around it</h2>\n<figure class=\"scroll\">{}</figure>\n", sweep_svg(map, {}));
+    return fmt::format("<section><h2>What fits around it</h2>\n<figure class=\"scroll\">{}</figure></section>\n",
+                       sweep_svg(map, {}));
 }
 
 }  // namespace
@@ -185,9 +189,9 @@ std::string prediction_html(const PredictionPage& page, const Layout&) {
     const Prediction& p = page.prediction;
     HtmlPage html;
     html.title = p.device.capacity_known ? fmt::format("{} on {}", p.model.name, p.device.name) : p.model.name;
-    html.body =
-        fmt::format("<h1>{}</h1>\n{}{}<h2>Peaks</h2>\n{}{}{}{}{}", html_escaped(html.title), verdict_html(p),
-                    bar_html(p), peaks_html(p), shares_html(p), changes_html(p), map_html(page), question_html(page));
+    html.body = fmt::format("<h1>{}</h1>\n{}{}<div class=\"tables\">\n{}{}{}</div>\n<h2>All peaks</h2>\n{}{}",
+                            html_escaped(html.title), verdict_html(p), bar_html(p), changes_html(p), shares_html(p),
+                            map_html(page), peaks_html(p), question_html(page));
     for (const Note& note : p.notes)
         html.body += fmt::format("<p class=\"quiet\">note: {}{}</p>\n", html_escaped(note.text),
                                  note.hint.empty() ? "" : html_escaped(fmt::format("; {}", note.hint)));

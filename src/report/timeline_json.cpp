@@ -87,7 +87,7 @@ void write_events(Out out, const Program& program) {
                            allocation.layer);
             if (const std::string module = module_of(program, allocation); !module.empty())
                 fmt::format_to(out, ", \"module\": \"{}\"", module);
-            if (allocation.stream != 0) fmt::format_to(out, ", \"stream\": {}", allocation.stream);
+            if (allocation.stream != 0) fmt::format_to(out, ", \"stream\": {}", unsigned{allocation.stream});
             fmt::format_to(out, "}}");
         }
         if (event.kind == EventKind::record_stream) fmt::format_to(out, ", {{\"stream\": {}}}", event.stream);

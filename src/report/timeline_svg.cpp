@@ -144,6 +144,13 @@ std::string limit(const TimelinePicture& p) {
            text_in_svg(kWidth - kRight - 4, p.y(device.usable.count) - 4, label, "class=\"end limit\"");
 }
 
+/// The highest peak has its name, others their letter; those without are not shown.
+std::string mark_of(const PeakResult& peak, const Prediction& run) {
+    if (peak.name == run.highest)
+        return fmt::format("{}{}{}: {}", peak.id, peak.id.empty() ? "" : " ", peak.name, size_text(peak.requested));
+    return peak.id;
+}
+
 std::string marks(const TimelinePicture& p) {
     std::string out;
     struct Mark {
@@ -152,15 +159,15 @@ std::string marks(const TimelinePicture& p) {
     };
     std::vector<Mark> all;
     for (const PeakResult& peak : p.run.prediction.peaks)
-        all.push_back({peak.at, peak.id.empty() ? "·" : peak.id,
-                       fmt::format("{}: {} requested in {}", peak.name, size_text(peak.requested), peak.window),
-                       "middle"});
+        if (peak.name == p.run.prediction.highest || !peak.id.empty())
+            all.push_back({peak.at, mark_of(peak, p.run.prediction),
+                           fmt::format("{}: {} requested in {}", peak.name, size_text(peak.requested), peak.window),
+                           "middle"});
     if (const auto& oom = p.run.prediction.out_of_memory)
         all.push_back({oom->event, "out of memory", p.run.prediction.out_of_memory_window, "middle limit"});
     // What ends the run, the highest peak and letters get their places first.
     const auto turn = [&p](const Mark& m) {
         if (m.style != "middle") return 0;
-        if (m.name == "·") return 3;
         return m.title.starts_with(p.run.prediction.highest + ":") ? 1 : 2;
     };
     std::stable_sort(all.begin(), all.end(),
@@ -169,7 +176,7 @@ std::string marks(const TimelinePicture& p) {
     std::string names;  // over the lines of all marks
     for (const Mark& mark : all) {
         const std::size_t column = p.column_of(mark.at);
-        const double x = p.x(column), half = 4.0 * static_cast<double>(mark.name.size()) + 2;
+        const double x = p.x(column), half = 3.4 * static_cast<double>(mark.name.size()) + 4;
         const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& taken) {
             return std::all_of(taken.begin(), taken.end(),
                                [&](const auto& t) { return x + half <= t.first || x - half >= t.second; });
@@ -186,25 +193,37 @@ std::string marks(const TimelinePicture& p) {
     return out + names;
 }
 
+/// Where loading, preparing and each step begin. Steps have their names first, others where there is room before them.
 std::string windows(const TimelinePicture& p) {
-    std::string out, last;
-    double free = 0;
+    struct Begin {
+        double x;
+        std::string name;
+        double end() const { return x + 7.0 * static_cast<double>(name.size()) + 6; }
+    };
+    std::vector<Begin> all;
     for (const Window& window : p.run.program.windows) {
         std::string name = name_of(window.phase);
         if (window.phase.step >= 0) name = fmt::format("step {}", window.phase.step);
-        if (name == last || window.phase.kind == PhaseKind::start) continue;
-        last = name;
-        const double x = p.x(p.column_of(window.first_event));
-        out += fmt::format("<path class=\"mark\" d=\"M{:.1f} {}v6\"/>\n", x, p.top + kPlotHeight);
-        if (x < free || x + 7.0 * static_cast<double>(name.size()) > kWidth) continue;
-        out += text_in_svg(x + 3, p.top + kPlotHeight + 18, name);
-        free = x + 7.0 * static_cast<double>(name.size()) + 10;
+        if ((!all.empty() && name == all.back().name) || window.phase.kind == PhaseKind::start) continue;
+        all.push_back({p.x(p.column_of(window.first_event)), std::move(name)});
+    }
+    std::string out;
+    double free = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Begin& begin = all[i];
+        out += fmt::format("<path class=\"mark\" d=\"M{:.1f} {}v6\"/>\n", begin.x, p.top + kPlotHeight);
+        const bool step = begin.name.starts_with("step");
+        const auto hides = [&](const Begin& later) { return later.name.starts_with("step") && later.x < begin.end(); };
+        if (!step && std::any_of(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(), hides)) continue;
+        if (begin.x < free || begin.end() > kWidth) continue;
+        out += text_in_svg(begin.x + 3, p.top + kPlotHeight + 18, begin.name);
+        free = begin.end();
     }
     return out;
 }
 
 std::string panel_of(const TimelinePicture& p) {
-    return text_in_svg(kLeft, p.top - 54, p.run.title, "class=\"title\"") + scale(p) + stack(p) + limit(p) + marks(p) +
+    return text_in_svg(kLeft, p.top - 54, p.run.title, "class=\"title\"") + scale(p) + stack(p) + marks(p) + limit(p) +
            windows(p);
 }
 
@@ -241,7 +260,11 @@ constexpr const char* kStyle =
     ".middle{text-anchor:middle}.name{paint-order:stroke;stroke:#ffffff;stroke-width:3px}.grid{stroke:#dddddd;fill:"
     "none}.mark{stroke:#555555;fill:none}"
     ".reserved{stroke:#222222;stroke-width:1.4;stroke-dasharray:5 3;fill:none}"
-    ".limit{stroke:#B3261E;stroke-width:2;fill:none}text.limit{stroke:none;fill:#B3261E}</style>\n";
+    ".limit{stroke:#B3261E;stroke-width:2;fill:none}text.limit{paint-order:stroke;stroke:#ffffff;stroke-width:3px;fill:"
+    "#B3261E}.page{fill:#ffffff}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.page{fill:#14171b}.name,text."
+    "limit{"
+    "stroke:#14171b}.grid{stroke:#333a40}.mark{stroke:#a0a0a0}.reserved{stroke:#e6e6e6}.limit{stroke:#ff8a80}"
+    "text.limit{fill:#ff8a80}}</style>\n";
 
 }  // namespace
 
@@ -272,7 +295,7 @@ std::string timeline_svg(const TimelineReport& report, const Layout&) {
     top += 24;
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-               "role=\"img\" aria-label=\"{2}\">\n{3}<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
+               "role=\"img\" aria-label=\"{2}\">\n{3}<rect width=\"{0}\" height=\"{1}\" class=\"page\"/>\n",
                kWidth, top, html_escaped(fmt::format("{}: memory of a fine-tuning run", report.model)), kStyle) +
            body + "</svg>\n";
 }

@@ -140,9 +140,12 @@ ModelSpec spec_of(const BuiltInModel& model) {
 
 const BuiltInModel* find_built_in(std::string_view name) {
     const std::string wanted = lower_case(name);
+    const auto is_wanted = [&](std::string_view known) {
+        return known.size() == wanted.size() && lower_case(known) == wanted;
+    };
     for (const BuiltInModel& model : built_in_models()) {
         bool found = false;
-        for_each_name(model, [&](std::string_view known) { found = found || lower_case(known) == wanted; });
+        for_each_name(model, [&](std::string_view known) { found = found || is_wanted(known); });
         if (found) return &model;
     }
     return nullptr;

@@ -2,9 +2,9 @@
 #include "vramfit/spec/suggest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,42 +12,62 @@ namespace vramfit {
 
 namespace {
 
-constexpr std::size_t kLongestWord = 128;  // longer words are no typing mistakes, and the distance is quadratic
+constexpr std::size_t kLongestWord = 128;  // longer words are no typing mistakes
 
-// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`, or `enough` if there are as many or more.
-std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t enough) {
-    std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        row[0] = i;
-        std::size_t least = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-            row[j] = std::min(std::min(last[j], row[j - 1]) + 1, replaced);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = std::min(row[j], before[j - 2] + 1);
-            least = std::min(least, row[j]);
-        }
-        // A swap reaches two rows back, but a row's least is at most one more than that of the row before.
-        if (least >= enough) return enough;
-        std::swap(before, last);
-        std::swap(last, row);
+char lower_case_of(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// A word whose edits to others are counted: insert, delete, replace, swap of neighbours.
+class Word {
+  public:
+    /// No longer than kLongestWord.
+    explicit Word(std::string_view text) : size_(text.size()) {
+        for (std::size_t i = 0; i < size_; ++i) places_[static_cast<unsigned char>(text[i])] |= Bits{1} << i;
     }
-    return std::min(last[b.size()], enough);
-}
+
+    /// All characters of a column of the table of distances at once, a bit each for what is one more or one less than
+    /// above it (H. Hyyrö, A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances, 2003).
+    std::size_t distance(std::string_view other) const {
+        if (size_ == 0) return other.size();
+        Bits more = ~Bits{0}, less = 0, diagonal = 0, before = 0;
+        const Bits last = Bits{1} << (size_ - 1);
+        std::size_t edits = size_;
+        for (const char c : other) {
+            const Bits places = places_[static_cast<unsigned char>(c)];
+            const Bits swapped = ((~diagonal & places) << 1) & before;
+            diagonal = (((places & more) + more) ^ more) | places | less | swapped;
+            Bits right_more = less | ~(diagonal | more);
+            const Bits right_less = diagonal & more;
+            if (right_more & last) ++edits;
+            if (right_less & last) --edits;
+            right_more = right_more << 1 | 1;
+            more = right_less << 1 | ~(diagonal | right_more);
+            less = right_more & diagonal;
+            before = places;
+        }
+        return edits;
+    }
+
+  private:
+    __extension__ using Bits = unsigned __int128;
+
+    std::size_t size_;
+    std::array<Bits, 256> places_{};  ///< of each character
+};
 
 // A bit for each letter that occurs, in lower case.
 std::uint64_t letters_of(std::string_view text) {
     std::uint64_t letters = 0;
-    for (const char c : lower_case(text)) letters |= std::uint64_t{1} << (static_cast<unsigned char>(c) & 63);
+    for (const char c : text) letters |= std::uint64_t{1} << (static_cast<unsigned char>(lower_case_of(c)) & 63);
     return letters;
 }
 
-// Edits that it takes at least: one brings or removes one letter, and as many characters.
-std::size_t fewest_edits(std::string_view a, std::string_view b) {
-    const std::uint64_t of_a = letters_of(a), of_b = letters_of(b);
-    const auto letters = static_cast<std::size_t>(std::max(std::popcount(of_a & ~of_b), std::popcount(of_b & ~of_a)));
-    return std::max(letters, std::max(a.size(), b.size()) - std::min(a.size(), b.size()));
+// Whether it takes fewer edits than `enough` as far as lengths and letters tell: one edit brings or removes one letter
+// and one character. Most words end here, so this comes before all that needs memory.
+bool may_be_near(std::string_view a, std::uint64_t letters_of_a, std::string_view b, std::size_t enough) {
+    if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= enough) return false;
+    const std::uint64_t of_b = letters_of(b);
+    const int letters = std::max(std::popcount(letters_of_a & ~of_b), std::popcount(of_b & ~letters_of_a));
+    return static_cast<std::size_t>(letters) < enough;
 }
 
 /// The numbers in a name, without leading zeros: "rtx 4090 ti" -> "4090 ", "hf-2024-04" -> "2024 4 ".
@@ -68,8 +88,7 @@ std::string numbers_of(std::string_view text) {
 
 std::string lower_case(std::string_view text) {
     std::string lower(text);
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::transform(lower.begin(), lower.end(), lower.begin(), lower_case_of);
     return lower;
 }
 
@@ -77,11 +96,13 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
     if (word.empty() || word.size() > kLongestWord) return {};
     const std::string wanted = lower_case(word);
     const std::string numbers = numbers_of(word);
+    const std::uint64_t letters = letters_of(wanted);
+    const Word counted(wanted);
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     std::string_view found;
     for (const std::string_view candidate : known) {
-        if (fewest_edits(wanted, candidate) >= least || numbers_of(candidate) != numbers) continue;
-        const std::size_t distance = edit_distance(wanted, lower_case(candidate), least);
+        if (!may_be_near(wanted, letters, candidate, least) || numbers_of(candidate) != numbers) continue;
+        const std::size_t distance = counted.distance(lower_case(candidate));
         if (distance < least) {
             least = distance;
             found = candidate;
@@ -91,9 +112,9 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
 }
 
 bool is_misspelt(std::string_view word, std::string_view known) {
+    if (std::max(word.size(), known.size()) > kLongestWord) return false;
     const std::size_t most = std::min(word.size(), known.size()) < 8 ? 1 : 2;
-    return std::max(word.size(), known.size()) <= kLongestWord && fewest_edits(word, known) <= most &&
-           edit_distance(word, known, most + 1) <= most;
+    return may_be_near(word, letters_of(word), known, most + 1) && Word(word).distance(known) <= most;
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known, std::string_view otherwise) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -74,7 +75,8 @@ PackedRun::PackedRun(const Program& program, std::span<const std::uint32_t> size
         if (!begins_allocation(e.kind)) return names_allocation(e.kind) ? next - e.id : e.id;
         if (e.id != next) throw std::logic_error("allocations are not in the order of their events");
         const Allocation& a = program.allocations[next];
-        return kinds.number_of({sizes[next++], a.op, a.layer, a.category, a.stream, a.module});
+        return kinds.number_of({sizes[next++], a.op, a.layer, a.category, static_cast<std::uint8_t>(a.stream),
+                                static_cast<std::uint16_t>(a.module)});
     };
     std::size_t event = 0;
     for (std::size_t i = 1; i <= program.windows.size(); ++i) {
@@ -99,8 +101,9 @@ void PackedRun::share_last() {
     const Part last = parts_.back();
     const std::span all(words_);
     const auto words = [&](const Part& p) { return all.subspan(p.begin, p.end - p.begin); };
-    const auto same = std::find_if(parts_.begin(), parts_.end() - 1,
-                                   [&](const Part& p) { return std::ranges::equal(words(p), words(last)); });
+    const auto same = std::find_if(parts_.begin(), parts_.end() - 1, [&](const Part& p) {
+        return std::equal(words(p).begin(), words(p).end(), words(last).begin(), words(last).end());
+    });
     if (same == parts_.end() - 1) return;
     words_.resize(last.begin);
     parts_.back() = *same;
@@ -112,34 +115,41 @@ std::size_t PackedRun::memory() const {
 
 void PackedRun::unpack(std::span<const std::int64_t> bytes, Program& out) const {
     constexpr std::uint32_t kHasNoBytes = 0xffffffffu;
-    std::vector<std::uint32_t> ids;  // of all allocations
-    ids.reserve(allocations_);
+    std::vector<std::uint32_t> ids(allocations_);  // of all allocations
+    std::size_t begun = 0;                         // of them
     out.allocations.reserve(allocations_);
     out.events.reserve(std::transform_reduce(parts_.begin(), parts_.end(), std::size_t{0}, std::plus<>(),
                                              [](const Part& part) { return part.end - part.begin; }));
     auto window = out.windows.begin();
     auto mark = out.marks.begin();
-    std::size_t event = 0;
+    std::size_t event = 0, next_place = 0;
     const auto move_places = [&] {
+        next_place = std::numeric_limits<std::size_t>::max();
         for (; window != out.windows.end() && window->first_event == event; ++window)
             window->first_event = out.events.size();
         for (; mark != out.marks.end() && mark->before_event == event; ++mark) mark->before_event = out.events.size();
-        ++event;
+        if (window != out.windows.end()) next_place = window->first_event;
+        if (mark != out.marks.end()) next_place = std::min<std::size_t>(next_place, mark->before_event);
     };
     const auto begin_allocation = [&](const Kind& a) {
         const std::int64_t size = bytes[a.size];
-        ids.push_back(size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size()));
-        if (size != 0) out.allocations.push_back({size, a.category, a.op, a.layer, a.stream, a.module});
-        return ids.back();
+        std::uint32_t& id = ids[begun++];
+        id = size == 0 ? kHasNoBytes : static_cast<std::uint32_t>(out.allocations.size());
+        if (size == 0) return id;
+        Allocation& made = out.allocations.emplace_back(Allocation{size, a.category, a.op, a.layer});
+        made.stream = a.stream & 15u;
+        made.module = a.module & 4095u;
+        return id;
     };
     for (const Part& part : parts_) {
         for (std::size_t w = part.begin; w < part.end; ++w) {
-            move_places();
+            if (event == next_place) move_places();
+            ++event;
             const Word word = words_[w];
             const auto kind = static_cast<EventKind>(word.event);
             const bool begins = begins_allocation(kind), named = names_allocation(kind);
             const std::uint32_t id = begins  ? begin_allocation(kinds_[word.number])
-                                     : named ? ids[ids.size() - word.number]
+                                     : named ? ids[begun - word.number]
                                              : word.number;
             if (!(begins || named) || id != kHasNoBytes)
                 out.events.push_back({kind, id, static_cast<std::uint8_t>(word.stream)});

@@ -32,7 +32,7 @@ class PackedRun {
         std::int16_t layer;
         Category category;
         std::uint8_t stream;
-        std::uint8_t module;
+        std::uint16_t module;
         friend bool operator==(const Kind&, const Kind&) = default;
     };
     /// Of an event that begins an allocation: the number of its kind; of one that names an allocation: how many

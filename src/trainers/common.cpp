@@ -37,6 +37,7 @@ constexpr KeyRow kArgumentRows[] = {
     {"eval_strategy", kUsed, "evaluation", "steps|no"},
     {"evaluation_strategy", kUsed, "evaluation", "steps|no"},
     {"eval_on_start", kUsed, "evaluation", "true|false"},
+    {kCallsEvaluate, kUsed, "evaluation", "true|false"},
     {"per_device_eval_batch_size", kUsed, "evaluation", "1|64"},
     {"eval_steps", KeyUse::harmless},
     {"eval_accumulation_steps", KeyUse::harmless},
@@ -136,8 +137,10 @@ void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, D
     if (const auto cache = reader.boolean("use_cache")) plan.use_cache = *cache;
     const auto strategy =
         reader.has("eval_strategy") ? reader.text("eval_strategy") : reader.text("evaluation_strategy");
-    const bool evaluates =
-        (strategy && *strategy != "no" && *strategy != "false") || reader.boolean("eval_on_start").value_or(false);
+    // Trainer itself does not read do_eval (transformers 4.40 to 5.23, training_args.py): the script around it may.
+    const bool asks = (strategy && *strategy != "no" && *strategy != "false") ||
+                      reader.boolean("eval_on_start").value_or(false) || reader.boolean(kCallsEvaluate).value_or(false);
+    const bool evaluates = (defaults.evaluates_at_end && reader.boolean("do_eval").value_or(false)) || asks;
     const auto rows = reader.integer("per_device_eval_batch_size", {.low = 1});
     if (evaluates && !rows) reader.assume("per_device_eval_batch_size", fmt::format("{}", defaults.evaluation_batch));
     ask_for_evaluation(reader, evaluates, "per_device_eval_batch_size", rows.value_or(defaults.evaluation_batch),

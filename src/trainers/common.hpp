@@ -30,12 +30,17 @@ extern const std::span<const KeyRow> kTrainingArguments;
 /// The rest of them.
 extern const std::span<const KeyRow> kHarmlessArguments;
 
+/// What a Python script calls, as a key beside its arguments.
+inline constexpr const char* kCallsEvaluate = "evaluate()";
+
 /// Defaults of a trainer where it differs from transformers.
 struct ArgumentDefaults {
     std::int64_t batch = 8;
     bool checkpointing = false;
     bool bf16 = false;
     std::int64_t evaluation_batch = 8;
+    bool evaluates_at_end =
+        false;  ///< the script calls trainer.evaluate() behind trainer.train() where do_eval is true
 };
 
 /// per_device_train_batch_size, accumulation, precision, checkpointing, optimizer, clipping, evaluation.

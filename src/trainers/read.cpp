@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/loaded_class.hpp"
 #include "trainers/recognised.hpp"
 #include "trainers/settle.hpp"
 #include "trainers/text_maps.hpp"
@@ -188,11 +189,12 @@ struct ModelMention {
     std::string network;  ///< the text of a config.json that stands for it
     std::string key;
     FilePlace place;
+    LoadedClass loaded = {};  ///< of a checkpoint of text and images
 };
 
 ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>& all, Reading& scratch,
                         Problems& problems) {
-    if (!question.model.empty()) return {question.model, {}, "--model", {}};
+    if (!question.model.empty()) return {question.model, {}, "--model", {}};  // whatever loads it
     for (Recognised& each : all) {
         if (!each.format->model) continue;
         Reader reader(each.document, each.format->keys, question, scratch, problems);
@@ -202,21 +204,28 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
         for (const std::string& asked : reader.asked())
             if (reader.has(asked)) key = asked;
         std::string network = each.format->network ? each.format->network(reader) : std::string();
-        return {std::move(name), std::move(network), key, reader.place(key)};
+        const FilePlace place = reader.place(key);
+        return {std::move(name), std::move(network), key, place, loaded_class(each.format->name, reader)};
     }
     return {};
 }
 
-/// transformers' AutoModelForCausalLM, trl and LLaMA-Factory load the whole of a model of text and images.
+/// What sees images stays on the GPU even where only text is trained, and adapters are put into it too.
 void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading) {
     if (!draft.job.model.is_text_part) return;
     draft.job.plan.load.text_part = true;  // said here
+    if (named.loaded.text_alone) return;
+    constexpr std::string_view kCheckpoint =
+        "a checkpoint of the text part (model type gemma3_text), its config.json as --model-config; gemma-3-1b-it and "
+        "gemma-3-270m have no tower";
+    const std::string& what = named.loaded.what;
+    const std::string& by = named.loaded.text_by;
     reading.refusals.push_back(
         {named.key, named.place,
-         fmt::format("{} takes images too: its vision tower is loaded as well, which is not predicted",
-                     draft.job.model.name),
-         "a checkpoint of the text part (model type gemma3_text), its config.json as --model-config; gemma-3-1b-it and "
-         "gemma-3-270m have no tower"});
+         fmt::format("{} takes images too: {}, whose vision tower takes memory as well and is not predicted",
+                     draft.job.model.name, what.empty() ? "trainers load Gemma3ForConditionalGeneration" : what),
+         by.empty() ? std::string(kCheckpoint)
+                    : fmt::format("the text part alone is loaded by {}; or {}", by, kCheckpoint)});
 }
 
 /// Loads the network; what is unsupported about it is a refusal of the key that names it.

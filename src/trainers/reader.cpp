@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/key_rows.hpp"
 #include "vramfit/spec/suggest.hpp"
 
 namespace vramfit::trainers {
@@ -235,22 +236,11 @@ void Reader::note(RemarkKind kind, std::string text, std::string hint) {
     reading_->notes.push_back({kind, std::move(text), std::move(hint), kind == RemarkKind::other_program});
 }
 
-const KeyRow* Reader::row_of(std::string_view key) const {
-    for (const auto table : keys_) {
-        for (const KeyRow& row : table) {
-            if (row.key == key || row.key == "*") return &row;
-            if (row.key.ends_with(".*") && key.starts_with(row.key.substr(0, row.key.size() - 1))) return &row;
-        }
-    }
-    return nullptr;
-}
+const KeyRow* Reader::row_of(std::string_view key) const { return find_row(keys_, key); }
 
 void Reader::judge_unknown(const std::string& path, const UnknownKeys& unknown) {
     if (std::find(unknown.named.begin(), unknown.named.end(), path) != unknown.named.end()) return;
-    std::vector<std::string_view> known;
-    for (const auto table : keys_)
-        for (const KeyRow& each : table)
-            if (!each.key.ends_with('*')) known.push_back(each.key);
+    const std::vector<std::string_view> known = names_in(keys_);
     if (unknown.releases.empty())
         return note(RemarkKind::unknown_key,
                     fmt::format("{}: the key {} is not known and was not looked at", text_of(place(path)), path),
@@ -262,11 +252,7 @@ void Reader::judge_unknown(const std::string& path, const UnknownKeys& unknown) 
 
 void Reader::judge(const std::string& path, const Value& value, const UnknownKeys& unknown) {
     const KeyRow* row = row_of(path);
-    const std::string below = path + ".";
-    const bool has_rows_below = std::any_of(keys_.begin(), keys_.end(), [&](const auto table) {
-        return std::any_of(table.begin(), table.end(), [&](const KeyRow& each) { return each.key.starts_with(below); });
-    });
-    if (has_rows_below && value.kind == Kind::map && (!row || row->use == KeyUse::used)) {
+    if (value.kind == Kind::map && (!row || row->use == KeyUse::used) && has_rows_below(keys_, path)) {
         for (std::size_t i = 0; i < value.items.size(); ++i) judge(path + "." + value.keys[i], value.items[i], unknown);
         return;
     }
@@ -276,8 +262,9 @@ void Reader::judge(const std::string& path, const Value& value, const UnknownKey
                        fmt::format("say with --set what it holds, and leave it out: --assume-off '{}'", path));
     }
     if (!row) {
-        if (is_null(value) || (has_rows_below && does_nothing(value, {}))) return;
-        return has_rows_below ? wrong_type(path, value, "a map") : judge_unknown(path, unknown);
+        if (is_null(value)) return;
+        if (!has_rows_below(keys_, path)) return judge_unknown(path, unknown);
+        return does_nothing(value, {}) ? void() : wrong_type(path, value, "a map");
     }
     if (row->use == KeyUse::unsupported && value.kind == Kind::unread && !assumed_off(path))
         return invalid(path, fmt::format("its value cannot be read, and it matters: {}", value.text),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_text.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit {
@@ -91,11 +92,10 @@ void read_number(const std::string& text, const FilePlace& place, Value& out) {
     std::string plain;
     for (const char c : text)
         if (c != '_' && !(plain.empty() && c == '+')) plain += c;
-    double number = 0;
-    const auto [end, problem] = std::from_chars(plain.data(), plain.data() + plain.size(), number);
-    if (problem != std::errc{} || end != plain.data() + plain.size() || !std::isfinite(number)) return;
+    const std::optional<double> number = real_from(plain);
+    if (!number || !std::isfinite(*number)) return;
     out.kind = Value::Kind::real;
-    out.real = number;
+    out.real = *number;
 }
 
 }  // namespace

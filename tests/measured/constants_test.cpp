@@ -26,14 +26,14 @@ std::string contexts() {
     std::map<std::tuple<Capability, std::string, std::int64_t>, std::vector<std::string>> rows;
     for (const KnownDevice& known : known_devices())
         rows[{known.capability, known.context_source, known.context.count}].push_back(known.name);
-    std::string out = "## CUDA context\n\n| capability | bytes | | source | cards |\n|---|--:|--:|---|---|\n";
+    std::string out = "## CUDA context\n\n| capability | bytes | | source | GPUs |\n|---|--:|--:|---|---|\n";
     for (const auto& [key, cards] : rows) {
         const auto& [capability, source, bytes] = key;
         out += fmt::format("| {} | {} | {} | {} | {} |\n", name_of_capability(capability), bytes, mib(bytes),
                            source.empty() ? "assumed" : source, fmt::join(cards, ", "));
     }
     const Device unknown = device_from("24GiB");
-    out += fmt::format("| | {} | {} | assumed | a card of unknown kind |\n", unknown.context.count,
+    out += fmt::format("| | {} | {} | assumed | a GPU of unknown kind |\n", unknown.context.count,
                        mib(unknown.context.count));
     return out + "\n";
 }

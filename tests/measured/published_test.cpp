@@ -52,7 +52,7 @@ constexpr Bar kBars[] = {
     {"highest allocated after load, forward, backward and optimizer", "median 0.3 %, worst 1.5 %", is_peak_of_a_phase,
      0, 0.3, 1.5},
     {"allocated peak of one of two processes", "median 0.5 %, worst 2 %",
-     [](const Reading& r) { return r.quantity == "allocated_peak" && r.source.ends_with("two cards"); }, 0, 0.5, 2},
+     [](const Reading& r) { return r.quantity == "allocated_peak" && r.source.ends_with("two GPUs"); }, 0, 0.5, 2},
     {"active peak", "median 0.5 %, worst 2 %", [](const Reading& r) { return r.quantity == "active_peak"; }, 0, 0.5, 2},
     {"reserved peak", "median 2 %, worst 6 %", [](const Reading& r) { return r.quantity == "reserved_peak"; }, 0, 2, 6},
     {"process total", "median 2 %", [](const Reading& r) { return r.quantity == "process_peak"; }, 0, 2, 1000},
@@ -80,7 +80,7 @@ std::string figures(const Sources& sources) {
         too_large += source.too_large.size();
     }
     CHECK(static_cast<double>(too_large) <= 0.02 * ran);
-    return out + fmt::format("| too large, but ran on the card | 2 % | {} | {} | | |\n\n", ran, too_large);
+    return out + fmt::format("| too large, but ran on the GPU | 2 % | {} | {} | | |\n\n", ran, too_large);
 }
 
 std::string summary(const Source& source) {

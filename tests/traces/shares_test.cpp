@@ -73,15 +73,17 @@ Large large_at(const Program& program, const PeakResult& peak) {
     return out;
 }
 
-/// Whether what the tracer calls `traced` is this module or inside of it.
+/// Whether what the tracer calls `traced` is this module or inside of it. What several modules share has one name.
 bool is_within(const std::string& traced, const std::string& module) {
-    if (module.empty()) return traced.empty();
-    return traced == module || traced.starts_with(module + ".");
+    if (traced == module) return true;
+    const bool shared = traced.find("..") != std::string::npos || module.find("..") != std::string::npos;
+    return !shared && !module.empty() && traced.starts_with(module + ".");
 }
 
-/// Large tensors of the trace, and those of them that have one of ours with their bytes, category and module.
+/// Large tensors of the trace, those of them that have one of ours with their bytes, category and module, and those of
+/// these whose module is the very same.
 struct Tensors {
-    std::int64_t all = 0, placed = 0;
+    std::int64_t all = 0, placed = 0, equal = 0;
 };
 
 Tensors compare(const json& traced, Large ours) {
@@ -96,6 +98,7 @@ Tensors compare(const json& traced, Large ours) {
             });
             if (found == there.end() || !is_within(module, *found)) continue;
             ++out.placed;
+            out.equal += *found == module;
             there.erase(found);
         }
     }
@@ -103,7 +106,7 @@ Tensors compare(const json& traced, Large ours) {
 }
 
 struct Sums {
-    std::int64_t bytes = 0, right = 0, peaks = 0, tensors = 0, placed = 0;
+    std::int64_t bytes = 0, right = 0, peaks = 0, tensors = 0, placed = 0, equal = 0;
 };
 
 void check_peak(const json& traced, const PeakResult& peak, const Program& program, Sums& all) {
@@ -119,6 +122,7 @@ void check_peak(const json& traced, const PeakResult& peak, const Program& progr
     all.right += right;
     all.tensors += tensors.all;
     all.placed += tensors.placed;
+    all.equal += tensors.equal;
 }
 
 #ifdef VRAMFIT_SANITIZED
@@ -146,11 +150,13 @@ TEST_CASE(
             check_peak(traced, *peak, program, all);
         }
     }
-    // Without one: flat buffers of ZeRO and DDP, which hold several modules' (docs/howto/exactness.md).
-    CHECK(all.placed * 100 >= all.tensors * 98);
+    CHECK(labelled().size() >= 200);
+    // Not all: of some nodes of the backward pass the profile does not know the forward (docs/howto/exactness.md).
+    CHECK(all.placed * 1000 >= all.tensors * 999);
+    CHECK(all.equal * 100 >= all.tensors * 94);
     WARN(all.peaks << " peaks of " << labelled().size() << " traces: " << all.right << " of " << all.bytes
                    << " bytes in the right category, " << all.placed << " of " << all.tensors
-                   << " large tensors with their module");
+                   << " large tensors with their module, " << all.equal << " of these with the very same");
 }
 
 }  // namespace vramfit::test

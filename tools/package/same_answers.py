@@ -2,10 +2,14 @@
 """Asks two builds of the program the same questions, over all commands: same_answers.py PROGRAM OTHER...
 
 OTHER may begin with an emulator: same_answers.py build/release/vramfit qemu-aarch64-static build/aarch64/vramfit.
-Output, errors and exit status have to be the same to the byte.
+After --lines it is a program that answers line by line: same_answers.py build/release/vramfit --lines node tools/web/answers.js build/web.
+Output, errors and exit status have to be the same to the byte. One difference is allowed after --lines: the order of frees between
+two allocations in a list of events (docs/page.md says why).
 """
 
+import base64
 import concurrent.futures
+import json
 import os
 import pathlib
 import shlex
@@ -46,6 +50,10 @@ def questions():
         yield f"{table} --format json"
     for vectors in sorted(DATA.glob("*alloc*"))[:2]:
         yield f"replay {shlex.quote(str(vectors))}"
+    for numbers in ("--lora-alpha 1e1 --lora-dropout .05", "--lora-dropout 0x1", "--lora-dropout +0.1", "--max-grad-norm 1e400", "--max-grad-norm inf"):
+        yield f"predict gemma-2b --gpu 24GiB {numbers}"
+    for conf in ("garbage_collection_threshold:0.6", "garbage_collection_threshold:1.5", "max_split_size_mb:64,expandable_segments:True"):
+        yield f"predict gemma-2b --gpu 24GiB --alloc-conf {conf}"
     for wrong in ("predict", "predict nothing", "predict gemma-2b --gpu 24", "predict gemma-2b --gpu mi300x", "sweep --shard 3/2", "bogus"):
         yield wrong
     for page in ("man", "bash", "zsh", "fish", "json", "man --page sweep"):
@@ -59,16 +67,40 @@ def answer(program, question, folder):
     return done.returncode, done.stdout, done.stderr
 
 
+def answers_in_lines(program, asked, folder):
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as lines:
+        for question in asked:
+            lines.stdin.write(json.dumps({"words": shlex.split(question), "folder": folder}).encode() + b"\n")
+            lines.stdin.flush()
+            done = json.loads(lines.stdout.readline())
+            yield done["status"], base64.b64decode(done["out"]), base64.b64decode(done["err"])
+        lines.stdin.close()
+
+
+def frees_in_order(answered):
+    """The answer with what is freed between two allocations in the order of its numbers."""
+    lines = answered[1].split(b"\n")
+    begin = 0
+    for i, line in enumerate(lines):
+        if b', "free", ' not in line:
+            lines[begin:i] = sorted(lines[begin:i])
+            begin = i + 1
+    return answered[0], b"\n".join(lines), answered[2]
+
+
 def main():
-    first, second = [os.path.realpath(sys.argv[1])], [word if "/" not in word else os.path.realpath(word) for word in sys.argv[2:]]
+    words = sys.argv[2:]
+    in_lines = words[0] == "--lines"
+    first, second = [os.path.realpath(sys.argv[1])], [word if "/" not in word else os.path.realpath(word) for word in words[in_lines:]]
     asked = list(questions())
     different = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         (pathlib.Path(folder) / "small.yml").write_text(CONFIG.format(1))
         (pathlib.Path(folder) / "large.yml").write_text(CONFIG.format(512))
-        for question, one, other in zip(
-            asked, pool.map(lambda q: answer(first, q, folder), asked), pool.map(lambda q: answer(second, q, folder), asked)
-        ):
+        others = answers_in_lines(second, asked, folder) if in_lines else pool.map(lambda q: answer(second, q, folder), asked)
+        for question, one, other in zip(asked, pool.map(lambda q: answer(first, q, folder), asked), others):
+            if in_lines and "--events" in question:
+                one, other = frees_in_order(one), frees_in_order(other)
             if one != other:
                 different += 1
                 print(f"different: vramfit {question} ({one[0]}, {len(one[1])} bytes; {other[0]}, {len(other[1])} bytes)")

@@ -85,4 +85,7 @@ struct RequestedWindow {
 /// Only what tensors ask for, for every window, without an allocator.
 std::vector<RequestedWindow> requested_peaks(const Program& program);
 
+/// The highest of them.
+std::int64_t most_requested(const Program& program);
+
 }  // namespace vramfit

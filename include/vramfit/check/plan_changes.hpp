@@ -8,6 +8,7 @@
 #include <string>
 
 #include "vramfit/predict/plan_changes.hpp"
+#include "vramfit/predict/prediction.hpp"
 #include "vramfit/spec/job.hpp"
 
 namespace vramfit {
@@ -27,5 +28,8 @@ std::string smallest_gpu(const Job& job, std::int64_t need);
 
 /// For a job whose card is known. Lengths are looked at in steps of 128 tokens.
 LargestFit largest_fit(const Job& job);
+
+/// predict_with_next_larger, and where the run fits its card the largest fit too, from the same recordings.
+Prediction predict_with_largest_fit(const Job& job);
 
 }  // namespace vramfit

@@ -113,6 +113,8 @@ struct Stack {
     bool cache_is_returned_as_tuples() const;        ///< keys and values of a forward pass
     bool training_fills_caches() const;              ///< whatever use_cache says, some releases did not
     bool training_fills_gemma2_caches() const;
+    bool gemma2_evaluates_with_cache() const;
+    bool gemma2_evaluates_with_hybrid_cache() const;  ///< of whole rows, made before the first layer
     bool phi3_knows_sdpa() const;
     bool phi3_turns_channels_in_part() const;        ///< the rest is put behind them, be it empty
     bool cache_starts_from_empty() const;            ///< keys and values are joined with tensors of no places

@@ -33,9 +33,9 @@ struct Allocation {
     std::int64_t bytes = 0;
     Category category = Category::unattributed;
     std::uint16_t op = 0;
-    std::int16_t layer = -1;  ///< decoder layer that it belongs to, or -1
-    std::uint8_t stream = 0;  ///< whose pool it is taken from; 0: the stream that computes
-    std::uint8_t module = 0;  ///< inside of the layer, or of the network where there is none; 0: none
+    std::int16_t layer = -1;        ///< decoder layer that it belongs to, or -1
+    std::uint16_t stream : 4 = 0;   ///< whose pool it is taken from; 0: the stream that computes
+    std::uint16_t module : 12 = 0;  ///< inside of the layer, or of the network where there is none; 0: none
 };
 
 /// Events from `first_event` up to the next window's `first_event` belong to this window.
@@ -71,14 +71,15 @@ struct Program {
     std::vector<Window> windows;          ///< in order; the first is PhaseKind::start at event 0
     std::vector<Mark> marks;
     std::vector<std::string> ops;      ///< names of operators
-    std::vector<std::string> modules;  ///< names of modules: "mlp.down_proj", "lm_head"; the first is empty
+    std::vector<std::string> modules;  ///< "mlp.down_proj", "lm_head", "layers.0..layers.3"; the first is empty
     Signature signature;
     std::int64_t trainable_parameters = 0;
     std::int64_t total_parameters = 0;
     Collectives collectives;
 };
 
-/// The module that an allocation belongs to: "layers.31.mlp.down_proj", "lm_head"; empty: none.
+/// The module that an allocation belongs to: "layers.31.mlp.down_proj", "lm_head"; "layers.0..layers.3" of what several
+/// layers share; empty: none.
 std::string module_of(const Program& program, const Allocation& allocation);
 
 /// Throws std::logic_error if a free has no live alloc, an id is allocated twice, a size is negative,

@@ -227,6 +227,7 @@ void add_question(CLI::App& app, CheckFlags& flags) {
            help_text("A GPU's name (vramfit gpus) or a size (24GiB), several separated by commas [none: nothing "
                      "is too large]"))
         ->type_name("GPU,...")
+        ->allow_extra_args(false)  // what follows the value is a file
         ->group(kCard);
     add_value(app, "--gpus", flags.cards, "N", "How many GPUs the run has [what the files say, else 1]")->group(kCard);
     add_value(app, "--gpu-total", flags.total, "SIZE",
@@ -254,9 +255,11 @@ void add_question(CLI::App& app, CheckFlags& flags) {
         ->group(kQuestion);
     app.add_option("--assume-off", flags.assume_off,
                    help_text("Read the file as if it did not have this key; may be repeated"))
+        ->allow_extra_args(false)
         ->type_name("KEY")
         ->group(kQuestion);
     app.add_option("--set", flags.set, help_text("Read the file as if it had this value; may be repeated"))
+        ->allow_extra_args(false)
         ->type_name("KEY=VALUE")
         ->group(kQuestion);
     add_value(app, "--format-of", flags.format_of, "FORMAT",
@@ -274,7 +277,7 @@ Run add_check(CLI::App& app, const GivenWords&) {
     offer(app.get_option("--format-of"), names);
     app.add_flag("--explain-inputs", flags->explain_inputs, help_text("Show every value and where it comes from"))
         ->group("Output");
-    app.add_flag("--no-changes", flags->no_changes, help_text("Do not look for changes with which it fits"))
+    app.add_flag("--no-changes", flags->no_changes, help_text("Skip the search for changes that make it fit"))
         ->group("Output");
     flags->report.add(app);
     flags->verdict.add(app);

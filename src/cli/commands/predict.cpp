@@ -36,13 +36,11 @@ void bound(Prediction& prediction) {
     if (upper_bound && prediction.verdict == Verdict::too_large) prediction.verdict = Verdict::unknown;
 }
 
-/// What to change where the run does not fit, and how far it can grow where it does.
+/// What to change where the run does not fit, and the smallest GPU where none was named.
 void add_changes(const PlanFlags& flags, const Job& job, Prediction& prediction) {
     if (!job.device.capacity_known)
         prediction.smallest_gpu = smallest_gpu(job, prediction.peak.reserved);
-    else if (prediction.verdict == Verdict::fits)
-        prediction.largest = largest_fit(job);
-    else
+    else if (prediction.verdict != Verdict::fits)
         prediction.changes = plan_changes(job, [&flags](const FlagValues& values) { return flags.job(values); });
 }
 
@@ -88,7 +86,7 @@ ExitStatus run_predict(const PredictFlags& flags) {
     spdlog::info("{}: {} layers, stack {}, GPU {}", job.model.name, job.model.num_hidden_layers, job.stack.name,
                  job.device.name);
     Prediction prediction =
-        flags.plan.answered([&] { return flags.no_changes ? predict(job) : predict_with_next_larger(job); });
+        flags.plan.answered([&] { return flags.no_changes ? predict(job) : predict_with_largest_fit(job); });
     bound(prediction);
     if (!flags.no_changes) add_changes(flags.plan, job, prediction);
     const Verdict verdict = prediction.verdict;
@@ -113,7 +111,7 @@ Run add_predict(CLI::App& app, const GivenWords& given) {
                  help_text("Show all: what was asked, every named peak, levels of memory, notes with hints"))
         ->group("Output");
     app.add_flag("--no-changes", flags->no_changes,
-                 help_text("Look neither for changes with which it fits nor for the largest run that does"))
+                 help_text("Skip the search for changes that make it fit, and for the largest run that fits"))
         ->group("Output");
     app.footer(
         wrapped("Exit status: 0 it fits, or no GPU was given; 1 it does not fit, or is tight (--accept-tight: 0); "

@@ -19,10 +19,11 @@ void refuse_unmatched(const std::string& name, const ModelSpec& model, const std
     if (!lora_targets(model, plan).empty()) return;
     const std::vector<std::string> names = targetable_names(model);
     const std::vector<std::string_view> known(names.begin(), names.end());
-    const std::string near = nearest(name, known);
-    throw Error(ErrorKind::invalid, where, fmt::format("'{}' matches no module", name),
-                fmt::format("{}the network has {}; \"all-linear\" means all but the head",
-                            near.empty() ? near : fmt::format("did you mean '{}'? ", near), fmt::join(names, ", ")));
+    const std::string closest = nearest(name, known);
+    throw Error(
+        ErrorKind::invalid, where, fmt::format("'{}' matches no module", name),
+        fmt::format("{}the network has {}; \"all-linear\" means all but the head",
+                    closest.empty() ? closest : fmt::format("did you mean '{}'? ", closest), fmt::join(names, ", ")));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
+
+#include "base/number_text.hpp"
 
 namespace vramfit::cli {
 
@@ -28,12 +31,11 @@ std::int64_t integer_from(std::string_view value, const std::string& where, std:
 }
 
 double number_from(std::string_view value, const std::string& where) {
-    double number = 0;
-    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (problem != std::errc{} || end != value.data() + value.size() || !std::isfinite(number) || number < 0)
+    const std::optional<double> number = real_from(value);
+    if (!number || !std::isfinite(*number) || *number < 0)
         throw Error(ErrorKind::invalid, where, fmt::format("'{}' is not a number of at least 0", value),
                     "write it like 16 or 0.05");
-    return number;
+    return *number;
 }
 
 bool boolean_from(std::string_view value, const std::string& where) {

@@ -18,7 +18,7 @@ constexpr Size kWidestHead = 256;
 void check_package_takes(const Tensor& query) {
     std::string what;
     if (query.session().device.capability.major < 8)
-        what = "the package flash_attn runs on Ampere cards and newer only";
+        what = "the package flash_attn runs on Ampere GPUs and newer only";
     else if (!is_half(query.dtype()))
         what = "the package flash_attn takes fp16 and bf16 only";
     else if (query.size(-1) > kWidestHead)

@@ -275,7 +275,7 @@ void refuse_kernels(SdpaKernel kernel, const Ring& ring, const Tensor& query) {
             ErrorKind::invalid, kWhere,
             "torch stops: attention takes no kernel of its own here, and the operators it is made of get \"mixed "
             "torch.Tensor and DTensor\"",
-            "bf16 on a card of capability 8.0 or newer, and no sdpa_kernel");
+            "bf16 on a GPU of capability 8.0 or newer, and no sdpa_kernel");
     if (kernel == SdpaKernel::flash && query.size(-1) % 8 != 0)
         throw Error(ErrorKind::invalid, kWhere,
                     "torch stops: heads whose width is no multiple of 8 stay padded (\"mat1 and mat2 shapes cannot be "

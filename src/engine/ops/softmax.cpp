@@ -11,15 +11,19 @@ namespace vramfit::engine {
 
 namespace {
 
-/// _softmax_backward_data(grad, result, dim, input_dtype): one result in the input's dtype; both are read contiguously.
+/// _softmax_backward_data(grad, result, dim, input_dtype): one result in the input's dtype. cuda/SoftMax.cu
+/// host_softmax_backward reads its input contiguously; softmax_backward_cuda_out gives it tmp = grad * output, which is
+/// contiguous where a gradient is only broadcast (a sum's).
 template <Op op>
 void softmax_backward(Node& node, Grads& in, Grads& out) {
     const Tensor result = node.unpack(0);
-    const Tensor grad = contiguous(in[0]);
-    out[0] = empty(*node.session, node.dims[0], node.dtypes[0], op);
     if constexpr (op == Op::softmax_backward) {
-        // cuda/SoftMax.cu softmax_backward_cuda_out: tmp = grad * output.
-        const Tensor product = empty(*node.session, node.dims[0], grad.dtype(), Op::mul);
+        out[0] = empty(*node.session, node.dims[0], node.dtypes[0], op);
+        const Tensor product = mul(detach(in[0]), detach(result));
+        const Tensor read = contiguous(product);
+    } else {
+        const Tensor grad = contiguous(in[0]);
+        out[0] = empty(*node.session, node.dims[0], node.dtypes[0], op);
     }
 }
 const NodeType kSoftmaxBackward{"SoftmaxBackward0", softmax_backward<Op::softmax_backward>};

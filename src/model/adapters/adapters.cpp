@@ -219,6 +219,8 @@ void add_adapters(const Run& run, Network& network) {
         t->set_requires_grad(true);
         label(*t, Category::adapters);
     }
+    for (const NamedParameter& p : trainable_parameters(network))
+        if (p.wrapper.find("modules_to_save") != std::string_view::npos) label(*p.tensor, Category::adapters);
     place_parameters(network);
 }
 

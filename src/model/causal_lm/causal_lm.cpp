@@ -21,6 +21,7 @@
 #include "model/losses/cut_loss.hpp"
 #include "model/losses/loss.hpp"
 #include "model/network/called.hpp"
+#include "model/network/in_module.hpp"
 #include "model/network/modules.hpp"
 #include "model/network/unit_hooks.hpp"
 #include "vramfit/base/error.hpp"
@@ -119,9 +120,20 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
 KvCachePointer make_cache(const Run& run, const Network& network) {
     const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
     const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
-    if (!wanted || network.checkpointing != Checkpointing::off || !run.stack.training_fills_caches()) return {};
-    if (run.spec.model_type == "gemma2" && !run.stack.training_fills_gemma2_caches()) return {};
+    if (!wanted || network.checkpointing != Checkpointing::off) return {};
+    const bool trains = run.session.training;
+    if (trains && !run.stack.training_fills_caches()) return {};
+    if (run.spec.model_type == "gemma2" &&
+        !(trains ? run.stack.training_fills_gemma2_caches() : run.stack.gemma2_evaluates_with_cache()))
+        return {};
     return std::make_shared<KvCache>(network.layers.size());
+}
+
+/// GPT2Model.drop, GPTNeoXModel.emb_dropout, PhiModel.embed_dropout.
+std::string_view embedding_dropout(std::string_view model_type) {
+    if (model_type == "gpt2") return "drop";
+    if (model_type == "gpt_neox") return "emb_dropout";
+    return model_type == "phi" ? "embed_dropout" : "";
 }
 
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
@@ -176,7 +188,10 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
         inputs.masks = make_masks(run, embedded, batch, inputs);
     else
         inputs.masks.full = mask_4_40(run, family, embedded, batch, select(inputs.position_ids, 0));
-    const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.embedding_dropout); };
+    const auto dropped = [&run](const Tensor& given) {
+        const InModule in_dropout(run.session, embedding_dropout(run.spec.model_type));
+        return dropout(given, run.spec.embedding_dropout);
+    };
     hidden = family.drops_in_modules ? called(&network, Part::dropout, hidden, dropped) : dropped(hidden);
     if (family.rotate) {
         update_frequencies(network, inputs.position_ids);

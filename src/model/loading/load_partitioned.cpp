@@ -8,6 +8,7 @@
 #include "engine/session.hpp"
 #include "model/layers/family.hpp"
 #include "model/loading/load_entries.hpp"
+#include "model/network/in_module.hpp"
 #include "model/network/partitions.hpp"
 #include "model/parallel/zero_plan.hpp"
 
@@ -57,6 +58,7 @@ void make_module(const Run& run, Network& network, const MadeModule& module) {
     Session& session = run.session;
     Partitions& partitions = *network.partitions;
     const std::vector<Tensor*>& tensors = module.tensors;
+    const InModule scope(session, module.name);
     for (std::size_t i = 0; i < tensors.size(); ++i)
         *tensors[i] = to(empty(session, module.sizes[i], run.plan.load.dtype), zero_dtype(run));
     if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))

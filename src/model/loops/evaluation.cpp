@@ -43,6 +43,8 @@ void evaluate(Trainer& trainer, std::int32_t step) {
     const Size length = plan.sequence_length ? Size(*plan.sequence_length) : trainer.run.sizes.length;
     TrainPlan with_rows = trainer.run.plan;
     if (plan.attention_mask) with_rows.batch.attention_mask = *plan.attention_mask;
+    if (with_rows.loop.kind == LoopKind::sft && plan.per_device_eval_batch_size == 1)
+        with_rows.batch.attention_mask = AttentionMask::ones;  // trl's collator cuts a padded row that stands alone
     const Run run{session,
                   trainer.run.spec,
                   with_rows,

@@ -34,7 +34,7 @@ Module module_named(Recorder& recorder, std::string_view name) {
     const char* const end = std::from_chars(name.data() + number, name.data() + name.size(), layer).ptr;
     std::string_view rest = name.substr(static_cast<std::size_t>(end - name.data()));
     if (rest.starts_with('.')) rest.remove_prefix(1);
-    return {layer, rest.empty() ? std::uint8_t{0} : recorder.intern(rest)};
+    return {layer, rest.empty() ? std::uint16_t{0} : recorder.intern(rest)};
 }
 
 void belongs_to(const Tensor& t, std::string_view module) {

@@ -5,6 +5,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
+#include "model/network/shared_module.hpp"
 
 namespace vramfit::model {
 
@@ -24,9 +25,22 @@ std::size_t Partitions::convert(const Tensor& parameter) {
     p.sizes = parameter.sizes();
     p.elements = count_of(parameter);
     p.in_piece = (p.elements + world_ - 1) / world_;
+    p.module = session_.recorder.place_of(parameter->storage->id);
     ids_[parameter.get()] = all_.size();
     all_.push_back(std::move(p));
     return all_.size() - 1;
+}
+
+void Partitions::belongs(std::size_t id, Module module) {
+    all_[id].module = module;
+    belongs_to(all_[id].piece, module);
+    belongs_to(all_[id].tensor, module);
+}
+
+Module Partitions::around(std::span<const std::size_t> ids) const {
+    std::vector<Module> modules;
+    for (const std::size_t id : ids) modules.push_back(all_[id].module);
+    return model::around(session_.recorder, modules);
 }
 
 // What is left of a parameter has no memory; it keeps its shape here, which a graph's nodes ask for.
@@ -35,6 +49,7 @@ void Partitions::partition(std::size_t id) {
     if (!p.piece.defined()) {
         p.piece = on_host_ ? host_tensor(session_, {p.in_piece}, p.tensor.dtype())
                            : empty(session_, {p.in_piece}, p.tensor.dtype());
+        belongs_to(p.piece, p.module);
     }
     session_.streams.record(p.tensor, session_.recorder.stream);  // free_param
     set_data(p.tensor, host_tensor(session_, p.sizes, p.tensor.dtype()));
@@ -54,6 +69,7 @@ Tensor Partitions::piece_on_device(std::size_t id) const {
 
 void Partitions::take(std::size_t id, const Tensor& flat) {
     const PartitionedParameter& p = all_[id];
+    belongs_to(flat, p.module);
     set_data(p.tensor, alias(flat, p.sizes, contiguous_strides(p.sizes)));
 }
 

@@ -27,6 +27,7 @@ struct PartitionedParameter {
     Status status = Status::available;
     bool persists = false;       ///< ds_persist: stays gathered between its uses
     std::set<std::size_t> used;  ///< ds_active_sub_modules
+    engine::Module module;       ///< whose it is
 };
 
 /// All parameters by ds_id, the order in which they were cut.
@@ -45,6 +46,10 @@ class Partitions {
 
     /// Init._convert_to_deepspeed_param of a parameter on the device.
     std::size_t convert(const Tensor& parameter);
+    /// Says whose a parameter is: its piece and what is gathered from now on are that module's.
+    void belongs(std::size_t id, engine::Module module);
+    /// The module around several.
+    engine::Module around(std::span<const std::size_t> ids) const;
     /// Init._partition_param: the first time its piece is made.
     void partition(std::size_t id);
     /// The last one converted is no parameter of the network: its piece.

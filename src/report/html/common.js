@@ -1,7 +1,5 @@
-// What the scripts of all pages share: the data in the page, sizes as text, elements.
+// What the scripts of all pages share: sizes as text, elements.
 "use strict";
-
-const data = JSON.parse(document.getElementById("data").textContent);
 
 // B. Wong, "Points of view: Color blindness", Nature Methods 8 (2011), and some that stay apart from them.
 const COLOURS = ["#999999", "#0072B2", "#56B4E9", "#CC79A7", "#D55E00", "#009E73", "#E69F00", "#F0E442", "#8C6D31",

@@ -48,8 +48,10 @@ std::string html_of(const HtmlPage& page) {
         "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}",
         html_escaped(page.title), page_css(), page.body);
     if (!page.data.empty())
-        out += fmt::format("<script id=\"data\" type=\"application/json\">{}</script>\n<script>\n{}{}</script>\n",
-                           json_in_html(page.data), common_js(), page.script);
+        out += fmt::format(
+            "<script id=\"data\" type=\"application/json\">{}</script>\n<script>\n{}\n"
+            "const data = JSON.parse(document.getElementById(\"data\").textContent);\n{}</script>\n",
+            json_in_html(page.data), common_js(), page.script);
     return out + "</body>\n</html>\n";
 }
 

@@ -198,6 +198,12 @@ bool Stack::training_fills_caches() const {
 // models/gemma2/modeling_gemma2.py Gemma2Model.forward: `and not self.training` up to 4.57.
 bool Stack::training_fills_gemma2_caches() const { return transformers >= Version{5, 0, 0}; }
 
+// The same: no cache in 4.44, HybridCache(max_cache_len=seq_len) in 4.48, DynamicCache() in 4.53.
+bool Stack::gemma2_evaluates_with_cache() const { return transformers >= Version{4, 45, 0}; }
+bool Stack::gemma2_evaluates_with_hybrid_cache() const {
+    return gemma2_evaluates_with_cache() && transformers < Version{4, 53, 0};
+}
+
 // models/phi3/modeling_phi3.py apply_rotary_pos_emb: q_rot and q_pass since 4.49 (not in 4.48.3).
 bool Stack::phi3_turns_channels_in_part() const { return transformers >= Version{4, 49, 0}; }
 

@@ -11,6 +11,7 @@ inline constexpr const char* kAxolotlAlone =
 
 inline constexpr KeyRow kAxolotlKeys[] = {
     {"base_model", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
+    {"type_of_model", KeyUse::used, "load", ""},  // of models that take images
     {"adapter", KeyUse::used, "peft", "lora|qlora"},
     {"load_in_8bit", KeyUse::used, "load.quantization_config", "true|false"},
     {"load_in_4bit", KeyUse::used, "load.quantization_config", "true|false"},

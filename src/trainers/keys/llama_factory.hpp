@@ -16,6 +16,7 @@ inline constexpr KeyRow kLlamaFactoryKeys[] = {
     {"model_name_or_path", KeyUse::used, "model", "llama-3.2-1b|llama-3.2-3b"},
     {"stage", KeyUse::used, "training", "sft|pt"},
     {"do_train", KeyUse::used, "training", "true|false"},
+    {"do_eval", KeyUse::used, "evaluation", "true|false"},
     {"finetuning_type", KeyUse::used, "peft", "lora|full"},
     {"lora_rank", KeyUse::used, "peft.r", "8|16"},
     {"lora_alpha", KeyUse::used, "peft.lora_alpha", "8|16"},

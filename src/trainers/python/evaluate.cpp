@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_text.hpp"
 #include "trainers/value.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -108,9 +109,8 @@ Ref Evaluator::number(const std::string& text) {
     if (const auto [last, problem] = std::from_chars(begin, end, whole, hex ? 16 : 10);
         problem == std::errc{} && last == end)
         return heap_->integer(whole);
-    double real = 0;
-    if (const auto [last, problem] = std::from_chars(begin, end, real); problem == std::errc{} && last == end)
-        return heap_->real(real);
+    if (const std::optional<double> real = real_from(std::string_view(text).substr(hex ? 2 : 0)))
+        return heap_->real(*real);
     return heap_->unknown(fmt::format("{} is no number that can be read", text));
 }
 

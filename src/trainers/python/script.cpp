@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/common.hpp"
 #include "trainers/python/evaluate.hpp"
 #include "trainers/python/signatures.hpp"
 #include "vramfit/base/error.hpp"
@@ -373,7 +374,16 @@ Value set_up_by(std::string_view text, const std::string& file, bool bf16_card, 
                     fmt::format("a second trainer is set up here, beside the one in line {}", trainers[0]->place.line),
                     "check one training at a time: leave the other out");
     program = last_name(trainers[0]->text);
-    return found.trainer == trainers[0] ? std::move(found.value) : SetUp(file).of(*trainers[0]);
+    Value out = found.trainer == trainers[0] ? std::move(found.value) : SetUp(file).of(*trainers[0]);
+    for (const Effect& effect : trainers[0]->effects) {
+        if (effect.name != "evaluate" || out.find(kCallsEvaluate)) continue;
+        Value yes;
+        yes.kind = Value::Kind::boolean;
+        yes.boolean = true;
+        yes.place = effect.place;
+        out.add(kCallsEvaluate, effect.place, std::move(yes));
+    }
+    return out;
 }
 
 }  // namespace vramfit::trainers::python

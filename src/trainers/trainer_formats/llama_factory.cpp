@@ -162,7 +162,8 @@ void read_factory(Reader& reader, Draft& draft) {
         reader.refuse("stage", fmt::format("the stage '{}' is not predicted yet", stage), "supported: sft, pt");
     if (!reader.boolean("do_train").value_or(false))
         reader.refuse("do_train", "the file trains nothing (do_train is not true)", "check a file of a training");
-    read_training_arguments(reader, {}, draft);
+    // 0.9.5 train/sft/workflow.py, train/pt/workflow.py: `if training_args.do_eval: trainer.evaluate(...)`.
+    read_training_arguments(reader, {.evaluates_at_end = true}, draft);
     read_factory_method(reader, draft);
     training.gradient_checkpointing = !reader.boolean_or("disable_gradient_checkpointing", false);
     training.use_reentrant = reader.boolean_or("use_reentrant_gc", true);

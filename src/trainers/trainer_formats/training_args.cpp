@@ -16,6 +16,7 @@ constexpr KeyRow kPlainKeys[] = {
     {"block_size", KeyUse::used, "batch.sequence_length", "128|256"},
     {"max_seq_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"model_max_length", KeyUse::used, "batch.sequence_length", "128|256"},
+    {"do_eval", KeyUse::used, "evaluation", "true|false"},
     {"fsdp_transformer_layer_cls_to_wrap", KeyUse::harmless, "counts only with fsdp"},
     {"torch_compile_backend", KeyUse::harmless, "counts only with torch_compile"},
     {"torch_compile_mode", KeyUse::harmless, "counts only with torch_compile"},
@@ -73,7 +74,8 @@ void read_plain(Reader& reader, Draft& draft) {
     read_ddp(reader, draft);
     read_fsdp_arguments(reader, draft);
     allow_zero(draft);
-    read_training_arguments(reader, {}, draft);
+    // transformers examples/pytorch/language-modeling/run_clm.py: `if training_args.do_eval: trainer.evaluate()`.
+    read_training_arguments(reader, {.evaluates_at_end = true}, draft);
     LoadPlan& load = draft.job.plan.load;
     const char* key = reader.has("torch_dtype") ? "torch_dtype" : "dtype";
     if (const auto dtype = read_dtype(reader, key, draft)) {

@@ -41,6 +41,7 @@ constexpr KeyRow kUnslothKeys[] = {
     {"from_pretrained.device_map", KeyUse::unsupported, "a device map is not predicted", "auto|sequential|cuda:0|cuda"},
     {"from_pretrained.num_labels", KeyUse::unsupported, "another task needs another head"},
     {"from_pretrained.rope_scaling", KeyUse::harmless},
+    {"from_pretrained.text_only", KeyUse::used, "load", ""},  // of models that take images
 };
 
 constexpr std::string_view kUnslothHarmless[] = {
@@ -58,7 +59,6 @@ constexpr std::string_view kUnslothHarmless[] = {
     "from_pretrained.cache_dir",
     "from_pretrained.local_files_only",
     "from_pretrained.attn_implementation",
-    "from_pretrained.text_only",
     "get_peft_model.random_state",
     "get_peft_model.max_seq_length",
     "get_peft_model.init_lora_weights",

@@ -21,7 +21,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> content(const FreeList& list)
 
 }  // namespace
 
-TEST_CASE("random insertions, searches and removals agree with std::set") {
+TEST_CASE("random insertions, searches, replacements and removals agree with std::set") {
     std::mt19937 random(1);
     std::set<std::pair<std::int64_t, std::int64_t>> model;
     FreeList list;
@@ -39,11 +39,15 @@ TEST_CASE("random insertions, searches and removals agree with std::set") {
             if (found != model.begin()) {
                 REQUIRE(list.at(list.previous(at)).order == std::prev(found)->second);
             }
-            if (step % 2 == 0)
-                list.erase(at);
-            else
-                list.erase(FreeEntry{found->first, found->second, 0});
+            REQUIRE(list.position_of({found->first, found->second, 0}) == at);
             model.erase(found);
+            if (step % 6 < 4) {
+                list.erase(at);
+                continue;
+            }
+            const std::int64_t near = step % 6 == 4 ? size + 1 : random() % 40;
+            model.emplace(near, ++order);
+            list.replace(at, {near, order, 0});
         } else {
             REQUIRE(list.at_least(size) == list.end());
         }

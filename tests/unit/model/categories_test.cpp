@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "predict/held.hpp"
 #include "support/catch.hpp"
 #include "support/llama.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -82,6 +83,26 @@ TEST_CASE("a weight that embedding and head share has gradients of a parameter f
     const std::int64_t table = job.model.vocab_size * job.model.hidden_size;
     for (const Allocation& a : made_in(program_of(job), PhaseKind::backward_embedding))
         if (a.bytes >= table) CHECK(a.category == Category::gradients);
+}
+
+TEST_CASE("the gradient of a weight that embedding and head share is the embedding's, as the weight is") {
+    Job job = small_llama();
+    job.model.tie_word_embeddings = true;
+    const std::int64_t table = job.model.vocab_size * job.model.hidden_size;
+    const Program program = program_of(job);
+    Held held(program);
+    std::set<std::string> modules;
+    for (const Window& window : program.windows) {
+        if (window.phase.kind != PhaseKind::optimizer) continue;
+        for (std::size_t i = 0; i < window.first_event; ++i) held.apply(program.events[i]);
+        break;
+    }
+    for (std::uint32_t id = 0; id < program.allocations.size(); ++id) {
+        const Allocation& a = program.allocations[id];
+        if (held.holds(id) && a.category == Category::gradients && a.bytes >= table)
+            modules.insert(module_of(program, a));
+    }
+    CHECK(modules == std::set<std::string>{"embed_tokens"});
 }
 
 TEST_CASE("nodes of the backward pass belong to the layer that made them") {

@@ -9,6 +9,7 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 using namespace vramfit;
 
@@ -125,4 +126,38 @@ TEST_CASE("evaluation belongs to a Trainer, and to a network that is whole") {
     CHECK_THROWS_AS(program_of(divided), Error);
     divided.plan.distributed->method.emplace<DdpPlan>();
     CHECK(evaluations_of(program_of(divided)).size() == 4);
+}
+
+// transformers 4.44 models/llama/modeling_llama.py: `use_cache and not isinstance(...) and not self.training`.
+TEST_CASE("transformers 4.44 holds keys and values of all layers in evaluation, 5 does not") {
+    const auto at_head = [](std::string_view stack) {
+        Job job = evaluated(1);
+        job.stack = stack_from(stack).stack;
+        std::int64_t held = 0, before = 0, most = 0;
+        const Program program = program_of(job);
+        for (std::size_t w = 0; w + 1 < program.windows.size(); ++w) {
+            const Phase& phase = program.windows[w].phase;
+            for (std::size_t i = program.windows[w].first_event; i < program.windows[w + 1].first_event; ++i) {
+                const Event& e = program.events[i];
+                if (e.kind == EventKind::alloc) held += program.allocations[e.id].bytes;
+                if (e.kind == EventKind::free) held -= program.allocations[e.id].bytes;
+            }
+            if (phase.evaluation < 0) continue;
+            if (phase.kind == PhaseKind::forward_layer && phase.layer == 0) before = held;
+            if (phase.kind == PhaseKind::forward_layer && phase.layer > 0) most = std::max(most, held - before);
+        }
+        return most;
+    };
+    const Job job = evaluated(1);
+    const std::int64_t of_layer = 2 * 2 * job.plan.batch.sequence_length * job.model.num_key_value_heads *
+                                  job.model.head_dim;  // keys and values in bfloat16
+    CHECK(at_head("hf-2024-08") == 2 * of_layer);
+    CHECK(at_head("hf-2026-11") == 0);
+}
+
+TEST_CASE("gemma2 with a HybridCache is refused where it is evaluated") {
+    Job job = evaluated(1);
+    job.model.model_type = "gemma2";
+    job.stack = stack_from("hf-2025-01").stack;
+    CHECK_THROWS_AS(program_of(job), Error);
 }

@@ -116,12 +116,12 @@ class Notebooks(unittest.TestCase):
         shown = vramfit.predict("gemma-2b", method="qlora", gpu="8GiB")._repr_html_()
         self.assertIn("fits", shown)
         self.assertRegex(shown, r"width:\d+\.\d%")
-        self.assertIn("no card was given", vramfit.predict("gemma-2b")._repr_html_())
+        self.assertIn("no GPU was given", vramfit.predict("gemma-2b")._repr_html_())
 
     def test_the_map_as_svg(self):
         sweep = vramfit.sweep("gemma-2b", gpu="8GiB", rank=[8, 16], batch=[1, 2], seq=[256, 512])
         self.assertTrue(sweep.map().startswith("<svg") or sweep.map().startswith("<?xml"))
-        self.assertIn("<svg", sweep._repr_html_())
+        self.assertIn("data:image/svg+xml", sweep._repr_html_())
         self.assertIn("configurations of gemma-2b", sweep._repr_html_())
         none = vramfit.sweep("llama-3.1-8b", gpu="2GiB", rank=8, batch=1, seq=256)
         self.assertIn("none fits", none._repr_html_())

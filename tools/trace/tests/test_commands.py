@@ -16,6 +16,7 @@ from vramfit_trace.space_processes import METHODS
 from vramfit_trace.tracing import variables_of_processes
 from vramfit_trace.walk import jobs_of
 from vramfit_trace.worker import history
+from vramfit_trace.worker.names import module_of, place_of, span
 
 MODEL = {"model_type": "llama"}
 
@@ -34,6 +35,21 @@ def answer(name: str, *levels: int) -> dict:
 
 def trace(windows: list[dict], events: list | None = None, **model: object) -> dict:
     return {"job": complete({"model": MODEL | model}), "outcome": {"oom": None, "retries": 0}, "windows": windows, "events": events or []}
+
+
+class Names(unittest.TestCase):
+    def test_what_several_parameters_share_is_named_by_what_is_around_them(self) -> None:
+        self.assertEqual(span(["layers.0.mlp.up_proj", "layers.0.mlp.down_proj"]), "layers.0.mlp")
+        self.assertEqual(span(["layers.0.mlp.up_proj", "layers.0.self_attn.q_proj"]), "layers.0")
+        self.assertEqual(span(["layers.1.mlp.up_proj", "layers.10.self_attn.q_proj", "norm"]), "layers.1..norm")
+        self.assertEqual(span(["layers.1.mlp.up_proj", "layers.10.self_attn.q_proj"]), "layers.1..layers.10")
+        self.assertEqual(span(["lm_head", "lm_head"]), "lm_head")
+        self.assertEqual(span([]), "")
+
+    def test_a_parameter_s_module_is_without_wrappers_and_adapters(self) -> None:
+        name = place_of("base_model.model.model.layers.3.self_attn.q_proj.lora_A.default.weight")
+        self.assertEqual(module_of(name), "layers.3.self_attn.q_proj")
+        self.assertEqual(module_of(place_of("module.transformer.h.1._fsdp_wrapped_module.attn.c_attn.weight")), "layers.1.attn.c_attn")
 
 
 class Jobs(unittest.TestCase):

@@ -121,4 +121,7 @@ def by_trl(job: dict[str, Any]) -> dict[str, Any]:
     """
     whole = job["training"]["gradient_accumulation_steps"] == 1 and job["training"]["per_device_train_batch_size"] > 1
     mask = "right_padded" if whole and "padded" in job["batch"]["attention_mask"] else "ones"
-    return {**job, "name": f"{job['name']}-sft", "loop": {"kind": "sft"}, "batch": {**job["batch"], "attention_mask": mask}}
+    out = {**job, "name": f"{job['name']}-sft", "loop": {"kind": "sft"}, "batch": {**job["batch"], "attention_mask": mask}}
+    if "evaluation" in job and job["training"]["per_device_eval_batch_size"] == 1:  # a padded row that stands alone is cut
+        out["evaluation"] = {**job["evaluation"], "attention_mask": "ones"}
+    return out

@@ -5,6 +5,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
+#include "model/network/shared_module.hpp"
 #include "model/parallel/collectives.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -114,6 +115,9 @@ void Ddp::make_buckets(const std::vector<std::vector<std::size_t>>& places) {
         Size elements = 0;
         for (const std::size_t place : bucket) elements += parameters_[place].numel();
         buckets_.push_back(empty(run_.session, {elements}, parameters_[bucket[0]].dtype(), Op::empty));
+        std::vector<Tensor> held;
+        for (const std::size_t place : bucket) held.push_back(parameters_[place]);
+        belongs_to(buckets_.back(), around(run_.session.recorder, modules_of(held)));
     }
 }
 

@@ -193,6 +193,7 @@ void Fsdp2::after_head(const Tensor& logits) {
 Tensor Fsdp2::head_weight(const Tensor& weight) {
     if (!embedding_ || norm_in_tail_) return weight;
     const Scoped<Category> fresh(run_.session.recorder.fresh, Category::weights);
+    const InModule module(run_.session, network_.head.name);
     const std::int64_t most = ceil_div(run_.spec.vocab_size, comm_.world);
     Dims sizes = weight.sizes();
     sizes[0] = most;

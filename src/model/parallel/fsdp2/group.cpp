@@ -9,6 +9,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/jagged_copy.hpp"
 #include "engine/session.hpp"
+#include "model/network/shared_module.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -89,12 +90,23 @@ Fsdp2Group::Fsdp2Group(Fsdp2Comm& comm, const std::vector<ShardedParameter>& par
         for (Tensor* place : given.places) *place = p.sharded;
         parameters_.push_back(std::move(p));
     }
+    std::vector<const Parameter*> all;
+    for (const Parameter& p : parameters_) all.push_back(&p);
+    module_ = module_around(all);
+}
+
+template <class Parameters>
+Module Fsdp2Group::module_around(const Parameters& parameters) const {
+    std::vector<Module> modules;
+    for (const Parameter* p : parameters) modules.push_back(p->module);
+    return around(comm_.session.recorder, modules);
 }
 
 // _get_param_all_gather_inputs: shards are cast into one flat tensor; from host memory each comes by itself.
 std::vector<Tensor> Fsdp2Group::gather_inputs() const {
     Session& session = comm_.session;
     std::vector<Tensor> inputs;
+    const Scoped<Module> module(session.recorder.module, module_);
     Size cast = 0;
     for (const Parameter& p : parameters_) {
         const bool casts = gather_dtype(p) != p.sharded.dtype();
@@ -118,6 +130,7 @@ void Fsdp2Group::unshard() {
     Size all = 0;
     for (const Parameter& p : parameters_) all += p.shard_elements * element_size(gather_dtype(p));
     const std::vector<Tensor> inputs = gather_inputs();
+    const Scoped<Module> module(session.recorder.module, module_);
     all_gather_result_ = empty(session, {all * comm_.world}, DType::uint8, Op::empty);
 }
 
@@ -221,6 +234,7 @@ void Fsdp2Group::post_backward() {
 void Fsdp2Group::reduce(const std::vector<Parameter*>& parameters, std::vector<Tensor>& grads) {
     Session& session = comm_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    const Scoped<Module> module(session.recorder.module, module_around(parameters));
     comm_.reduce_input.reset();
     all_reduced_.reset();
     const DType dtype = grads[0].dtype();

@@ -88,6 +88,8 @@ class Fsdp2Group {
         engine::Tensor unsharded;               ///< the leaf that modules compute with
     };
 
+    template <class Parameters>
+    engine::Module module_around(const Parameters& parameters) const;
     std::vector<engine::Tensor> gather_inputs() const;
     void unshard();
     void wait_for_unshard();
@@ -102,6 +104,7 @@ class Fsdp2Group {
     bool in_backward_ = false;
     bool is_unsharded_ = false;
     std::vector<Parameter> parameters_;
+    engine::Module module_;  ///< around them all
     engine::Tensor all_gather_result_;
     engine::Tensor all_reduced_;  ///< _all_reduce_state: kept until the backward pass ends
     std::vector<std::size_t> post_forward_indices_;

@@ -6,11 +6,26 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/session.hpp"
+#include "model/network/shared_module.hpp"
 #include "model/parallel/zero/norms.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
+
+namespace {
+
+/// What passes through the bucket is no module's.
+class InBucket {
+  public:
+    explicit InBucket(Session& session)
+        : scope_(session.recorder.module, {-1, session.recorder.intern(kReduceBucket)}) {}
+
+  private:
+    Scoped<Module> scope_;
+};
+
+}  // namespace
 
 ZeroBuckets::ZeroBuckets(const Run& run, std::span<const ZeroGroup> groups)
     : run_(run), groups_(groups), rank_(run.plan.distributed->rank), all_(groups.size()), averaged_(groups.size()) {
@@ -40,6 +55,7 @@ void ZeroBuckets::set_up() {
     ++micro_step_;
     buffers_.clear();
     const int count = overlaps_ ? 2 : 1;
+    const InBucket module(run_.session);
     for (int i = 0; contiguous_ && i < count; ++i)
         buffers_.push_back(empty(run_.session, {bucket_size_}, buffer_dtype_, Op::empty));
     buffer_ = 0;
@@ -65,6 +81,7 @@ void ZeroBuckets::widen(const Place& place) {
     const Tensor& parameter = at(place).tensor;
     const GradMode no_grad(run_.session, false);
     const Tensor wide = to(parameter.grad(), buffer_dtype_);
+    belongs_to(wide, at(place).module);
     if (!sum.defined()) sum = wide;
     parameter->grad.reset();
 }
@@ -86,6 +103,7 @@ Tensor ZeroBuckets::wide_partition(std::size_t g) {
     if (!pieces.empty()) return pieces.front();
     const ZeroGroup& group = groups_[g];
     const Tensor flat = zeros(run_.session, {group.partition}, zero_dtype(run_));
+    belongs_to(flat, group.own_module);
     std::int64_t filled = 0;
     const auto add = [&](std::int64_t elements) {
         pieces.push_back(alias(flat, {elements}, {1}));
@@ -122,6 +140,7 @@ void ZeroBuckets::copy_into_bucket(const Place& place) {
 // reduce_ipg_grads.
 void ZeroBuckets::reduce() {
     Session& session = run_.session;
+    const InBucket module(session);
     if (!contiguous_)
         reduce_apart();
     else if (oversized_)
@@ -240,6 +259,10 @@ void ZeroBuckets::copy_to_partition(const Place& place) {
         for (const ZeroGroup& group : groups_)
             for (const std::size_t i : group.own) total += group.parameters[i].elements;
         partition_ = empty(run_.session, {total}, dtype_, Op::empty);
+        std::vector<Module> modules;
+        for (const ZeroGroup& group : groups_)
+            for (const std::size_t i : group.own) modules.push_back(group.parameters[i].module);
+        belongs_to(partition_, around(run_.session.recorder, modules));
     }
     run_.session.streams.launch(reduction_stream());
     set_data(p.tensor.grad(), alias(partition_, p.tensor.sizes(), contiguous_strides(p.tensor.sizes())));

@@ -7,6 +7,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
+#include "model/network/shared_module.hpp"
 
 namespace vramfit::model {
 
@@ -129,6 +130,7 @@ void Coordinator::gather(const std::vector<std::size_t>& given) {
             handle->pieces = std::move(pieces);
             partitions_.take(ids[0], flat);
         } else {
+            belongs_to(flat, partitions_.around(ids));
             handle->flats.emplace_back(ids, flat);
         }
     }

@@ -61,6 +61,8 @@ void FlatOptimizer::step(Session& session, std::size_t partition) {
     const Scoped<Category> fresh(session.recorder.fresh,
                                  moments_ > 0 ? Category::optimizer_states : Category::temporaries);
     if (moments_ > 0) {
+        const Scoped<Module> module(session.recorder.module,
+                                    session.recorder.place_of(partitions_[partition]->storage->id));
         OptimizerState& state = states_[partition];
         while (state.size() < moments_) state.push_back(zeros_like(partitions_[partition]));
         return;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/network/in_module.hpp"
+#include "model/network/shared_module.hpp"
 #include "vramfit/base/checked.hpp"
 
 namespace vramfit::model {
@@ -29,6 +31,15 @@ ZeroGroup make_group(const std::vector<NamedParameter>& parameters, std::int64_t
             group.own.push_back(i);
         }
     }
+    std::vector<engine::Module> all, own;
+    engine::Recorder& recorder = parameters[0].tensor->session().recorder;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        all.push_back(module_named(recorder, parameters[i].module));
+        group.parameters[i].module = all.back();
+    }
+    for (const std::size_t i : group.own) own.push_back(all[i]);
+    group.module = around(recorder, all);
+    group.own_module = around(recorder, own);
     return group;
 }
 

@@ -20,6 +20,7 @@ struct ZeroParameter {
     std::int64_t offset = 0;       ///< in the flat group
     std::vector<OwnedPart> parts;  ///< in order
     bool is_own = false;           ///< a part of it is this rank's
+    engine::Module module{};       ///< whose it is
 };
 
 /// One entry of the optimizer's param_groups.
@@ -31,6 +32,8 @@ struct ZeroGroup {
     DType dtype{};                 ///< of the parameters
     Tensor flat;                   ///< the weights of all ranks
     std::vector<std::size_t> own;  ///< parameters with a part in this rank's partition
+    engine::Module module;         ///< around all parameters
+    engine::Module own_module;     ///< around its own
 };
 
 /// DeepSpeedZeroOptimizer.__init__, initialize_gradient_partition, get_partition_info: sizes only.

@@ -37,8 +37,8 @@ bool flattens_on_card(const Run& run, const Network& network, std::int64_t flat_
     if (flat_bytes <= device.usable.count - most) return true;
     if (flat_bytes > device.total.count - least) return false;
     throw Error(ErrorKind::unsupported, "--gpu",
-                "whether DeepSpeed flattens the weights on this card or in host memory depends on what else is on it",
-                "a card with a few GiB more or less");
+                "whether DeepSpeed flattens the weights on this GPU or in host memory depends on what else is on it",
+                "a GPU with a few GiB more or less");
 }
 
 }  // namespace
@@ -62,6 +62,7 @@ Zero12::Zero12(const Run& run, Network& network)
         }
         flatten(group, on_card);
         const Scoped<Category> fresh(session.recorder.fresh, Category::optimizer_states);
+        const Scoped<Module> module(session.recorder.module, group.own_module);
         const bool offloads = zero_of(run.plan)->offload_optimizer;
         if (offloads && run.stack.zero2_updates_offloaded_on_device()) continue;
         const Tensor partition = empty(session, {group.partition}, group.dtype, Op::clone);
@@ -97,6 +98,7 @@ std::vector<ZeroGroup> Zero12::make_groups() {
 // flatten_dense_tensors_aligned, _update_model_bit16_weights.
 void Zero12::flatten(ZeroGroup& group, bool on_card) {
     const Scoped<Category> fresh(run_.session.recorder.fresh, run_.plan.peft ? Category::adapters : Category::weights);
+    const Scoped<Module> module(run_.session.recorder.module, group.module);
     {
         Tensor padding;
         if (on_card && group.padded > group.elements)
@@ -150,6 +152,7 @@ void Zero12::step_group(std::size_t g, const Tensor& norm) {
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     Tensor gradient;
     {
+        const Scoped<Module> module(session.recorder.module, groups_[g].own_module);
         buckets_.free_gradients(g);
         std::vector<Tensor>& pieces = buckets_.averaged(g);
         Tensor flat = pieces[0];

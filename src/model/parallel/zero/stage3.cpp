@@ -12,8 +12,11 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/loading/load_entries.hpp"
 #include "model/losses/loss.hpp"
 #include "model/network/called.hpp"
+#include "model/network/in_module.hpp"
+#include "model/network/shared_module.hpp"
 #include "model/parallel/zero/norms.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -59,6 +62,7 @@ Zero3::Zero3(const Run& run, Network& network)
         std::int64_t largest = 0;
         Tensor converted;
         for (std::size_t g = 0; g < groups_.size() && !offloads; ++g) {
+            const Scoped<Module> module(session.recorder.module, partitions_.around(groups_[g]));
             std::int64_t elements = 0;
             for (const std::size_t id : groups_[g]) elements += partitions_[id].in_piece;
             largest = std::max(largest, elements);
@@ -70,6 +74,7 @@ Zero3::Zero3(const Run& run, Network& network)
             }
             converted = to(flat, DType::float32);
             label(converted, Category::temporaries);
+            belongs_to(converted, Module{});
             masters_.push_back(clone(converted));
         }
         converted.reset();
@@ -121,6 +126,7 @@ void Zero3::list_modules() {
     for (const NamedParameter& p : named_states(network_)) {
         const std::size_t id = *partitions_.find(*p.tensor);
         in_order_.push_back(id);
+        partitions_.belongs(id, module_named(run_.session.recorder, p.module));
         if (partitions_[id].elements > threshold) continue;
         partitions_[id].persists = true;
         persistent_.push_back(id);
@@ -186,6 +192,9 @@ void Zero3::defragment() {
     session.recorder.empty_cache();
     const Scoped<Category> fresh(session.recorder.fresh, run_.plan.peft ? Category::adapters : Category::weights);
     weights_ = empty(session, {elements}, dtype, Op::to_copy);
+    std::vector<std::size_t> all;
+    for (const auto& group : groups_) all.insert(all.end(), group.begin(), group.end());
+    belongs_to(weights_, partitions_.around(all));
     for (const auto& group : groups_)
         for (const std::size_t id : group) partitions_[id].piece = alias(weights_, {partitions_[id].in_piece}, {1});
 }
@@ -273,6 +282,7 @@ void Zero3::step_group(std::size_t g, const Tensor& norm) {
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
     {
+        const Scoped<Module> module(session.recorder.module, partitions_.around(groups_[g]));
         Tensor flat = gradients_.averaged(groups_[g][0]);
         if (groups_[g].size() > 1) flat = empty(session, {masters_[g].numel()}, zero_dtype(run_), Op::cat);
         const Tensor gradient = to(flat, DType::float32);

@@ -7,6 +7,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/network/shared_module.hpp"
 #include "model/parallel/zero/norms.hpp"
 #include "model/parallel/zero/zero.hpp"
 
@@ -36,6 +37,8 @@ void Stage3Gradients::set_up(const std::vector<std::size_t>& trained) {
     for (const std::size_t id : trained) elements += partitions_[id].in_piece;
     flat_ =
         offloads_ ? host_tensor(session, {elements}, zero_dtype(run_)) : zeros(session, {elements}, zero_dtype(run_));
+    belongs_to(buffer_, {-1, session.recorder.intern(kReduceBucket)});
+    belongs_to(flat_, partitions_.around(trained));
     norms_.resize(partitions_.all().size());
 }
 
@@ -62,6 +65,7 @@ void Stage3Gradients::reduce() {
     if (bucket_.empty()) return;
     Session& session = run_.session;
     const Scoped<Category> fresh(session.recorder.fresh, Category::gradients);
+    const Scoped<Module> module(session.recorder.module, {-1, session.recorder.intern(kReduceBucket)});
     reductions_.make_room(session.streams);
     const OnStream on(session.recorder, stream_);
     std::sort(bucket_.begin(), bucket_.end());

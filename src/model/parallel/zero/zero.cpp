@@ -4,6 +4,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
 #include "model/loading/load.hpp"
+#include "model/network/in_module.hpp"
 #include "model/parallel/zero/stage12.hpp"
 #include "model/parallel/zero/stage3.hpp"
 
@@ -30,6 +31,7 @@ void cast_parameters(const Run& run, Network& network) {
         const Category category = session.recorder.label_of(t->storage->id);
         set_data(t, to(detach(t), zero_dtype(run)));
         label(t, category);
+        belongs_to(t, p.module);
     }
 }
 

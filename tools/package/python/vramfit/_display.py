@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import html
 from typing import TYPE_CHECKING, Any
 
 from ._program import Question, VramfitError, run
 
 if TYPE_CHECKING:
-    from ._documents import Prediction, Sweep
+    from ._documents import Prediction, Sweep, Timeline
 
 _GIB = 1 << 30
 _VERDICTS = {
@@ -16,7 +17,7 @@ _VERDICTS = {
     "tight": ("tight", "#b26a00"),
     "too_large": ("too large", "#c62828"),
     "unknown": ("unknown", "#616161"),
-    "not_asked": ("no card was given", "#616161"),
+    "not_asked": ("no GPU was given", "#616161"),
 }
 
 
@@ -37,12 +38,19 @@ class Answer:
         return run([*self._question.words, f"--format={format}"], self._question.text)
 
 
-def _bar(part: int, whole: int, color: str) -> str:
-    width = min(100.0, 100 * part / whole)
-    return (
-        '<div style="width:24em;height:0.8em;border:1px solid #9e9e9e;margin:0.3em 0">'
-        f'<div style="width:{width:.1f}%;height:100%;background:{color}"></div></div>'
-    )
+def _bar(parts: list[tuple[str, int, str]], whole: int) -> str:
+    """Parts of a whole side by side, with their names where the pointer is; what is over the whole is cut off."""
+    out = '<div style="display:flex;max-width:32em;height:1em;border:1px solid #9e9e9e;margin:.3em 0;overflow:hidden">'
+    for name, part, color in parts:
+        width = min(100.0, 100 * part / whole)
+        out += f'<div title="{html.escape(name)}: {_gib(part)}" style="flex:none;width:{width:.1f}%;background:{color}"></div>'
+    return out + "</div>"
+
+
+def _image(svg: str) -> str:
+    """A picture that keeps its styles to itself: those of SVG in a page hold for the whole page."""
+    data = base64.b64encode(svg.encode()).decode()
+    return f'<img style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
 
 
 def _gib(count: int) -> str:
@@ -63,7 +71,8 @@ class PredictionDisplay(Answer):
         size = _gib(reserved) + (f" of {_gib(usable)} on {self.device['name']}" if usable else "")
         out = f"<div><b style=\"color:{color}\">{word}</b>: {html.escape(self.model['name'])}, {html.escape(size)}"
         if usable:
-            out += _bar(reserved, usable, color)
+            context = self.device.get("context") or 0
+            out += _bar([("CUDA context", context, "#9e9e9e"), ("PyTorch", reserved, color)], usable + context)
         rows = [[peak.name, _gib(peak.requested), _gib(peak.allocated), _gib(peak.reserved)] for peak in self.peaks]
         return out + _table(["peak", "requested", "allocated", "reserved"], rows) + "</div>"
 
@@ -94,6 +103,9 @@ class SweepDisplay(Answer):
             )
         return out
 
+    def _repr_svg_(self) -> str | None:
+        return _picture(self) or None
+
     def map(self) -> str:
         """The space as a picture in SVG: two axes, and what fits. The sweep is run again for it."""
         return self.report("svg")
@@ -105,8 +117,9 @@ class SweepDisplay(Answer):
         shown = [[_gib(row[name]) if name in sizes else str(row[name]) for name in head] for row in rows[:10]]
         for line in shown:
             line[head.index("utilization")] = f"{float(line[head.index('utilization')]):.1%}"
+        picture = _picture(self)
         text = f"{self.counts.total:,} configurations of {self.model} on {self.device['name']}"
-        return f"<div>{html.escape(text)}{_table(head, shown) if rows else ': none fits'}{_picture(self)}</div>"
+        return f"<div>{html.escape(text)}{_table(head, shown) if rows else ': none fits'}{_image(picture) if picture else ''}</div>"
 
 
 def _picture(sweep: SweepDisplay) -> str:
@@ -125,4 +138,8 @@ class CheckDisplay(Answer):
 
 
 class TimelineDisplay(Answer):
-    pass
+    def _repr_svg_(self: Timeline) -> str:  # type: ignore[misc]
+        return self.report("svg")
+
+    def _repr_html_(self: Timeline) -> str:  # type: ignore[misc]
+        return _image(self.report("svg"))

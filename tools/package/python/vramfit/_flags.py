@@ -179,7 +179,7 @@ class PredictFlags(TypedDict, total=False):
     details: bool
     """Show all: what was asked, every named peak, levels of memory, notes with hints"""
     no_changes: bool
-    """Look neither for changes with which it fits nor for the largest run that does"""
+    """Skip the search for changes that make it fit, and for the largest run that fits"""
 
 
 class SweepFlags(TypedDict, total=False):
@@ -542,7 +542,7 @@ class CheckFlags(TypedDict, total=False):
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
-    """Do not look for changes with which it fits"""
+    """Skip the search for changes that make it fit"""
     accept_tight: bool
     """Exit with 0 where it is tight: it fits unless what is not known turns out badly"""
     unsupported: str

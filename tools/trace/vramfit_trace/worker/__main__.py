@@ -129,17 +129,21 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
+    status, job = 0, None
     try:
-        document = trace(read_job(options.job.read_text()), options)
+        job = read_job(options.job.read_text())
+        options.out.write_text(json.dumps(trace(job, options)))
     except JobError as error:
         print(error, file=sys.stderr)
-        return 2
-    options.out.write_text(json.dumps(document))
-    if document["job"]["distributed"]:
+        status = 2
+    except Exception:
+        traceback.print_exc()
+        status = 1
+    if job and job["distributed"]:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)  # threads of the process group wait for the other ranks
-    return 0
+        os._exit(status)  # threads of the process group wait for the other ranks
+    return status
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .flat import BUCKET, FLAT, NUMBER
 from .history import History
 from .labels import INSIDE, MARK, MODULE, Labels
+from .names import OF_PEFT, is_adapter
 
 EVALUATE = "autograd::engine::evaluate_function: "
 ACCUMULATE = "torch::autograd::AccumulateGrad"
@@ -19,8 +21,7 @@ SUMS = ("aten::add", "aten::add_")
 #: What a mark says of its storage, the strongest first; what is only saved may be something better.
 HARD = {"workspace": "workspaces", "optimizer": "optimizer_states", "parameter": "weights", "quantization": "quantization_state",
         "activation": "activation_gradients", "gradient": "gradients", "dequantized": "dequantized_weights"}
-OF_PEFT = re.compile(r"\.(lora_\w+|base_layer|modules_to_save|original_module|token_adapter)(\..*)?$")
-INSIDE_OF = {"parameter": "weights", "gradient": "gradients", "temporary": "temporaries"}
+INSIDE_OF = {"parameter": "weights", "gradient": "gradients", "temporary": "temporaries", BUCKET: "gradients"}
 
 
 @dataclass
@@ -43,6 +44,7 @@ class Place:
     node: Call | None = None
     recomputed: bool = False
     calls: tuple[Call, ...] = ()
+    owner: str = ""  # the module for which a library's function runs
 
 
 @dataclass
@@ -62,6 +64,7 @@ class Profile:
     nodes: list[tuple[Call, Place]] = field(default_factory=list)
     sums: list[Call] = field(default_factory=list)  # of two gradients that meet
     forward: dict[tuple[int, int], list[tuple[int, Place]]] = field(default_factory=dict)  # thread, sequence -> when, where
+    embeddings: list[tuple[int, Place]] = field(default_factory=list)  # the same of aten::embedding, whose node has no sequence number
 
 
 def tensors(extra: Any) -> list[tuple[int, tuple[int, ...], str]]:
@@ -83,7 +86,8 @@ def read(profile: Any) -> Profile:
         if name.startswith(MODULE):
             return Place(name[len(MODULE):], place.inside, place.node, place.node is not None, place.calls)
         if name.startswith(INSIDE):
-            return Place(place.module, name[len(INSIDE):], place.node, place.recomputed, place.calls)
+            inside, _, owner = name[len(INSIDE):].partition("|")
+            return Place(place.module, inside, place.node, place.recomputed, place.calls, owner)
         call = Call(name, event.start_time_ns, tensors(extra), sequence=extra.sequence_number)
         if name.startswith(EVALUATE):
             call.name = name[len(EVALUATE):]
@@ -95,9 +99,11 @@ def read(profile: Any) -> Profile:
                 place.node.inputs = call.inputs
             elif name in SUMS:
                 out.sums.append(call)
+        if name == "aten::embedding" and not place.node:
+            out.embeddings.append((call.begin, place))
         if call.sequence >= 0 and not (place.node and not place.recomputed):
             out.forward.setdefault((event.start_tid, call.sequence), []).append((call.begin, place))
-        return Place(place.module, place.inside, place.node, place.recomputed, (*place.calls, call))
+        return Place(place.module, place.inside, place.node, place.recomputed, (*place.calls, call), place.owner)
 
     def walk(event: Any, place: Place) -> None:
         if event.tag == _EventType.Allocation:
@@ -124,12 +130,14 @@ def threads_of_nodes(profile: Any) -> dict[int, int]:
 class Labelling:
     """The allocations of a history, by number, and what is known of each."""
 
-    def __init__(self, found: History, names: Sequence[str], profile: Any, shapes: set[tuple[int, ...]]) -> None:
+    def __init__(self, found: History, names: Sequence[str], profile: Any, shapes: set[tuple[int, ...]], parameters: dict[int, str]) -> None:
         self.seen = read(profile)
         self.threads = threads_of_nodes(profile)
         self.names = names
+        self.parameters = parameters  # names by id
         self.shapes = shapes  # of parameters with three dimensions (experts)
         self.windows = [event[0] for event in found.allocations()]
+        self.sizes = [event[3] for event in found.allocations()]
         self.places: list[Place] = [Place() for _ in self.windows]
         self.at: list[int] = []  # when each was made, or the next one that the profile saw
         self.of_address: dict[int, list[int]] = {}
@@ -161,12 +169,25 @@ class Labelling:
         return there[place - 1] if place else None
 
     def note(self, number: int | None, kind: str, name: str = "") -> None:
+        if name.startswith(NUMBER):
+            name = self.parameters.get(int(name.removeprefix(NUMBER)), "")
         if number is not None and (kind not in self.facts[number] or not self.facts[number][kind]):
             self.facts[number][kind] = name
 
     def apply_marks(self) -> None:
         for mark in self.seen.marks:
-            self.note(self.living(mark.address, mark.time), mark.kind, mark.name)
+            if mark.kind == BUCKET:
+                self.note_bucket(mark)
+            else:
+                self.note(self.living(mark.address, mark.time), mark.kind, mark.name)
+
+    def note_bucket(self, mark: Mark) -> None:
+        """The first bucket of so many bytes that has no name yet: they are made and marked in one order."""
+        for number, place in enumerate(self.places[: bisect_right(self.at, mark.time)]):
+            if place.inside == BUCKET and self.sizes[number] == mark.address and FLAT not in self.facts[number]:
+                self.note(number, "gradient", mark.name)
+                self.note(number, FLAT, mark.name)
+                return
 
     def gradients(self) -> None:
         """What becomes a parameter's gradient, is added to one, or to what becomes one: from the last node to the first."""
@@ -195,6 +216,8 @@ class Labelling:
         thread = self.threads.get(node.begin, 0)
         calls = self.seen.forward.get((thread, node.sequence), [])
         before = [call for call in calls if call[0] < node.begin]
+        if node.name == "EmbeddingBackward0" and node.sequence < 0 and len({OF_PEFT.sub("", place.module) for _, place in self.seen.embeddings}) == 1:
+            before = [call for call in self.seen.embeddings if call[0] < node.begin]
         if not before:
             return None
         begin, place = max(before, key=lambda call: call[0])
@@ -215,18 +238,18 @@ class Labelling:
             module = "loss"
         for kind, category in HARD.items():
             if kind in facts:
-                named = facts[kind] or module
+                named = facts.get(FLAT) or facts[kind] or place.owner or module
                 if category == "weights" and is_adapter(named):
                     category = "adapters"
                 if category == "workspaces":
                     return category, ""
-                return category, without_parameter(named) if facts[kind] else named
+                return category, without_parameter(named) if facts.get(FLAT) or facts[kind] else named
         if unpacks_8bit(place):
             return "dequantized_weights", module
         if window == "load" and place.inside not in ("temporary", "gradient") and not is_quantizing(place):
             return "weights", module
         if place.inside:
-            return INSIDE_OF[place.inside], module
+            return INSIDE_OF[place.inside], place.owner or module
         if place.node and not place.recomputed:
             return ("logits_and_loss" if loss and not is_head(module) else "activation_gradients"), module
         if loss:
@@ -259,10 +282,6 @@ def is_head(module: str) -> bool:
     return module.split(".")[0] in ("lm_head", "embed_out")
 
 
-def is_adapter(name: str) -> bool:
-    return "lora_" in name or "modules_to_save" in name
-
-
 def without_parameter(name: str) -> str:
     """The module of a parameter."""
     return name.rpartition(".")[0]
@@ -270,7 +289,7 @@ def without_parameter(name: str) -> str:
 
 def label(found: History, names: Sequence[str], profile: Any, labels: Labels) -> None:
     """Adds category and module to what is said of each allocation."""
-    labelling = Labelling(found, names, profile, labels.shapes)
+    labelling = Labelling(found, names, profile, labels.shapes, labels.parameters)
     labelling.apply_marks()
     for number in found.freed_later:
         labelling.note(number - 1, "workspace")

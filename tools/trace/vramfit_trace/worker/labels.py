@@ -4,20 +4,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import re
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch._C._profiler import _RecordFunctionFast as Annotation
 
+from .flat import BUCKET, REDUCING, Flat
+from .names import place_of
+
 #: Marks are annotations of the profile: what is seen, at which address, and a name.
 MARK, MODULE, INSIDE = "label|", "module|", "inside|"
-#: What wrappers put around the network or a module of it.
-WRAPPERS = re.compile(r"\b(_fsdp_wrapped_module|_checkpoint_wrapped_module|base_layer|_orig_mod)\.")
-OUTER = re.compile(r"^(module\.)*(base_model\.model\.)?(model\.|transformer\.|gpt_neox\.)*(decoder\.)?")
-LAYER = re.compile(r"^(h|blocks)\.(?=\d)")
 #: The functions of libraries that gather parameters, and those that hand gradients on: module, class or none, function, what they make.
 CALLS = (
     ("transformers.modeling_utils", "", "caching_allocator_warmup", "temporary"),
@@ -27,10 +24,7 @@ CALLS = (
     ("torch.nn.parallel.distributed", "DistributedDataParallel", "_build_params_for_reducer", "gradient"),
     ("torch.nn.parallel.distributed", "", "_sync_module_states", "parameter"),
     ("torch.nn.parallel.distributed", "DistributedDataParallel", "_sync_buffers", "parameter"),
-    ("torch.distributed", "Reducer", "_rebuild_buckets", "gradient"),
-    ("torch.distributed.fsdp._fully_shard._fsdp_param_group", "FSDPParamGroup", "unshard", "parameter"),
-    ("torch.distributed.fsdp._fully_shard._fsdp_param_group", "FSDPParamGroup", "wait_for_unshard", "parameter"),
-    ("torch.distributed.fsdp._fully_shard._fsdp_param_group", "FSDPParamGroup", "post_backward", "gradient"),
+    ("torch.distributed", "Reducer", "_rebuild_buckets", BUCKET),
     ("torch.distributed.fsdp._flat_param", "FlatParamHandle", "pre_unshard", "parameter"),
     ("torch.distributed.fsdp._flat_param", "FlatParamHandle", "unshard", "parameter"),
     ("torch.distributed.fsdp._flat_param", "FlatParamHandle", "post_unshard", "parameter"),
@@ -41,33 +35,20 @@ CALLS = (
     ("deepspeed.runtime.zero.partitioned_param_coordinator", "PartitionedParameterCoordinator", "fetch_sub_module", "parameter"),
     ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "initialize_optimizer_states", "gradient"),
     ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "backward_prologue", "gradient"),
-    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "backward_epilogue", "gradient"),
-    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_independent_p_g_buckets_and_remove_grads", "gradient"),
-    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "setup_buckets", "gradient"),
+    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "backward_epilogue", REDUCING),
+    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_independent_p_g_buckets_and_remove_grads", REDUCING),
+    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "setup_buckets", REDUCING),
     ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "initialize_optimizer_states", "gradient"),
     ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "flatten_dense_tensors_aligned", "gradient"),
-    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "backward_epilogue", "gradient"),
-    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "reduce_independent_p_g_buckets_and_remove_grads", "gradient"),
-    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_leaf_module_grads", "gradient"),
-    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_ready_partitions_and_remove_grads", "gradient"),
-    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "independent_gradient_partition_epilogue", "gradient"),
-    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "reduce_ready_partitions_and_remove_grads", "gradient"),
-    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "reduce_gradients", "gradient"),
-    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "independent_gradient_partition_epilogue", "gradient"),
+    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "backward_epilogue", REDUCING),
+    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "reduce_independent_p_g_buckets_and_remove_grads", REDUCING),
+    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_leaf_module_grads", REDUCING),
+    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "reduce_ready_partitions_and_remove_grads", REDUCING),
+    ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3", "independent_gradient_partition_epilogue", REDUCING),
+    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "reduce_ready_partitions_and_remove_grads", REDUCING),
+    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "reduce_gradients", REDUCING),
+    ("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer", "independent_gradient_partition_epilogue", REDUCING),
 )
-
-#: DeepSpeed's optimizers, and what is what among their attributes.
-ZERO = (("deepspeed.runtime.zero.stage_1_and_2", "DeepSpeedZeroOptimizer"), ("deepspeed.runtime.zero.stage3", "DeepSpeedZeroOptimizer_Stage3"))
-ATTRIBUTES = {"bit16_groups_flat": "parameter", "parallel_partitioned_bit16_groups": "parameter", "single_partition_of_fp32_groups": "optimizer",
-              "averaged_gradients": "gradient", "fp16_partitioned_groups_flat": "parameter", "lp_param_contiguous_buffers": "parameter",
-              "fp32_partitioned_groups_flat": "optimizer", "grad_partitions_flat_buffer": "gradient"}
-
-
-def place_of(name: str) -> str:
-    """A module's place in the network, without what is around it: layers.0.mlp.down_proj."""
-    bare = LAYER.sub("layers.", OUTER.sub("", WRAPPERS.sub("", name + ".")))
-    return bare.rstrip(".")
-
 
 def addresses(tensor: torch.Tensor) -> Iterator[int]:
     """Where the tensor's storage begins on the device."""
@@ -123,7 +104,7 @@ class Labels:
         self.names: dict[int, str] = {}
         self.running: list[torch.nn.Module] = []  # the innermost last
         self.parameters: dict[int, str] = {}
-        self.zero: list[weakref.ref[Any]] = []
+        self.flat = Flat(self.parameters, mark, lambda kind: Annotation(INSIDE + kind), self.scan)
         self.shapes: set[tuple[int, ...]] = set()  # of parameters with three dimensions
 
     def watch(self) -> None:
@@ -140,37 +121,7 @@ class Labels:
             with contextlib.suppress(ImportError, AttributeError):  # not there, or of another version
                 place = importlib.import_module(module)
                 annotate(getattr(place, owner) if owner else place, name, kind)
-        with contextlib.suppress(ImportError, AttributeError):
-            self.watch_fsdp2(importlib.import_module("torch.distributed.fsdp._fully_shard._fsdp_param_group").FSDPParamGroup)
-        for module, name in ZERO:
-            with contextlib.suppress(ImportError, AttributeError):
-                self.watch_zero(getattr(importlib.import_module(module), name))
-
-    def watch_fsdp2(self, group: Any) -> None:
-        """What it has gathered, parameter by parameter."""
-        wait = group.wait_for_unshard
-
-        @functools.wraps(wait)
-        def outer(of: Any) -> None:
-            wait(of)
-            for one in of.fsdp_params:
-                if getattr(one, "_unsharded_param", None) is not None:
-                    mark("parameter", one._unsharded_param, place_of(one._param_fqn or ""))
-
-        group.wait_for_unshard = outer
-
-    def watch_zero(self, optimizer: Any) -> None:
-        """Remembers DeepSpeed's optimizers, which are none of torch's."""
-        begin = optimizer.__init__
-
-        @functools.wraps(begin)
-        def outer(zero: Any, *args: Any, **kwargs: Any) -> None:
-            self.zero.append(weakref.ref(zero))
-            begin(zero, *args, **kwargs)
-            if hasattr(zero, "flatten"):  # of parameters until here, of gradients in a step
-                annotate(zero, "flatten", "gradient")
-
-        optimizer.__init__ = outer
+        self.flat.watch()
 
     def saved(self, tensor: torch.Tensor) -> torch.Tensor:
         """An output that were given back itself would hold the node that saves it. A parameter that ZeRO-3 gathers is given back itself:
@@ -189,12 +140,7 @@ class Labels:
                 mark_parameter(parameter, place_of(name))
             for name, buffer in root.named_buffers():
                 mark("parameter", buffer, place_of(name))
-
-        for zero in self.zero:
-            for attribute, kind in ATTRIBUTES.items():
-                mark_all(kind, getattr(zero(), attribute, None))
-            for bucket in getattr(zero(), "ipg_buckets", {}).values():
-                mark_all("gradient", getattr(bucket, "buffer", None))
+        self.flat.scan()
 
     def end(self) -> None:
         """After the last window: the workspaces of cuBLAS are those that this gives back."""

@@ -36,7 +36,7 @@ def table_of(rows: Rows, name: str) -> Any:
 
 def labelled(job: Job, rows: Rows) -> int:
     """How many positions of a batch have a label."""
-    places = own_places(job)
+    places = own_places(job, len(rows[0]["input_ids"])) if rows else []
     return sum(place + 1 < int(row["attention_mask"].sum()) for row in rows for place in places)
 
 
@@ -54,9 +54,9 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, rows: Rows, evaluated
     return trainer
 
 
-def own_places(job: Job) -> list[int]:
+def own_places(job: Job, length: int) -> list[int]:
     """The places of a sequence that this process has: with context parallelism one part from the front and one from the back."""
-    length, processes = job["batch"]["sequence_length"], job["distributed"]
+    processes = job["distributed"]
     if not processes or processes["cp_size"] == 1:
         return list(range(length))
     part, rank, last = length // (2 * processes["cp_size"]), processes["rank"] % processes["cp_size"], 2 * processes["cp_size"] - 1

@@ -1,0 +1,91 @@
+// Evaluation behind the last step, and the class that a checkpoint of text and images is loaded with, by trainer.
+#include "support/catch.hpp"
+#include "vramfit/spec/stacks.hpp"
+#include "vramfit/trainers/reading.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+Reading answer(std::string name, std::string text) {
+    TrainerQuestion question;
+    question.files = {{std::move(name), std::move(text)}};
+    question.stack = stack_from("").stack;
+    question.seq = 256;
+    return read_trainer_files(question);
+}
+
+bool evaluates(std::string name, std::string text) {
+    return answer(std::move(name), std::move(text)).job.plan.evaluation.has_value();
+}
+
+/// What is said of the checkpoint's tower; empty: the text part is predicted.
+std::string about_tower(std::string name, std::string text) {
+    const Reading reading = answer(std::move(name), std::move(text));
+    for (const Refusal& each : reading.refusals)
+        if (each.what.find("takes images") != std::string::npos) return each.what;
+    REQUIRE(reading.job.plan.load.text_part);
+    return {};
+}
+
+const std::string kFactory =
+    "stage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: x\nper_device_eval_batch_size: 16\n"
+    "model_name_or_path: ";
+const std::string kScript =
+    "from transformers import AutoModelForCausalLM, Gemma3ForCausalLM, Trainer, TrainingArguments\n"
+    "args = TrainingArguments(output_dir='o', per_device_eval_batch_size=16, do_eval=True)\n";
+const std::string kTrain = "trainer = Trainer(model=model, args=args, train_dataset=d)\ntrainer.train()\n";
+const std::string kLlama = "model = AutoModelForCausalLM.from_pretrained('llama-3.2-1b')\n";
+
+}  // namespace
+
+TEST_CASE("do_eval evaluates behind the last step where the trainer's own script does so") {
+    CHECK(evaluates("f.yaml", kFactory + "llama-3.2-1b\ndo_eval: true\n"));
+    CHECK_FALSE(evaluates("f.yaml", kFactory + "llama-3.2-1b\n"));
+    const std::string run_clm = R"({"model_name_or_path": "llama-3.2-1b", "output_dir": "o", "do_train": true,)"
+                                R"( "per_device_train_batch_size": 1, "block_size": 256, "do_eval": )";
+    CHECK(evaluates("a.json", run_clm + "true}"));
+    CHECK_FALSE(evaluates("a.json", run_clm + "false}"));
+    CHECK_FALSE(evaluates("f.yaml", "model_name_or_path: llama-3.2-1b\nmax_length: 256\ndo_eval: true\n"));  // trl
+}
+
+TEST_CASE("a Python script evaluates where it calls trainer.evaluate(), whatever do_eval says") {
+    CHECK_FALSE(evaluates("s.py", kScript + kLlama + kTrain));
+    CHECK(evaluates("s.py", kScript + kLlama + kTrain + "trainer.evaluate()\n"));
+    const Reading reading = answer("s.py", kScript + kLlama + kTrain + "trainer.evaluate()\n");
+    CHECK(reading.job.plan.evaluation->per_device_eval_batch_size == 16);
+}
+
+TEST_CASE("a checkpoint with a vision tower is refused with the class that the trainer loads") {
+    const std::string whole = "Gemma3ForConditionalGeneration";
+    const std::string factory = about_tower("f.yaml", kFactory + "gemma-3-4b-it\n");
+    CHECK(factory.find("LLaMA-Factory loads " + whole) != std::string::npos);
+    const std::string axolotl = "base_model: gemma-3-4b-it\ndatasets: []\nadapter: lora\nlora_r: 8\n";
+    CHECK(about_tower("f.yaml", axolotl).find("axolotl loads " + whole) != std::string::npos);
+    CHECK(about_tower("f.yaml", "model: gemma-3-4b-it\ntrain_type: lora\nmax_length: 256\n").find("ms-swift") !=
+          std::string::npos);
+    CHECK(about_tower("f.yaml", "model_name_or_path: gemma-3-4b-it\nmax_length: 256\n").find("trl loads") !=
+          std::string::npos);
+    CHECK(about_tower("s.py", kScript + "model = AutoModelForCausalLM.from_pretrained('gemma-3-4b-it')\n" + kTrain)
+              .find(whole) != std::string::npos);
+}
+
+TEST_CASE("where the file itself loads the text part that is predicted") {
+    const std::string axolotl = "base_model: gemma-3-4b-it\ndatasets: []\nadapter: lora\nlora_r: 8\n";
+    CHECK(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\n").empty());
+    CHECK_FALSE(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\ntrust_remote_code: true\n").empty());
+    CHECK(
+        about_tower("s.py", kScript + "model = Gemma3ForCausalLM.from_pretrained('gemma-3-4b-it')\n" + kTrain).empty());
+    const std::string unsloth =
+        "from unsloth import FastModel\nfrom trl import SFTTrainer, SFTConfig\n"
+        "model, tokenizer = FastModel.from_pretrained('gemma-3-4b-it', max_seq_length=256, load_in_4bit=True{})\n"
+        "model = FastModel.get_peft_model(model, r=8)\n"
+        "trainer = SFTTrainer(model=model, train_dataset=d, args=SFTConfig(per_device_train_batch_size=2))\n"
+        "trainer.train()\n";
+    const auto with = [&](const char* more) {
+        std::string text = unsloth;
+        return text.replace(text.find("{}"), 2, more);
+    };
+    CHECK(about_tower("s.py", with(", text_only=True")).empty());
+    CHECK(about_tower("s.py", with("")).find("Unsloth loads") != std::string::npos);
+}
