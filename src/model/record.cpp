@@ -134,8 +134,8 @@ Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
     return session.recorder.take();
 }
 
-Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
-               const network::Document& recording) {
+Program record_recorded(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                        const network::Document& recording) {
     Session session(stack, device);
     run_all({session, spec, plan, stack, sizes_of(plan)}, &recording);
     return session.recorder.take();

@@ -26,8 +26,8 @@ namespace vramfit::model {
 Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);
 
 /// The same of a network whose forward was recorded from its own Python; `spec` is its configuration's.
-Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
-               const network::Document& recording);
+Program record_recorded(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                        const network::Document& recording);
 
 /// The same program without short cuts: micro batches that are known to repeat are run, too (repeated.hpp).
 Program record_every_batch(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);

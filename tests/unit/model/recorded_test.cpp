@@ -76,7 +76,7 @@ std::vector<std::string> story_of(const Program& program) {
 /// The first place where the two differ, with what is around it; empty: they are equal.
 std::string difference(const Job& job) {
     const Program written = model::record(job.model, job.plan, job.stack, job.device);
-    const Program recorded = model::record(job.model, job.plan, job.stack, job.device, recorded_llama());
+    const Program recorded = model::record_recorded(job.model, job.plan, job.stack, job.device, recorded_llama());
     const auto a = story_of(written), b = story_of(recorded);
     REQUIRE(a.size() > 400);
     std::size_t at = 0;
@@ -168,7 +168,7 @@ TEST_CASE("what a recording does not hold is refused by name") {
     Job job = tiny_llama();
     const auto refused = [&](std::string_view what) {
         try {
-            model::record(job.model, job.plan, job.stack, job.device, recorded_llama());
+            model::record_recorded(job.model, job.plan, job.stack, job.device, recorded_llama());
         } catch (const Error& error) {
             CHECK(error.kind() == ErrorKind::unsupported);
             INFO(error.what());
@@ -192,7 +192,7 @@ TEST_CASE("recordings that the engine cannot run are refused with the place") {
     const Job job = tiny_llama();
     const auto refusal = [&](const network::Document& document) {
         try {
-            model::record(job.model, job.plan, job.stack, job.device, document);
+            model::record_recorded(job.model, job.plan, job.stack, job.device, document);
         } catch (const Error& error) {
             return fmt::format("{} {}: {}", static_cast<int>(error.kind()), error.problems()[0].where,
                                error.problems()[0].what);
