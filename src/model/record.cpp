@@ -1,16 +1,22 @@
 // The order of a run: load, prepare, adapters, loop.
 #include "model/record.hpp"
 
+#include <fmt/format.h>
+
 #include "model/adapters/adapters.hpp"
+#include "model/layers/liger.hpp"
 #include "model/loading/load.hpp"
 #include "model/loading/prepare.hpp"
 #include "model/loading/resize.hpp"
 #include "model/loops/loops.hpp"
 #include "model/loops/sft_2024.hpp"
+#include "model/losses/cut_loss.hpp"
 #include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
+#include "model/recorded/model.hpp"
 #include "model/supported.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
 
 namespace vramfit::model {
@@ -61,7 +67,23 @@ void adapt(const Run& run, Network& network) {
     session.recorder.mark("after_adapter");
 }
 
-void run_all(const Run& stored) {
+/// What recorded networks were not compared with yet.
+void refuse_uncompared(const Run& run) {
+    const auto refuse = [](std::string_view where, std::string_view what) {
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    fmt::format("{} was not compared with recorded networks yet", what),
+                    "a family that is built in is asked about by its config.json");
+    };
+    const TrainPlan& plan = run.plan;
+    if (plan.distributed) refuse("distributed", "more than one process");
+    if (plan.loop.kind == LoopKind::sft) refuse("loop.kind", "SFTTrainer");
+    if (plan.load.resize_token_embeddings) refuse("load.resize_token_embeddings", "a vocabulary of another size");
+    if (uses_liger(run) || cuts_cross_entropy(run)) refuse("training", "Liger's kernels or a loss without logits");
+    if (plan.load.attention == AttentionImplementation::flash_attention_2)
+        refuse("load.attention", "flash_attention_2");
+}
+
+void run_all(const Run& stored, const network::Document* recording = nullptr) {
     refuse_unsupported(stored);
     Session& session = stored.session;
     const TrainPlan& plan = stored.plan;
@@ -69,8 +91,13 @@ void run_all(const Run& stored) {
     session.recorder.begin({PhaseKind::load});
     Network network = load(stored);
     place_parameters(network);
+    std::optional<RecordedModel> recorded;
+    if (recording) {
+        refuse_uncompared(stored);
+        recorded.emplace(*recording).bind(network);
+    }
     ModelSpec spec = stored.spec;
-    const Run run{session, spec, plan, stored.stack, stored.sizes};
+    const Run run{session, spec, plan, stored.stack, stored.sizes, nullptr, recorded ? &*recorded : nullptr};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);
@@ -104,6 +131,13 @@ RunSizes sizes_of(const TrainPlan& plan) {
 Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {
     Session session(stack, device);
     run_all({session, spec, plan, stack, sizes_of(plan)});
+    return session.recorder.take();
+}
+
+Program record_recorded(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                        const network::Document& recording) {
+    Session session(stack, device);
+    run_all({session, spec, plan, stack, sizes_of(plan)}, &recording);
     return session.recorder.take();
 }
 

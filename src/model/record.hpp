@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "spec/network/document.hpp"
 #include "trace/formula.hpp"
 #include "trace/path_growth.hpp"
 #include "trace/program_template.hpp"
@@ -23,6 +24,10 @@ namespace vramfit::model {
 /// Records load, preparation, adapters and training. The device's capability and multiprocessors decide about
 /// kernels, its capacity does not matter here. Throws Error (invalid or unsupported).
 Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);
+
+/// The same of a network whose forward was recorded from its own Python; `spec` is its configuration's.
+Program record_recorded(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
+                        const network::Document& recording);
 
 /// The same program without short cuts: micro batches that are known to repeat are run, too (repeated.hpp).
 Program record_every_batch(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device);

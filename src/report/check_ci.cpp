@@ -81,7 +81,7 @@ std::string sentence(const CheckAnswer& answer) {
 }
 
 /// "too large", as titles have it.
-std::string words_of(Verdict verdict) {
+std::string verdict_words(Verdict verdict) {
     std::string words = vramfit::name_of(verdict);
     std::replace(words.begin(), words.end(), '_', ' ');
     return words;
@@ -149,7 +149,7 @@ std::string github_run(const CheckReport& report) {
     for (const CheckAnswer& answer : result.answers) {
         const Verdict verdict = answer.fits() ? Verdict::fits : answer.prediction.verdict;
         const char* const level = answer.fits() ? "notice" : passes(report, answer) ? "warning" : "error";
-        out += annotation(level, run_place(result.reading), fmt::format("vramfit: {}", words_of(verdict)),
+        out += annotation(level, run_place(result.reading), fmt::format("vramfit: {}", verdict_words(verdict)),
                           sentence(answer));
     }
     for (const ReadingNote& note : result.reading.notes)

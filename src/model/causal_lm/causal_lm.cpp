@@ -24,6 +24,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/modules.hpp"
 #include "model/network/unit_hooks.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -50,6 +51,18 @@ Arguments split_arguments(const Run& run, const Tensor& hidden, LayerInputs& kep
     if (!all) return {hidden};
     return {hidden, std::exchange(kept.masks.full, {}), std::exchange(kept.position_ids, {})};
 }
+
+/// What a checkpointed layer's function has for named arguments: they go in the order of the call, tuples from behind.
+struct NamedInputs : LayerInputs {
+    explicit NamedInputs(const LayerInputs& inputs) : LayerInputs(inputs) {}
+    NamedInputs(const NamedInputs&) = default;
+    NamedInputs& operator=(const NamedInputs&) = delete;
+    ~NamedInputs() {
+        for (Tensor* t : {&masks.full, &masks.sliding, &rotary.sin, &rotary.cos, &sliding_rotary.sin,
+                          &sliding_rotary.cos, &position_ids})
+            t->reset();
+    }
+};
 
 LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
     LayerInputs inputs = kept;
@@ -95,7 +108,7 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
     // The function of the checkpointed layer holds these until it has run again.
     for (const Tensor& t : {kept.masks.full, kept.masks.sliding, kept.position_ids}) label_saved(t);
     const Arguments arguments = split_arguments(run, hidden, kept);
-    const Unit unit = [&run, &network, &layer, kept, place](std::span<const Tensor> given) {
+    const Unit unit = [&run, &network, &layer, kept = NamedInputs(kept), place](std::span<const Tensor> given) {
         const Scoped<Module> in_layer(run.session.recorder.module, {layer.index, 0});
         return call_layer(run, network, layer, given[0], joined(kept, given), place);
     };
@@ -180,7 +193,10 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     // GemmaModel: the normalizer is a number in host memory.
     if (family.scales_embedding && !network.embed.scale.defined() && !batch.inputs_embeds.defined())
         hidden = mul(hidden, host_tensor(run.session, {}, hidden.dtype()));
-    return run_layers(run, network, std::move(hidden), inputs, place);
+    Tensor last = run_layers(run, network, std::move(hidden), inputs, place);
+    inputs.position_ids.reset();  // the function's arguments go before its other variables
+    embedded.reset();
+    return last;
 }
 
 }  // namespace
@@ -227,6 +243,10 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
                          const Place& place) {
     const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
+    if (run.recorded && cache)
+        throw Error(ErrorKind::unsupported, "training.use_cache",
+                    "a recorded network with a cache was not compared yet", "set use_cache to false");
+    if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     std::vector<Tensor> router_logits;
     Tensor hidden;
     {

@@ -41,6 +41,10 @@ class CalledModel {
 /// XForCausalLM.forward. `items` is num_items_in_batch on the device, or undefined (mean over the batch).
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place);
 
+/// The same by the network's recording (Run::recorded).
+Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                          const Place& place);
+
 /// Whether forward computes the mean itself, and has no argument for the number of items.
 bool has_its_own_loss(const Run& run);
 

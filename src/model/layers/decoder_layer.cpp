@@ -67,6 +67,7 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
         out = called(&layer.attention_parameters, Part::dropout, out, dropped);
     else if (family.attention_drops)
         out = dropped(out);
+    for (Tensor* local : {&whole, &q, &k, &v}) local->reset();  // Python's local variables go in their order
     return {out, weights};
 }
 

@@ -1,4 +1,6 @@
 // The norms of transformers' models.
+#include <utility>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -13,16 +15,19 @@ using namespace engine;
 
 namespace {
 
-/// hidden * rsqrt(variance + epsilon) in float32, then what the family does with it: the variance is alive until then.
+/// hidden * rsqrt(variance + epsilon) in float32, then what the family does with it: the variance is alive until then,
+/// and goes behind the product.
 template <class Last>
 Tensor normalized(const Tensor& input, Last last) {
+    Tensor variance;
     Tensor hidden = to(input, DType::float32);
-    Tensor variance = square(hidden);
+    variance = square(hidden);
     variance = mean_last(variance);
     Tensor scale = add(variance, 1e-6);
     scale = rsqrt(scale);
-    hidden = mul(hidden, scale);
+    Tensor product = mul(hidden, scale);
     scale.reset();
+    hidden = std::move(product);
     return last(hidden);
 }
 

@@ -26,9 +26,11 @@ Tensor rotate_half(const Tensor& x) {
     return cat(halves, -1);
 }
 
+/// Python lets go of a sum's left operand first.
 Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+    Tensor turned;
     const Tensor straight = mul(x, cos);
-    Tensor turned = rotate_half(x);
+    turned = rotate_half(x);
     turned = mul(turned, sin);
     return add(straight, turned);
 }
@@ -154,10 +156,12 @@ Angles rotary_angles(const Tensor& inv_freq, const Tensor& position_ids) {
 Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables) {
     Session& session = position_ids.session();
     const GradMode no_grad(session, false);
-    const Angles held = rotary_angles(inv_freq, position_ids);
-    const Tensor& freqs = held.angles;
-    const Tensor twice[2] = {freqs, freqs};
-    const Tensor emb = half_tables ? freqs : cat(twice, -1);
+    Angles held = rotary_angles(inv_freq, position_ids);
+    Tensor emb = held.angles;
+    if (!half_tables) {
+        const Tensor twice[2] = {emb, emb};
+        emb = cat(twice, -1);
+    }
     Tensor cosine = cos(emb);
     if (session.stack.rotary_scales_at_once()) cosine = mul(cosine, 1.0);
     Tensor sine = sin(emb);
@@ -165,6 +169,8 @@ Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position
     sine = mul(sine, 1.0);
     const Tensor cosine_cast = to(cosine, dtype);
     const Tensor sine_cast = to(sine, dtype);
+    // The function's local variables go in the order of their names' first use.
+    for (Tensor* local : {&held.frequencies, &held.positions, &held.angles, &emb, &cosine, &sine}) local->reset();
     return {cosine_cast, sine_cast};
 }
 

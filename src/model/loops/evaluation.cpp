@@ -49,7 +49,9 @@ void evaluate(Trainer& trainer, std::int32_t step) {
                   trainer.run.spec,
                   with_rows,
                   trainer.run.stack,
-                  {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank}};
+                  {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank},
+                  nullptr,
+                  trainer.run.recorded};
     const Scoped<bool> evaluates(session.training, false);
     const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);
     Batch inputs;

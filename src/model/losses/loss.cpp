@@ -44,12 +44,13 @@ Tensor shifted_labels_loss(const Tensor& source, const Tensor& shifted_labels, c
     return divided(cross_entropy(logits, view(shifted_labels, {-1})), items);
 }
 
-// transformers 4.46 to 5.17 loss/loss_utils.py ForCausalLMLoss, fixed_cross_entropy.
+// transformers 4.46 to 5.17 loss/loss_utils.py ForCausalLMLoss, fixed_cross_entropy: its arguments go first.
 Tensor causal_lm_loss(const Run& run, const Tensor& source, const Tensor& targets, const Tensor& items) {
+    Tensor shifted, labels;
     Tensor logits = to(source, DType::float32);
     if (run.stack.loss_shifts_logits()) return shifted_loss(logits, targets, items);
-    const Tensor labels = pad_last(targets, 1);
-    Tensor shifted = slice(labels, -1, 1, labels.size(-1));
+    labels = pad_last(targets, 1);
+    shifted = slice(labels, -1, 1, labels.size(-1));
     shifted = contiguous(shifted);
     logits = view(logits, {-1, logits.size(-1)});
     shifted = view(shifted, {-1});

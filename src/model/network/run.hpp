@@ -15,6 +15,8 @@ struct RunSizes {
     Size rank;  ///< of adapters without a rank of their own
 };
 
+class RecordedModel;
+
 /// One run: what the user asked for, and where it is recorded.
 struct Run {
     engine::Session& session;
@@ -25,6 +27,8 @@ struct Run {
     /// transformers 5.17 utils/output_capturing.py: while the decoder runs its routers put their logits here, if they
     /// are asked for; what is recomputed does not.
     mutable std::vector<Tensor>* router_logits = nullptr;
+    /// What the network's forward is, where it was recorded; null: what is written here for its family.
+    const RecordedModel* recorded = nullptr;
 
     /// What the attention is told: nothing is dropped in evaluation.
     double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }

@@ -15,7 +15,7 @@ from .flash import flash_attention
 from .merge import Different, Merge, Point, Table, places_of
 from .programs import draft_of
 from .sizes import Fit
-from .variants import BASE, BY_DTYPE, POINTS, Variant, inputs_of
+from .variants import BASE, BY_DTYPE, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
 
 SCHEMA = "vramfit.network/1"
 
@@ -113,16 +113,35 @@ def takes(network: Any, name: str) -> bool:
 
 
 def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
-    """Rows of the list of variants: one where all points do the same; otherwise one for each kind of dtypes that does, or for each point."""
-    made = [(point, *one_pass(nets, variant, point)) for point in nets.placed(POINTS)]
+    """Rows of the list of variants. Where the code compares the batch with 1, a single row has rows of its own, which come first."""
+    rows = record_points(nets, variant, programs, POINTS, BY_DTYPE)
+    if not any(differs_for_one_row(programs.rows, row["program"]) for row in rows):
+        return rows
+    single = record_points(nets, variant, programs, ONE_ROW, ONE_ROW_BY_DTYPE)
+    return [{**row, "when": {**row.get("when", {}), "batch": 1}} for row in single if "only" not in row] + rows
+
+
+def differs_for_one_row(programs: list[Any], program: int) -> bool:
+    """Whether a condition of the program, or of those that it calls, does not hold for one row."""
+    for row in programs[program]["code"]:
+        if row[0] in ("module", "function", "checkpoint") and differs_for_one_row(programs, row[2]):
+            return True
+        if row[0] == "if" and "B" in row[1] and eval(row[1], {"__builtins__": {}}, {"B": 1, "S": 83}) is not row[2]:  # noqa: S307  written by merge.py
+            return True
+    return False
+
+
+def record_points(nets: Networks, variant: Variant, programs: Table, points: Sequence[Point], by_dtype: Any) -> list[dict[str, Any]]:
+    """One row where all points do the same; otherwise one for each kind of dtypes that does, or for each point."""
+    made = [(point, *one_pass(nets, variant, point)) for point in nets.placed(points)]
     try:
         return [merged(variant, made, programs)]
     except Different as difference:
         because = str(difference)
     known = {m[0]: m for m in made}
     rows = []
-    for when, points in BY_DTYPE:
-        group = [known.get(p) or (p, *one_pass(nets, variant, p)) for p in nets.placed(points)]
+    for when, of_kind in by_dtype:
+        group = [known.get(p) or (p, *one_pass(nets, variant, p)) for p in nets.placed(of_kind)]
         try:
             rows.append({**merged(variant, group, programs), "when": when, "because": because})
         except Different as difference:

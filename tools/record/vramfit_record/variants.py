@@ -1,7 +1,7 @@
 """What changes the program that a network runs: attention, mask, cache, labels, checkpointing."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -18,9 +18,11 @@ class Variant:
     use_cache: bool = False
     labels: bool = True
     checkpointing: bool = False
+    items: bool = False  # num_items_in_batch is given, as Trainer does
 
     def as_json(self) -> dict[str, Any]:
-        return {"attention": self.attention, "mask": self.mask, "use_cache": self.use_cache, "labels": self.labels, "checkpointing": self.checkpointing}
+        row = {"attention": self.attention, "mask": self.mask, "use_cache": self.use_cache, "labels": self.labels, "checkpointing": self.checkpointing}
+        return {**row, "items": True} if self.items else row
 
 
 BASE = Variant()
@@ -28,7 +30,9 @@ BASE = Variant()
 TRAINING = (
     BASE, Variant(mask="full"), Variant(mask="padded"), Variant(use_cache=True), Variant(mask="padded", use_cache=True), Variant(labels=False),
     Variant(checkpointing=True), Variant(attention="eager"), Variant(attention="eager", mask="full"), Variant(attention="eager", mask="padded"),
-    Variant(attention="flash_attention_2"), Variant(attention="flash_attention_2", mask="full"), Variant(attention="flash_attention_2", mask="padded"))
+    Variant(attention="flash_attention_2"), Variant(attention="flash_attention_2", mask="full"), Variant(attention="flash_attention_2", mask="padded"),
+    Variant(items=True), Variant(mask="full", items=True), Variant(mask="padded", items=True), Variant(checkpointing=True, items=True),
+    Variant(attention="eager", items=True), Variant(attention="eager", mask="padded", items=True))
 
 #: Sizes and dtypes differ at once; a formula has to hold at all three.
 POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 114, torch.float32, torch.bfloat16))
@@ -39,6 +43,10 @@ BY_DTYPE = (
     ({"weights": "16 bit"}, tuple(Point(*s, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))),
     ({"weights": "float32", "autocast": False}, tuple(Point(*s, torch.float32) for s in SIZES)),
     ({"weights": "float32", "autocast": True}, tuple(Point(*s, torch.float32, d) for s, d in zip(SIZES, (torch.bfloat16, torch.float16, torch.bfloat16)))))
+
+#: The same of a single row, which some code treats apart.
+ONE_ROW = tuple(replace(p, batch=1) for p in POINTS)
+ONE_ROW_BY_DTYPE = tuple((when, tuple(replace(p, batch=1) for p in points)) for when, points in BY_DTYPE)
 
 
 def text_ids(config: Any, batch: int, length: int) -> torch.Tensor:
@@ -59,7 +67,7 @@ def inputs_of(config: Any, variant: Variant, point: Point, head: str) -> dict[st
         ids = text_ids(config, point.batch, point.length)
         mask = torch.ones_like(ids)
         if variant.mask == "padded":
-            mask[1:, -3:] = 0
+            mask[min(1, point.batch - 1):, -3:] = 0
         labels = ids.clone() if head != "sequence_classification" else torch.zeros(point.batch, dtype=torch.long)
         if head == "token_classification":
             labels = torch.zeros_like(ids)
@@ -68,4 +76,8 @@ def inputs_of(config: Any, variant: Variant, point: Point, head: str) -> dict[st
         inputs["attention_mask"] = there(mask)
     if variant.labels:
         inputs["labels"] = there(labels)
+    if variant.items:
+        with values.unset_fake_temporarily():
+            count = torch.tensor(point.batch * (point.length - 1))
+        inputs["num_items_in_batch"] = there(count)
     return inputs

@@ -1,6 +1,9 @@
 // transformers 4.53 to 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask without a cache.
 #include "model/layers/masks/masks.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -20,7 +23,7 @@ using Request = MaskRequest;
 /// find_packed_sequence_indices: newer releases read that positions never jump, so nothing is packed.
 Tensor packed_sequences(const Request& q) {
     const Tensor positions = expand(q.position_ids, {q.batch(), q.length()});
-    const Tensor first = pointwise_result(slice(positions, 1, 0, 1), DType::int64, Op::sub);
+    Tensor first = pointwise_result(slice(positions, 1, 0, 1), DType::int64, Op::sub);
     Tensor difference;
     {
         const Tensor parts[2] = {first, positions};
@@ -36,9 +39,13 @@ Tensor packed_sequences(const Request& q) {
         if (q.batch() == 1) use_scratch(q.session(), scan_scratch(q.session(), q.length()), Op::scan);
     }
     if (!q.run.stack.masks_look_for_packed_rows()) return packed;
-    const Tensor none = compare(Op::eq, slice(packed, 1, q.length() - 1, q.length()));
-    const Tensor all = reduce(none, 3, false, DType::boolean, Op::all);
+    Tensor all;
+    {
+        const Tensor none = compare(Op::eq, slice(packed, 1, q.length() - 1, q.length()));
+        all = reduce(none, 3, false, DType::boolean, Op::all);
+    }
     q.session().streams.host_waits(0);
+    for (Tensor* local : {&all, &first, &difference, &packed}) local->reset();
     return {};
 }
 
@@ -50,8 +57,11 @@ void read_all(const Tensor& mask) {
         streams.host_waits(0);
         return;
     }
-    const Tensor count = sum_all(mask);
-    const Tensor equal = compare(Op::eq, count);
+    Tensor equal;
+    {
+        const Tensor count = sum_all(mask);
+        equal = compare(Op::eq, count);
+    }
     streams.host_waits(0);
 }
 
@@ -66,9 +76,9 @@ bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
     return false;
 }
 
-/// The index tensors of sdpa_mask, expanded to four dimensions.
+/// The index tensors of sdpa_mask, expanded to four dimensions; they go from the last one on.
 struct Indices {
-    Tensor batch, head, query, key;
+    Tensor key, query, head, batch;
 };
 
 Indices make_indices(const Request& q) {
@@ -83,7 +93,7 @@ Indices make_indices(const Request& q) {
         sizes[at] = t.size(0);
         return view(t, sizes);
     };
-    return {four(batch, 0), four(head, 1), four(query, 2), four(key, 3)};
+    return {four(key, 3), four(query, 2), four(head, 1), four(batch, 0)};
 }
 
 using MaskFunction = Tensor (*)(const Request&, const Indices&);
@@ -92,8 +102,14 @@ using MaskFunction = Tensor (*)(const Request&, const Indices&);
 template <MaskFunction first, MaskFunction second>
 Tensor both(const Request& q, const Indices& at) {
     Tensor result = empty(q.session(), {}, DType::boolean, Op::ones);
-    result = compare(Op::bitwise_and, result, first(q, at));
-    result = compare(Op::bitwise_and, result, second(q, at));
+    for (const MaskFunction function : {first, second}) {
+        Tensor joined;
+        {
+            const Tensor more = function(q, at);
+            joined = compare(Op::bitwise_and, result, more);
+        }
+        result = std::move(joined);
+    }
     return result;
 }
 
@@ -108,8 +124,8 @@ Tensor inside_window(const Request&, const Indices& at) {
 /// padding_mask_function: padding_mask[batch_idx, kv_idx]; index tensors are broadcast and made contiguous.
 Tensor not_padded(const Request& q, const Indices& at) {
     const Dims sizes{q.batch(), 1, 1, q.length()};
-    const Tensor rows = contiguous(expand(at.batch, sizes));
-    const Tensor places = contiguous(expand(at.key, sizes));
+    std::vector<Tensor> indices;
+    for (const Tensor& index : {at.batch, at.key}) indices.push_back(contiguous(expand(index, sizes)));
     return empty(q.session(), sizes, DType::boolean, Op::index);
 }
 

@@ -18,12 +18,12 @@ bool is_tensor_parallel(const TrainPlan& plan) { return plan.distributed && plan
 
 namespace {
 
-std::int64_t bytes_of(const Tensor& t) { return (t.numel() * element_size(t.dtype())).value(); }
+std::int64_t moved_bytes(const Tensor& t) { return (t.numel() * element_size(t.dtype())).value(); }
 
-void count_all_reduce(const Tensor& t) { t.session().recorder.program().collectives.all_reduced += bytes_of(t); }
+void count_all_reduce(const Tensor& t) { t.session().recorder.program().collectives.all_reduced += moved_bytes(t); }
 
 void count_all_gather(const Tensor& whole) {
-    whole.session().recorder.program().collectives.all_gathered += bytes_of(whole);
+    whole.session().recorder.program().collectives.all_gathered += moved_bytes(whole);
 }
 
 void pass_on(Node&, Grads& in, Grads& out) { out[0] = in[0]; }

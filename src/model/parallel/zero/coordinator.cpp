@@ -16,7 +16,7 @@ using namespace engine;
 namespace {
 
 constexpr std::uint8_t kAllGather = 2;
-constexpr std::uint8_t kCollectives = 3;  // NCCL's own, of collectives that are waited for later
+constexpr std::uint8_t kCollectiveStream = 3;  // NCCL's own, of collectives that are waited for later
 
 }  // namespace
 
@@ -136,9 +136,9 @@ void Coordinator::gather(const std::vector<std::size_t>& given) {
     }
     if (!alone) {
         session_.streams.launch(stream_);  // the copy of the pieces
-        session_.streams.wait(kCollectives, stream_);
-        session_.streams.launch(kCollectives);
-        handle->done = session_.streams.now(kCollectives);
+        session_.streams.wait(kCollectiveStream, stream_);
+        session_.streams.launch(kCollectiveStream);
+        handle->done = session_.streams.now(kCollectiveStream);
     }
     for (const std::size_t id : handle->ids) in_flight_[id] = handle;
 }

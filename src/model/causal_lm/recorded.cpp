@@ -1,0 +1,70 @@
+// XForCausalLM.forward as it was recorded from the library.
+#include "engine/backward.hpp"
+#include "model/causal_lm/causal_lm.hpp"
+#include "model/recorded/interpreter.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+std::string_view recorded_attention(AttentionImplementation attention) {
+    switch (attention) {
+        case AttentionImplementation::eager: return "eager";
+        case AttentionImplementation::sdpa: return "sdpa";
+        case AttentionImplementation::flash_attention_2: return "flash_attention_2";
+    }
+    return "";
+}
+
+std::string_view recorded_mask(const Run& run, const Batch& batch) {
+    if (!batch.attention_mask.defined()) return "absent";
+    return run.plan.batch.attention_mask == AttentionMask::ones ? "full" : "padded";
+}
+
+/// The windows that the families' own forward has.
+RecordedWindows windows_of(const Run& run, const Network& network, const Place& place) {
+    const auto phase = [place](PhaseKind kind, std::int32_t layer = -1) {
+        return Phase{kind, place.step, place.micro, layer, place.evaluation};
+    };
+    Session& session = run.session;
+    const auto last = static_cast<std::int32_t>(network.layers.size()) - 1;
+    return {[&session, phase](std::int32_t layer, const Tensor& hidden) {
+                session.recorder.begin(phase(PhaseKind::forward_layer, layer));
+                on_gradient_complete(hidden, layer == 0 ? phase(PhaseKind::backward_embedding)
+                                                        : phase(PhaseKind::backward_layer, layer - 1));
+            },
+            [&session, phase, last](const Tensor& hidden) {
+                session.recorder.begin(phase(PhaseKind::head));
+                on_gradient_complete(hidden, phase(PhaseKind::backward_layer, last));
+            }};
+}
+
+}  // namespace
+
+Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                          const Place& place) {
+    const RecordedQuestion question{recorded_attention(run.plan.load.attention),
+                                    recorded_mask(run, batch),
+                                    batch.input_ids.size(0),
+                                    batch.labels.defined(),
+                                    items.defined(),
+                                    network.checkpointing != Checkpointing::off};
+    const network::Variant& variant =
+        variant_for(*run.recorded, question, run.plan.load.dtype, run.session.autocast.enabled);
+    run.session.recorder.begin({PhaseKind::embedding, place.step, place.micro, -1, place.evaluation});
+    const std::vector<NamedTensor> given = {{"input_ids", batch.input_ids},
+                                            {"attention_mask", batch.attention_mask},
+                                            {"labels", batch.labels},
+                                            {"num_items_in_batch", items}};
+    Output output;
+    for (NamedTensor& made :
+         run_recorded(run, network, *run.recorded, variant, given, windows_of(run, network, place))) {
+        if (made.name == "loss") output.loss = std::move(made.tensor);
+        if (made.name == "logits") output.logits = std::move(made.tensor);
+    }
+    return output;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,303 @@
+// Frames, instructions and modes of recorded programs.
+#include "model/recorded/interpreter.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/autocast.hpp"
+#include "engine/checkpoint.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/recorded/operators.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// What all programs of a pass share; checkpointed units keep it until they have run again.
+struct Pass {
+    const Run& run;
+    const Network& network;
+    const RecordedModel& model;
+    RecordedWindows windows;
+    recorded::Symbols symbols;
+    std::size_t units = 0;        ///< that have begun
+    bool units_are_over = false;  ///< the last one's output has gone on
+};
+
+using PassPointer = std::shared_ptr<Pass>;
+
+std::vector<Tensor> run_program(const PassPointer& pass, network::Number program, std::uint32_t module,
+                                std::vector<Tensor> given, bool in_unit);
+
+/// One call of a program: its values by number, freed when they end.
+class RecordedFrame : public recorded::Scope {
+  public:
+    RecordedFrame(PassPointer pass, network::Number program, std::uint32_t module, bool in_unit)
+        : pass_(std::move(pass)),
+          number_(program),
+          program_(pass_->model.document().programs[program]),
+          module_(module),
+          in_unit_(in_unit),
+          slots_(program_.values),
+          dtypes_(program_.values, DType::float32) {}
+
+    std::vector<Tensor> call(std::vector<Tensor> given) {
+        const std::vector<network::Number> places = program_.given();
+        for (std::size_t i = 0; i < places.size(); ++i) put(places[i], std::move(given[i]));
+        const auto& operators = pass_->model.operators(number_);
+        for (std::size_t i = 0; i < program_.code.size(); ++i) {
+            const network::Instruction& instruction = program_.code[i];
+            if (const auto* call = std::get_if<network::Call>(&instruction))
+                execute(*call, operators[i]);
+            else
+                std::visit([this](const auto& other) { execute(other); }, instruction);
+        }
+        std::vector<Tensor> results;
+        for (const network::Number value : program_.left()) results.push_back(slots_[value]);
+        return results;
+    }
+
+    Tensor value(network::Number number) const override { return slots_[number]; }
+    Tensor parameter(std::string_view path) const override {
+        return pass_->model.parameter(pass_->network, module_, path);
+    }
+    DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
+    DType weights() const override { return pass_->run.plan.load.dtype; }
+    const recorded::Symbols& symbols() const override { return pass_->symbols; }
+    Session& session() const override { return pass_->run.session; }
+    const Run& run() const override { return pass_->run; }
+    std::string_view path() const override { return here().path; }
+
+  private:
+    const RecordedModule& here() const { return pass_->model.module(module_); }
+    void put(network::Number number, Tensor tensor) {
+        if (tensor.defined()) dtypes_[number] = tensor.dtype();
+        slots_[number] = std::move(tensor);
+    }
+
+    void execute(const network::Call& call, recorded::Operator run_it) {
+        if (!run_it)
+            throw Error(ErrorKind::unsupported,
+                        std::string(here().path.empty() ? here().kind->class_name : here().path),
+                        fmt::format("{} is not supported in recorded networks", call.function),
+                        "report the recording, so that the engine learns it");
+        const GradMode grad(session(), session().grad_enabled && !call.flags.no_grad);
+        const Scoped<bool> autocast(session().autocast.enabled, session().autocast.enabled && call.flags.autocast);
+        Tensor made = run_it(recorded::Arguments(*this, call));
+        if (call.results.size() > 1) recorded::Arguments(*this, call).refuse("several results");
+        if (!call.results.empty() && call.results[0].value) put(*call.results[0].value, std::move(made));
+    }
+    void execute(const network::Call&) {}
+    void execute(const network::End& end) {
+        for (const network::Number value : end.values) slots_[value].reset();
+    }
+    void execute(const network::If& condition) const {
+        if (recorded::holds(condition.condition, pass_->symbols) == condition.holds) return;
+        throw Error(
+            ErrorKind::unsupported, std::string(here().path.empty() ? here().kind->class_name : here().path),
+            fmt::format("the recording holds only where {}{}", condition.holds ? "" : "not ", condition.condition.text),
+            "ask for another batch or length (B and S)");
+    }
+    void execute(const network::Run& what) {
+        std::vector<Tensor> given;
+        given.reserve(what.given.size());
+        for (const network::Number value : what.given) given.push_back(slots_[value]);
+        for (const std::size_t place : what.takes) slots_[what.given[place]].reset();
+        std::vector<Tensor> results;
+        if (what.kind == network::Run::Kind::function)
+            throw Error(ErrorKind::unsupported, std::string(here().path),
+                        fmt::format("{}: autograd functions of the network's own are not supported",
+                                    pass_->model.document().programs[what.program].class_name),
+                        "report the recording, so that the engine learns it");
+        if (what.kind == network::Run::Kind::checkpoint)
+            results = checkpoint(what, std::move(given));
+        else
+            results = called_child(what, std::move(given));
+        for (std::size_t i = 0; i < results.size(); ++i) put(what.results[i], std::move(results[i]));
+    }
+
+    /// The windows of layers and of what comes behind them, which begin outside of checkpointed units.
+    void begin_unit(const Tensor& hidden) {
+        if (in_unit_) return;
+        pass_->windows.layer(static_cast<std::int32_t>(pass_->units++), hidden);
+    }
+    bool begins_head() const {
+        return !in_unit_ && !pass_->units_are_over && pass_->units > 0 &&
+               pass_->units == pass_->model.checkpointed_units();
+    }
+
+    std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given) {
+        const std::uint32_t index = pass_->model.find(module_, what.path);
+        const RecordedModule& child = pass_->model.module(index);
+        if (child.kind->checkpointed) begin_unit(given.at(0));
+        const bool head = !child.kind->checkpointed && begins_head();
+        if (head) {
+            pass_->units_are_over = true;
+            pass_->windows.head(given.at(0));
+        }
+        std::vector<Tensor> results = call_module(what, index, child, std::move(given));
+        if (head) session().begin_loss();
+        return results;
+    }
+
+    std::vector<Tensor> call_module(const network::Run& what, std::uint32_t index, const RecordedModule& child,
+                                    std::vector<Tensor> given) {
+        if (child.linear) return {forward(*child.linear, given.at(0))};
+        if (child.embedding == &pass_->network.embed) return {embed(pass_->network, given.at(0))};
+        if (child.embedding) return {forward(*child.embedding, given.at(0))};
+        if (child.norm)
+            return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
+                return run_program(pass_, what.program, index, {input}, in_unit_).at(0);
+            })};
+        const bool in_layer = child.kind->checkpointed || session().recorder.module.layer >= 0;
+        const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
+        return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.kind->checkpointed);
+    }
+
+    /// In which order a unit's function lets go of what it closes over: that of the call's arguments, tuples from
+    /// behind.
+    std::vector<std::size_t> order_of_closure(const network::Program& unit) const {
+        const std::vector<network::Number> places = unit.given();
+        std::vector<std::string_view> names(places.size());
+        const auto* inner = unit.code.empty() ? nullptr : std::get_if<network::Run>(&unit.code.front());
+        if (inner) {
+            const network::Program& called = pass_->model.document().programs[inner->program];
+            const std::vector<network::Number> given = called.given();
+            for (std::size_t i = 0; i < given.size(); ++i)
+                for (std::size_t place = 0; place < places.size(); ++place)
+                    if (inner->given[i] == places[place]) names[place] = name_of_input(called, given[i]);
+        }
+        std::vector<std::size_t> order;
+        const auto tuple_of = [&](std::size_t place) { return names[place].substr(0, names[place].find('.')); };
+        for (std::size_t first = 0; first < places.size();) {
+            std::size_t end = first + 1;
+            const bool is_tuple = names[first].find('.') != std::string_view::npos;
+            while (is_tuple && end < places.size() && tuple_of(end) == tuple_of(first)) ++end;
+            for (std::size_t i = end; i-- > first;) order.push_back(i);
+            first = end;
+        }
+        return order;
+    }
+    static std::string_view name_of_input(const network::Program& program, network::Number value) {
+        for (const network::Input& input : program.inputs)
+            if (input.what.value == value) return input.name;
+        return {};
+    }
+
+    /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
+    std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given) {
+        const network::Program& unit_program = pass_->model.document().programs[what.program];
+        const std::vector<network::Number> places = unit_program.given();
+        begin_unit(given.at(0));
+        engine::Arguments arguments;
+        std::vector<std::size_t> is_argument;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const auto& inputs = unit_program.inputs;
+            const bool named = std::any_of(inputs.begin(), inputs.end(), [&](const network::Input& input) {
+                return input.what.value == places[i] && !input.name.empty();
+            });
+            if (!named) continue;
+            is_argument.push_back(i);
+            arguments.push_back(std::move(given[i]));
+            given[i].reset();
+        }
+        for (const Tensor& closed_over : given)
+            if (closed_over.defined() && !closed_over.requires_grad()) label_saved(closed_over);
+        std::vector<std::pair<std::size_t, Tensor>> kept;
+        for (const std::size_t place : order_of_closure(unit_program))
+            kept.emplace_back(place, std::move(given[place]));
+        const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
+                           kept = std::move(kept), is_argument](std::span<const Tensor> called_with) {
+            std::vector<Tensor> all(count);
+            for (const auto& [place, tensor] : kept) all[place] = tensor;
+            for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
+            return run_program(pass, program, module, std::move(all), true).at(0);
+        };
+        if (what.results.size() != 1 || arguments.empty())
+            throw Error(ErrorKind::unsupported, std::string(here().path),
+                        "a checkpointed unit with several results, or without arguments, is not supported",
+                        "turn gradient checkpointing off");
+        if (pass_->network.checkpointing == Checkpointing::reentrant) return {checkpoint_reentrant(unit, arguments)};
+        return {checkpoint_non_reentrant(unit, arguments)};
+    }
+
+    PassPointer pass_;
+    network::Number number_;
+    const network::Program& program_;
+    std::uint32_t module_;
+    bool in_unit_;
+    std::vector<Tensor> slots_;
+    std::vector<DType> dtypes_;
+};
+
+std::vector<Tensor> run_program(const PassPointer& pass, network::Number program, std::uint32_t module,
+                                std::vector<Tensor> given, bool in_unit) {
+    return RecordedFrame(pass, program, module, in_unit).call(std::move(given));
+}
+
+bool answers(const network::Variant& variant, const RecordedQuestion& question, DType weights, bool autocast) {
+    if (variant.attention != question.attention || variant.mask != question.mask || variant.use_cache ||
+        variant.labels != question.labels || variant.items != question.items ||
+        variant.checkpointing != question.checkpointing)
+        return false;
+    if (!variant.weights.empty() && (variant.weights == "16 bit") != is_half(weights)) return false;
+    if (variant.autocast && *variant.autocast != autocast) return false;
+    return !variant.one_row || question.batch == 1;
+}
+
+}  // namespace
+
+const network::Variant& variant_for(const RecordedModel& model, const RecordedQuestion& question, DType weights,
+                                    bool autocast) {
+    const network::Document& document = model.document();
+    const auto found = std::find_if(document.variants.begin(), document.variants.end(),
+                                    [&](const network::Variant& v) { return answers(v, question, weights, autocast); });
+    const std::string asked =
+        fmt::format("attention {}, mask {}, {}labels, {}checkpointing{}", question.attention, question.mask,
+                    question.labels ? "" : "no ", question.checkpointing ? "" : "no ",
+                    question.items ? ", num_items_in_batch" : "");
+    if (found == document.variants.end())
+        throw Error(ErrorKind::unsupported, document.file, fmt::format("no recorded variant has {}", asked),
+                    "record the network with --variants all");
+    if (found->only || found->not_fitted > 0)
+        throw Error(ErrorKind::unsupported, document.file,
+                    fmt::format("the variant with {} was not recorded for all sizes", asked),
+                    "its calls depend on sizes in a way that no formula says");
+    return *found;
+}
+
+std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
+                                      const network::Variant& variant, const std::vector<NamedTensor>& given,
+                                      const RecordedWindows& windows) {
+    const network::Program& program = model.document().programs[variant.program];
+    std::vector<Tensor> arguments;
+    for (const network::Number place : program.given()) {
+        const auto input = std::find_if(program.inputs.begin(), program.inputs.end(),
+                                        [&](const network::Input& i) { return i.what.value == place; });
+        const auto named =
+            std::find_if(given.begin(), given.end(), [&](const NamedTensor& n) { return n.name == input->name; });
+        if (named == given.end() || !named->tensor.defined())
+            throw Error(ErrorKind::unsupported, model.document().file,
+                        fmt::format("the network is given '{}', which no loop has", input->name),
+                        "record another variant");
+        arguments.push_back(named->tensor);
+    }
+    const Tensor& ids = arguments.at(0);
+    const auto pass = std::make_shared<Pass>(Pass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    std::vector<Tensor> results = run_program(pass, variant.program, 0, std::move(arguments), false);
+    std::vector<NamedTensor> outputs;
+    const std::vector<network::Number> left = program.left();
+    for (const network::Output& output : program.outputs)
+        for (std::size_t i = 0; i < left.size(); ++i)
+            if (output.value == left[i]) outputs.push_back({output.name, results[i]});
+    return outputs;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,44 @@
+// Runs a recorded network on the engine's tensors: what its own Python did, call by call.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "model/recorded/model.hpp"
+
+namespace vramfit::model {
+
+/// The windows of a forward pass as whoever runs it names them.
+struct RecordedWindows {
+    std::function<void(std::int32_t layer, const Tensor& hidden)> layer;
+    std::function<void(const Tensor& hidden)> head;
+};
+
+/// Named tensors: what a network is given, or gives back.
+struct NamedTensor {
+    std::string_view name;
+    Tensor tensor;
+};
+
+/// What is asked of a network, by which its program is chosen.
+struct RecordedQuestion {
+    std::string_view attention;
+    std::string_view mask;
+    Size batch = 1;
+    bool labels = true;
+    bool items = false;
+    bool checkpointing = false;
+};
+
+/// The variant that answers a question. Throws Error (unsupported) where none was recorded, or not for all sizes.
+const network::Variant& variant_for(const RecordedModel& model, const RecordedQuestion& question, DType weights,
+                                    bool autocast);
+
+/// One forward pass of the network: its outputs by their names. Throws Error (unsupported) where the sizes are none of
+/// those that the recording holds for, and for functions that the engine does not know.
+std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
+                                      const network::Variant& variant, const std::vector<NamedTensor>& given,
+                                      const RecordedWindows& windows);
+
+}  // namespace vramfit::model

@@ -1,0 +1,57 @@
+// A recorded network as it stands in memory: its tree of modules, bound to the tensors of the network that was loaded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/network/network.hpp"
+#include "model/recorded/operators.hpp"
+#include "spec/network/document.hpp"
+
+namespace vramfit::model {
+
+/// One module of the tree.
+struct RecordedModule {
+    const network::ModuleKind* kind = nullptr;
+    std::string path;                     ///< "model.layers.0.self_attn.q_proj"; empty: the whole
+    std::vector<std::uint32_t> children;  ///< in order of registration, as the kind's
+    Linear* linear = nullptr;             ///< what stands there in memory, of a leaf
+    Embedding* embedding = nullptr;
+    Norm* norm = nullptr;
+    BareModule* bare = nullptr;
+    std::size_t first_buffer = 0;  ///< its first among the network's buffers
+};
+
+/// A recording and the tree of its modules; the document outlives it.
+class RecordedModel {
+  public:
+    /// Throws Error (unsupported) where a program of the variants calls a function that no operator stands for.
+    explicit RecordedModel(const network::Document& document);
+
+    /// Finds the leaves in the network, which stays where it is. Throws Error (invalid) where they differ.
+    void bind(Network& network);
+
+    const network::Document& document() const { return *document_; }
+    const RecordedModule& module(std::uint32_t index) const { return modules_[index]; }
+    /// The module of that path from another one, or from the whole behind '/'.
+    std::uint32_t find(std::uint32_t from, std::string_view path) const;
+    /// A parameter or buffer by its path from a module.
+    Tensor parameter(const Network& network, std::uint32_t from, std::string_view path) const;
+    /// The operators of a program's instructions; null where an instruction is no call.
+    const std::vector<recorded::Operator>& operators(network::Number program) const { return operators_[program]; }
+    std::size_t checkpointed_units() const { return units_; }
+
+  private:
+    std::uint32_t add(network::Number kind, std::string path);
+
+    const network::Document* document_;
+    std::vector<RecordedModule> modules_;
+    std::vector<std::vector<recorded::Operator>> operators_;
+    std::size_t units_ = 0;
+    std::size_t buffers_ = 0;
+};
+
+}  // namespace vramfit::model

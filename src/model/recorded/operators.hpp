@@ -1,0 +1,89 @@
+// Torch functions by name: what runs when a recorded program calls one.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/ops/pointwise.hpp"
+#include "model/recorded/sizes.hpp"
+#include "spec/network/document.hpp"
+
+namespace vramfit::model::recorded {
+
+using engine::Scalar;
+
+/// Where a call finds its values, parameters and sizes.
+class Scope {
+  public:
+    virtual ~Scope() = default;
+    virtual Tensor value(network::Number number) const = 0;
+    virtual Tensor parameter(std::string_view path) const = 0;
+    virtual DType dtype_of_value(network::Number number) const = 0;
+    virtual DType weights() const = 0;
+    virtual const Symbols& symbols() const = 0;
+    virtual engine::Session& session() const = 0;
+    virtual const Run& run() const = 0;
+    /// The module's place in the network, for messages.
+    virtual std::string_view path() const = 0;
+};
+
+/// The arguments of one call as Python's functions see them.
+class Arguments {
+  public:
+    Arguments(const Scope& scope, const network::Call& call) : scope_(scope), call_(call) {}
+
+    engine::Session& session() const { return scope_.session(); }
+    const Run& run() const { return scope_.run(); }
+    std::size_t count() const { return call_.arguments.size(); }
+
+    /// The argument at a place or of that name; null where it is left out or None.
+    const network::Argument* find(std::size_t place, std::string_view name) const;
+    const network::Argument* find(std::string_view name) const { return find(count(), name); }
+    const network::Argument& at(std::size_t place) const;
+
+    Tensor tensor(std::size_t place) const { return tensor(at(place)); }
+    Tensor tensor(const network::Argument& argument) const;
+    /// Undefined where it is None.
+    Tensor optional_tensor(std::size_t place, std::string_view name) const;
+    static bool is_tensor(const network::Argument& argument);
+    Size size(const network::Argument& argument) const;
+    int integer(const network::Argument& argument) const;
+    bool flag(std::size_t place, std::string_view name, bool otherwise) const;
+    double real(std::size_t place, std::string_view name, double otherwise) const;
+    Scalar scalar(const network::Argument& argument) const;
+    /// Sizes given as a list, or as all arguments from that place on.
+    engine::Dims dims(std::size_t place) const;
+    std::optional<DType> dtype(const network::Argument* argument) const;
+
+    /// Whether the result has no dimensions.
+    bool makes_scalar() const { return call_.results.size() == 1 && call_.results[0].sizes.empty(); }
+
+    /// Throws Error (unsupported): the call means something that the engine does not know.
+    [[noreturn]] void refuse(std::string_view what) const;
+
+  private:
+    const Scope& scope_;
+    const network::Call& call_;
+};
+
+/// Runs a call and gives back what it made; nothing for what the host reads.
+using Operator = Tensor (*)(const Arguments& arguments);
+
+struct NamedOperator {
+    std::string_view name;  ///< as recorded: "torch.Tensor.add"
+    Operator run;
+};
+
+/// The operators of one file.
+std::span<const NamedOperator> elementwise_operators();
+std::span<const NamedOperator> view_operators();
+std::span<const NamedOperator> matrix_operators();
+std::span<const NamedOperator> reduction_operators();
+std::span<const NamedOperator> factory_operators();
+
+/// The operator of that name, or null.
+Operator operator_named(std::string_view name);
+
+}  // namespace vramfit::model::recorded

@@ -1,0 +1,64 @@
+// New tensors and casts in recorded programs.
+#include "engine/ops/copy.hpp"
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+using ArgumentKind = network::Argument::Kind;
+
+void refuse_host(const Arguments& a, const network::Argument* device) {
+    if (device && device->is(ArgumentKind::device) && !device->boolean) a.refuse("a tensor on the host");
+}
+
+/// Tensor.to(dtype), to(device), to(device, dtype), to(dtype=..., device=...).
+Tensor cast(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    std::optional<DType> dtype = a.dtype(a.find("dtype"));
+    refuse_host(a, a.find("device"));
+    for (std::size_t i = 1; i < a.count(); ++i) {
+        if (a.at(i).is(ArgumentKind::dtype)) dtype = a.dtype(&a.at(i));
+        refuse_host(a, &a.at(i));
+        if (Arguments::is_tensor(a.at(i))) dtype = a.tensor(i).dtype();
+    }
+    if (a.flag(a.count(), "copy", false)) a.refuse("copy=True");
+    if (is_on_host(t)) t = to_device(t);
+    return dtype ? to(t, *dtype) : t;
+}
+
+Tensor to_float(const Arguments& a) { return to(a.tensor(0), DType::float32); }
+
+Tensor range(const Arguments& a) {
+    if (a.count() != 1) a.refuse("a range that does not begin at 0");
+    refuse_host(a, a.find("device"));
+    if (a.dtype(a.find("dtype")).value_or(DType::int64) != DType::int64) a.refuse("another dtype than int64");
+    return arange(a.session(), a.size(a.at(0)));
+}
+
+Tensor ones_beside(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    return empty(a.session(), a.dims(1), a.dtype(a.find("dtype")).value_or(t.dtype()), Op::ones);
+}
+
+/// torch.tensor of one number: copied from the host, which waits.
+Tensor from_data(const Arguments& a) {
+    if (!a.makes_scalar()) a.refuse("more than one number");
+    refuse_host(a, a.find("device"));
+    Tensor t = empty(a.session(), {}, a.dtype(a.find("dtype")).value_or(DType::float32), Op::to_copy);
+    a.session().streams.host_waits(0);
+    return t;
+}
+
+constexpr NamedOperator kFactories[] = {
+    {"torch.Tensor.to", cast}, {"torch.Tensor.float", to_float},       {"torch.Tensor.type_as", cast},
+    {"torch.arange", range},   {"torch.Tensor.new_ones", ones_beside}, {"torch.tensor", from_data},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> factory_operators() { return kFactories; }
+
+}  // namespace vramfit::model::recorded

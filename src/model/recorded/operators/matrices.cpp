@@ -1,0 +1,89 @@
+// Products, look-ups, attention and losses in recorded programs.
+#include "engine/ops/attention.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/ops/loss.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pad.hpp"
+#include "engine/ops/softmax.hpp"
+#include "model/network/called.hpp"
+#include "model/network/modules.hpp"
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+using ArgumentKind = network::Argument::Kind;
+
+Tensor product(const Arguments& a) { return matmul(a.tensor(0), a.tensor(1)); }
+
+/// A product with a parameter that is another module's, or a linear layer's own.
+Tensor linear_function(const Arguments& a) {
+    const Tensor weight = a.tensor(1), bias = a.optional_tensor(2, "bias");
+    model::read(weight);
+    if (bias.defined()) model::read(bias);
+    return functional_linear(a.tensor(0), weight, bias);
+}
+
+Tensor looked_up(const Arguments& a) {
+    if (a.find("max_norm") || a.flag(5, "scale_grad_by_freq", false) || a.flag(6, "sparse", false))
+        a.refuse("an option");
+    return embedding(a.tensor(1), a.tensor(0));
+}
+
+Tensor attended(const Arguments& a) {
+    AttentionArguments how;
+    how.is_causal = a.flag(5, "is_causal", false);
+    how.enable_gqa = a.flag(7, "enable_gqa", false);
+    how.dropout = a.session().training ? a.real(4, "dropout_p", 0.0) : 0.0;
+    how.forced = a.run().plan.load.sdpa_kernel;
+    if (a.run().plan.load.sdpa_expand_kv && how.enable_gqa) a.refuse("load.sdpa_expand_kv");
+    return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3, "attn_mask"), how);
+}
+
+Tensor softmaxed(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument* dim = a.find(1, "dim");
+    if (!dim || (a.integer(*dim) != -1 && a.integer(*dim) != t.dim() - 1)) a.refuse("another dimension than the last");
+    const auto dtype = a.dtype(a.find(3, "dtype"));
+    if (!dtype) return softmax(t, false);
+    if (*dtype == DType::float32) return softmax(t, true);
+    if (*dtype != t.dtype()) a.refuse("such a dtype");
+    return softmax_in_own_dtype(t);
+}
+
+Tensor cross_entropy_loss(const Arguments& a) {
+    if (a.find("weight") || a.real(7, "label_smoothing", 0.0) != 0.0) a.refuse("an option");
+    const network::Argument* reduction = a.find(6, "reduction");
+    if (reduction && reduction->text != "mean" && reduction->text != "sum") a.refuse("reduction='none'");
+    return cross_entropy(a.tensor(0), a.tensor(1));
+}
+
+Tensor padded(const Arguments& a) {
+    const network::Argument& places = a.at(1);
+    const bool at_end = places.is(ArgumentKind::list) && places.items.size() == 2 &&
+                        places.items[0].is(ArgumentKind::integer) && places.items[0].integer == 0;
+    if (!at_end) a.refuse("padding elsewhere than at the end of the last dimension");
+    const Tensor t = a.tensor(0);
+    const Size count = a.size(places.items[1]);
+    return t.requires_grad() ? pad_end(t, count) : pad_last(t, count);
+}
+
+constexpr NamedOperator kMatrices[] = {
+    {"torch.matmul", product},
+    {"torch.Tensor.matmul", product},
+    {"torch.nn.functional.linear", linear_function},
+    {"torch.nn.functional.embedding", looked_up},
+    {"torch.nn.functional.scaled_dot_product_attention", attended},
+    {"torch.nn.functional.softmax", softmaxed},
+    {"torch.nn.functional.cross_entropy", cross_entropy_loss},
+    {"torch.nn.functional.pad", padded},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> matrix_operators() { return kMatrices; }
+
+}  // namespace vramfit::model::recorded

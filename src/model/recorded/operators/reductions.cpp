@@ -1,0 +1,78 @@
+// Reductions and scans in recorded programs, and what the host reads of them.
+#include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+bool is_last(const Arguments& a, const network::Argument* dim, const Tensor& t) {
+    return dim && (a.integer(*dim) == -1 || a.integer(*dim) == t.dim() - 1);
+}
+
+Tensor mean(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (!is_last(a, a.find(1, "dim"), t) || !a.flag(2, "keepdim", false))
+        a.refuse("another mean than over the last dimension");
+    return mean_last(t);
+}
+
+Tensor total(const Arguments& a) {
+    if (a.find(1, "dim") || a.find("dtype")) a.refuse("a sum over one dimension");
+    return sum_all(a.tensor(0));
+}
+
+Tensor all_true(const Arguments& a) {
+    if (a.find(1, "dim")) a.refuse("one dimension");
+    const Tensor t = a.tensor(0);
+    return reduce(t, (1u << t.dim()) - 1, false, DType::boolean, Op::all);
+}
+
+/// Of flags or integers over the last dimension. ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all are in one row.
+Tensor running_sum(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (!is_last(a, a.find(1, "dim"), t) || is_floating(t.dtype()) || a.find("dtype")) a.refuse("such a running sum");
+    Tensor sums = empty(a.session(), t.sizes(), DType::int64, Op::cumsum);
+    const Tensor numbers = to(t, DType::int64);
+    Size rows = 1;
+    for (int i = 0; i + 1 < t.dim(); ++i) rows *= t.size(i);
+    if (rows == 1) use_scratch(a.session(), scan_scratch(a.session(), t.size(-1)), Op::scan);
+    return sums;
+}
+
+/// torch.diff over the last dimension: neighbours are subtracted.
+Tensor differences(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    const network::Argument* dim = a.find(2, "dim");
+    if ((dim && !is_last(a, dim, t)) || a.find(4, "append")) a.refuse("another dimension than the last");
+    const Tensor before = a.optional_tensor(3, "prepend");
+    if (before.defined()) {
+        const Tensor parts[2] = {before, t};
+        t = cat(parts, -1);
+    }
+    const Size length = t.size(-1);
+    return sub(slice(t, -1, 1, length), slice(t, -1, 0, length - 1));
+}
+
+Tensor read_by_host(const Arguments& a) {
+    a.tensor(0);
+    a.session().streams.host_waits(0);
+    return {};
+}
+
+constexpr NamedOperator kReductions[] = {
+    {"torch.Tensor.mean", mean},          {"torch.Tensor.sum", total}, {"torch.Tensor.all", all_true},
+    {"torch.Tensor.cumsum", running_sum}, {"torch.diff", differences}, {"torch.Tensor.__bool__", read_by_host},
+    {"torch.Tensor.item", read_by_host},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> reduction_operators() { return kReductions; }
+
+}  // namespace vramfit::model::recorded

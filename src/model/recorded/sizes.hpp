@@ -1,0 +1,21 @@
+// Formulas of a recording as sizes of a run.
+#pragma once
+
+#include "model/network/run.hpp"
+#include "spec/network/formula.hpp"
+
+namespace vramfit::model::recorded {
+
+/// What formulas are of.
+struct Symbols {
+    Size batch;
+    Size length;
+};
+
+/// Throws Error (invalid) where a size leaves its range or a divisor is zero, and for keys of a configuration.
+Size value_of(const network::Formula& formula, const Symbols& symbols);
+
+/// Whether the comparison holds; a condition of the path where it compares symbols.
+bool holds(const network::Comparison& comparison, const Symbols& symbols);
+
+}  // namespace vramfit::model::recorded

@@ -1,0 +1,216 @@
+// A recorded network (vramfit.network/1) as it is read: modules, programs and variants. docs/reference/network.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "spec/network/formula.hpp"
+#include "vramfit/base/dtype.hpp"
+
+namespace vramfit::network {
+
+/// Values of a program by number, programs and kinds of modules by their place in the document.
+using Number = std::uint32_t;
+
+/// A dtype as it is written: by name, the weights', or that of a value or parameter.
+struct DTypeName {
+    enum class Of : std::uint8_t { name, weights, value, parameter, other };
+
+    Of of = Of::weights;
+    DType dtype = DType::float32;  ///< of a name that the engine knows
+    Number value = 0;
+    std::string text;  ///< of a parameter its path; of another one its name
+};
+
+/// One argument of a call.
+struct Argument {
+    enum class Kind : std::uint8_t {
+        none,
+        boolean,
+        integer,
+        real,      ///< also infinities and what differs between dtypes
+        formula,   ///< a size
+        unfitted,  ///< a number that no formula says
+        text,
+        value,
+        parameter,
+        dtype,
+        device,
+        ellipsis,
+        slice,  ///< three items
+        list,
+        object,
+    };
+
+    Kind kind = Kind::none;
+    bool boolean = false;  ///< of a device: whether it is the card
+    std::int64_t integer = 0;
+    double real = 0;
+    Number value = 0;
+    std::string text;
+    Formula formula;
+    DTypeName dtype;
+    std::vector<std::string> keys;  ///< of an object
+    std::vector<Argument> items;
+
+    bool is(Kind wanted) const { return kind == wanted; }
+};
+
+/// What a call makes, or what a program is given.
+struct Result {
+    std::optional<Number> value;  ///< none: a parameter, which `parameter` names
+    std::string parameter;
+    DTypeName dtype;
+    std::vector<Argument> sizes;
+    std::string view;  ///< "%n" or "@path": on whose memory it lies; empty: its own
+    bool on_host = false;
+};
+
+struct Flags {
+    bool no_grad = false;
+    bool autocast = true;
+    bool loss = false;
+    bool reads = false;    ///< the host waits for a value
+    bool assumed = false;  ///< ... which only a real run knows
+};
+
+/// A call of a torch function or tensor method.
+struct Call {
+    std::string function;
+    std::vector<Argument> arguments;
+    std::vector<std::pair<std::string, Argument>> named;
+    std::vector<Result> results;
+    Flags flags;
+};
+
+/// A program that runs inside of this one.
+struct Run {
+    enum class Kind : std::uint8_t { module, function, checkpoint };
+
+    Kind kind = Kind::module;
+    std::string path;  ///< of a module: from this one, or behind '/' from the network
+    Number program = 0;
+    std::vector<Number> given;
+    std::vector<Number> results;
+    std::vector<std::size_t> takes;  ///< places in `given` of values that end inside
+    Flags flags;
+};
+
+/// The last names of these values go, in this order.
+struct End {
+    std::vector<Number> values;
+};
+
+/// What follows is right where the comparison has this outcome.
+struct If {
+    Comparison condition;
+    bool holds = true;
+};
+
+using Instruction = std::variant<Call, Run, End, If>;
+
+struct Input {
+    std::string name;  ///< empty: no argument
+    Result what;
+};
+
+struct Output {
+    std::string name;
+    std::optional<Number> value;  ///< none: a parameter
+    std::string parameter;
+};
+
+struct Program {
+    enum class Kind : std::uint8_t { module, function, checkpoint };
+
+    Kind kind = Kind::module;
+    std::string class_name;
+    std::vector<Input> inputs;
+    std::vector<Instruction> code;
+    std::vector<Output> outputs;
+    std::vector<Number> keeps;
+    Number values = 0;  ///< how many there are: all numbers are below
+
+    /// The values that it is given, each once.
+    std::vector<Number> given() const;
+    /// What it hands to its caller: outputs that it has made, each once, then what it keeps.
+    std::vector<Number> left() const;
+};
+
+enum class Leaf : std::uint8_t { none, linear, conv1d, embedding, layer_norm, norm, experts };
+
+struct Parameter {
+    std::string name;
+    DTypeName dtype;
+    std::vector<Argument> sizes;
+    bool requires_grad = true;
+    bool persistent = true;
+};
+
+struct Child {
+    std::string name;
+    Number kind = 0;
+};
+
+/// One kind of module.
+struct ModuleKind {
+    std::string class_name;
+    Leaf leaf = Leaf::none;
+    bool checkpointed = false;
+    std::vector<Parameter> parameters;
+    std::vector<Parameter> buffers;
+    std::vector<Child> children;
+};
+
+/// What the network is asked for, and the program that it is then.
+struct Variant {
+    std::string attention;
+    std::string mask;
+    bool use_cache = false;
+    bool labels = true;
+    bool items = false;  ///< the number of labels of the whole batch is given
+    bool checkpointing = false;
+    Number program = 0;
+    std::string weights;           ///< "16 bit" or "float32": only then; empty: always
+    bool one_row = false;          ///< only for a batch of 1
+    std::optional<bool> autocast;  ///< only then
+    bool only = false;             ///< an example of one size
+    std::size_t not_fitted = 0;    ///< places without a formula
+};
+
+struct Document {
+    std::string file;
+    std::string torch;
+    std::string transformers;
+    std::string class_name;
+    std::string model_type;
+    std::string head;
+    std::string config;  ///< the configuration, as JSON text
+    std::vector<std::string> no_split_modules;
+    std::vector<std::string> varied;
+    std::vector<ModuleKind> kinds;
+    Number root = 0;
+    std::vector<std::vector<std::string>> ties;
+    std::vector<Program> programs;
+    std::vector<Variant> variants;
+};
+
+/// What a file may hold at most; a hostile one is refused before it costs memory or time.
+inline constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kMostPrograms = 10'000;
+inline constexpr std::size_t kMostKinds = 10'000;
+inline constexpr std::size_t kMostModules = 100'000;  ///< of the whole network
+inline constexpr std::size_t kMostValues = 100'000;   ///< of one program
+inline constexpr std::size_t kMostSteps = 1'000'000;  ///< instructions of one pass through a variant
+inline constexpr std::size_t kDeepestModules = 32;    ///< modules in modules, programs in programs
+
+/// The network in a text. `file` names it in messages. Throws Error: invalid for a text that is no recording,
+/// unsupported for one of a later schema.
+Document read_network(std::string_view text, std::string_view file);
+
+}  // namespace vramfit::network

@@ -1,0 +1,39 @@
+// Sizes as a recording writes them: sums of batch, length and keys of the configuration, and comparisons of such sums.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::network {
+
+/// One step of a sum in postfix order.
+struct FormulaStep {
+    enum class Kind : std::uint8_t { number, batch, length, key, add, subtract, multiply, divide, remainder, negate };
+
+    Kind kind = Kind::number;
+    std::int64_t number = 0;  ///< of a key, its place in `Formula::keys`
+};
+
+struct Formula {
+    std::vector<FormulaStep> steps;
+    std::vector<std::string> keys;
+};
+
+enum class Relation : std::uint8_t { less, at_most, greater, at_least, equal, differs };
+
+struct Comparison {
+    Formula left;
+    Relation relation = Relation::equal;
+    Formula right;
+    std::string text;  ///< as written
+};
+
+/// "2*B*S+1"; nothing if it is no such sum, or a long one.
+std::optional<Formula> parse_formula(std::string_view text);
+/// "S > 1".
+std::optional<Comparison> parse_comparison(std::string_view text);
+
+}  // namespace vramfit::network

@@ -1,0 +1,151 @@
+// The strict reader of vramfit.network/1.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "spec/json_parse.hpp"
+#include "spec/network/read_parts.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/suggest.hpp"
+
+namespace vramfit::network {
+
+namespace {
+
+constexpr std::string_view kSchema = "vramfit.network/1";
+constexpr std::string_view kFamily = "vramfit.network/";
+
+Leaf leaf_of(const Place& place) {
+    constexpr std::array<std::pair<std::string_view, Leaf>, 6> kLeaves = {{{"linear", Leaf::linear},
+                                                                           {"conv1d", Leaf::conv1d},
+                                                                           {"embedding", Leaf::embedding},
+                                                                           {"layer_norm", Leaf::layer_norm},
+                                                                           {"norm", Leaf::norm},
+                                                                           {"experts", Leaf::experts}}};
+    for (const auto& [name, leaf] : kLeaves)
+        if (place.text() == name) return leaf;
+    place.refuse(fmt::format("unknown leaf {}", place.json().shown()),
+                 "known: linear, conv1d, embedding, layer_norm, norm, experts");
+}
+
+std::vector<Parameter> parameters_of(const Place& place) {
+    std::vector<Parameter> all;
+    if (place.is_null()) return all;
+    for (std::size_t i = 0; i < place.list(0, kMostModules).size(); ++i) {
+        const Place row = place.at(i);
+        Parameter parameter{row.list(3, 4).at(0).text(), read_dtype(row.at(1)), read_sizes(row.at(2))};
+        if (row.size() > 3) {
+            const Place unusual = row.at(3);
+            if (unusual.object().has("requires_grad"))
+                parameter.requires_grad = unusual.member("requires_grad").boolean();
+            if (unusual.has("persistent")) parameter.persistent = unusual.member("persistent").boolean();
+        }
+        all.push_back(std::move(parameter));
+    }
+    return all;
+}
+
+std::vector<std::string> texts_of(const Place& place) {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < place.list().size(); ++i) all.push_back(place.at(i).text());
+    return all;
+}
+
+void read_schema(const Place& root) {
+    root.object();
+    const Place schema = root.member("schema");
+    if (!root.has("schema"))
+        root.refuse("no recorded network: there is no \"schema\"",
+                    fmt::format("\"schema\" is \"{}\" in what tools/record writes", kSchema));
+    if (schema.text() == kSchema) return;
+    if (schema.text().starts_with(kFamily))
+        throw Error(ErrorKind::unsupported, fmt::format("{} /schema", root.file()),
+                    fmt::format("{} is not known to this version", schema.json().shown()),
+                    fmt::format("known: {}; record the network with the recorder of this version", kSchema));
+    schema.refuse(fmt::format("{} is no recorded network", schema.json().shown()));
+}
+
+void read_header(const Place& root, Document& document) {
+    const Place with = root.member("recorded_with");
+    document.torch = with.object().member("torch").text();
+    document.transformers = with.member("transformers").text();
+    const Place network = root.member("network");
+    document.class_name = network.object().member("class").text();
+    document.head = network.member("head").text();
+    document.model_type = network.member("model_type").text();
+    document.no_split_modules = texts_of(network.member("no_split_modules"));
+    document.config = to_text(network.member("config").object().json());
+    if (network.has("varied")) document.varied = texts_of(network.member("varied"));
+}
+
+}  // namespace
+
+ModuleKind read_kind(const Place& place, std::size_t before) {
+    ModuleKind kind;
+    kind.class_name = place.object().member("class").text();
+    if (place.has("leaf")) kind.leaf = leaf_of(place.member("leaf"));
+    if (place.has("checkpointed")) kind.checkpointed = place.member("checkpointed").boolean();
+    kind.parameters = parameters_of(place.member("parameters"));
+    kind.buffers = parameters_of(place.member("buffers"));
+    if (!place.has("children")) return kind;
+    const Place children = place.member("children");
+    for (std::size_t i = 0; i < children.list(0, kMostModules).size(); ++i) {
+        const Place row = children.at(i);
+        row.list(2, 2);
+        if (before == 0) row.refuse("the first kind of module contains none");
+        kind.children.push_back({row.at(0).text(), row.at(1).number(before)});
+    }
+    return kind;
+}
+
+Variant read_variant(const Place& place, std::size_t programs) {
+    Variant variant;
+    variant.attention = place.object().member("attention").text();
+    variant.mask = place.member("mask").text();
+    variant.use_cache = place.member("use_cache").boolean();
+    variant.labels = place.member("labels").boolean();
+    if (place.has("items")) variant.items = place.member("items").boolean();
+    variant.checkpointing = place.member("checkpointing").boolean();
+    variant.program = place.member("program").number(programs);
+    variant.only = place.has("only");
+    if (place.has("not_fitted")) variant.not_fitted = place.member("not_fitted").list().size();
+    if (!place.has("when")) return variant;
+    const Place when = place.member("when");
+    if (when.object().has("weights")) variant.weights = when.member("weights").text();
+    if (when.has("batch")) variant.one_row = when.member("batch").integer(1, 1) == 1;
+    if (when.has("autocast")) variant.autocast = when.member("autocast").boolean();
+    return variant;
+}
+
+Document read_network(std::string_view text, std::string_view file) {
+    if (text.size() > kMostBytes)
+        throw Error(ErrorKind::invalid, std::string(file),
+                    fmt::format("{} bytes, more than the {} that a recording may have", text.size(), kMostBytes),
+                    "record fewer variants (--variants base)");
+    Problems problems(file);
+    const JsonValue json = parse_json(text, problems);
+    problems.throw_if_any();
+    const Place root(json, file);
+    read_schema(root);
+    Document document;
+    document.file = file;
+    read_header(root, document);
+    const Place kinds = root.member("modules");
+    for (std::size_t i = 0; i < kinds.list(1, kMostKinds).size(); ++i)
+        document.kinds.push_back(read_kind(kinds.at(i), i));
+    document.root = root.member("root").number(kinds.size());
+    const Place ties = root.member("ties");
+    for (std::size_t i = 0; i < ties.list().size(); ++i) document.ties.push_back(texts_of(ties.at(i)));
+    const Place programs = root.member("programs");
+    for (std::size_t i = 0; i < programs.list(0, kMostPrograms).size(); ++i)
+        document.programs.push_back(read_program(programs.at(i), i));
+    const Place variants = root.member("variants");
+    if (variants.list(0, 1000).size() == 0)
+        variants.refuse("no variant was recorded", "\"refused\" says why; the recorder says it too");
+    for (std::size_t i = 0; i < variants.size(); ++i)
+        document.variants.push_back(read_variant(variants.at(i), programs.size()));
+    check_document(document);
+    return document;
+}
+
+}  // namespace vramfit::network
