@@ -90,6 +90,17 @@ KINDS = {"ddp": "ddp", "fsdp1": "fsdp_config", "fsdp2": "fsdp_config", "deepspee
 #: Of a pipeline: the schedule, what torch.distributed.pipelining calls n_microbatches, and stages in each process.
 PIPELINE: Job = {"schedule": "1f1b", "micro_batches": None, "virtual_stages": 1, "return_outputs": True}
 
+#: What the rows of trl's trainers of preferences are made of, in place of the other loops' `batch`: lengths in tokens, each a number
+#: or one for each row of a batch. A completion ends with the end-of-sequence token, which counts.
+PAIRS: Job = {"prompt_length": 32, "completion_length": 32, "rejected_length": None}
+BATCHES: dict[str, Job] = {
+    **dict.fromkeys(("dpo", "reward", "orpo", "cpo"), PAIRS),
+    "kto": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
+    **dict.fromkeys(("grpo", "rloo"), {"prompt_length": 32, "completion_length": 32}),
+}
+#: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them.
+PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True}
+
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
     "load.sdpa_kernel": (None, "flash", "efficient", "cudnn", "math"),
@@ -97,7 +108,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "load.device_map": ({"": 0}, None),
     "batch.attention_mask": ("absent", "ones", "left_padded", "right_padded"),
     "batch.labels": ("copy", "same_tensor"),
-    "loop.kind": ("trainer", "plain", "sft"),
+    "loop.kind": ("trainer", "plain", "sft", *BATCHES),
     "loop.output": ("until_next_forward", "until_step_end"),
     "loop.zero_grad": ("after_step", "before_forward"),
     "loop.batch": ("every_step", "once"),
@@ -123,6 +134,9 @@ def read_job(text: str) -> Job:
 def complete(job: Job) -> Job:
     """The job with all defaults; sections are merged key by key."""
     full = copy.deepcopy(DEFAULTS)
+    kind = (job.get("loop") or {}).get("kind")
+    if kind in BATCHES:
+        full.update(batch=copy.deepcopy(BATCHES[kind]), trl=copy.deepcopy(PREFERENCE_TRL))
     for key, value in job.items():
         section = full.get(key)
         if key not in full:
@@ -189,8 +203,10 @@ def check(job: Job) -> None:
         raise JobError("model must be the content of a config.json with its model_type")
     for place, allowed in CHOICES.items():
         section, key = place.split(".")
-        if job[section][key] not in allowed:
+        if key in job[section] and job[section][key] not in allowed:
             raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
+    if job["loop"]["kind"] in BATCHES:
+        check_lengths(job["batch"])
     if job["distributed"]:
         kinds = ("plain",) if job["distributed"]["kind"] == "pipeline" else ("trainer", "sft")
         if job["loop"]["kind"] not in kinds:
@@ -202,3 +218,16 @@ def check(job: Job) -> None:
         card_named(job["card"])
     except ValueError as error:
         raise JobError(str(error)) from None
+
+
+def check_lengths(batch: Job) -> None:
+    """Of prompts and completions: whole numbers from 1."""
+    for key, value in batch.items():
+        if key == "desirable" or value is None and key == "rejected_length":
+            continue
+        lengths = value if isinstance(value, list) else [value]
+        if not lengths or any(type(length) is not int or length < 1 for length in lengths):
+            raise JobError(f"batch.{key} must be a number of tokens from 1, or a list with one for each row")
+    desirable = batch.get("desirable", [True])
+    if not isinstance(desirable, list) or not desirable or any(type(value) is not bool for value in desirable):
+        raise JobError("batch.desirable must be a list of true and false, one for each row")

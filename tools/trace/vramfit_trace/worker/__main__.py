@@ -11,9 +11,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from ..job import Job, JobError, read_job
+from ..job import BATCHES, Job, JobError, read_job
 from .device import Device
-from .libraries import trl_makes_adapters, versions
+from .libraries import trainer_makes_adapters, versions
 
 SCHEMA = "vramfit.trace/1"
 
@@ -45,11 +45,11 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     """Windows and what belongs to them, of a run that ends or runs out of memory."""
     import torch
 
-    from . import attention, batch, experts, model, plain, processes, trainer
+    from . import attention, batch, experts, model, plain, processes, trainer, values
     from .labels import Labels
     from .recorder import Recorder
 
-    device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
+    device.tell_byte(batch.told_byte(job))
     experts.balance(job, device)
     torch.manual_seed(0)
     recorder = Recorder(device, options.events or options.labels, Labels(options.events) if options.labels else None)
@@ -64,6 +64,10 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     held: list[Any] = [] if device.real else [attention.cudnn_without_device()]
     free = torch.cuda.mem_get_info(0)[0]
     counted, failed = None, False
+    kept = None
+    if job["loop"]["kind"] in BATCHES:  # trl loads the reference model from the policy's checkpoint
+        held += [folder := tempfile.TemporaryDirectory(), values.beside(device)]
+        kept = folder.name
     known: list[Any] = []
 
     def know_arguments() -> None:
@@ -75,7 +79,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
 
     with attention.forced_kernel(job):
         try:
-            network = model.build(job, recorder, know_arguments)
+            network = model.build(job, recorder, know_arguments, kept)
             if loads_first:  # TrainingArguments make the group of processes, which the loader's warm-up asks about
                 processes.start(job, device)
             attention.repeat_heads(job)
@@ -88,7 +92,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
                 held.append(plain.run(job, network, recorder))
             else:
                 held.append(trainer.run(job, network, recorder, device, *known))
-            if trl_makes_adapters(job):
+            if trainer_makes_adapters(job):
                 counted = model.counts(held[-1].model)
         except torch.cuda.OutOfMemoryError:
             failed = True

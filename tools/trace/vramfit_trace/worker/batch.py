@@ -8,8 +8,8 @@ from typing import Any
 import torch
 import transformers
 
-from ..job import Job, JobError
-from .libraries import checked, trl_makes_adapters
+from ..job import BATCHES, Job, JobError
+from .libraries import checked, of_trl, trl_makes_adapters
 
 
 def micro_batch(job: Job) -> dict[str, torch.Tensor]:
@@ -35,12 +35,16 @@ def rows_of(job: Job, rows: int, length: int, kind: str) -> dict[str, torch.Tens
 
 def data_set(job: Job) -> list[dict[str, torch.Tensor]]:
     """As many rows as the run reads."""
-    training = job["training"]
-    rows = training["per_device_train_batch_size"]
+    rows = job["training"]["per_device_train_batch_size"]
     batch = micro_batch(job)
+    return [{key: value[number % rows] for key, value in batch.items()} for number in range(row_count(job))]
+
+
+def row_count(job: Job) -> int:
+    """Rows that the run's steps read."""
+    training = job["training"]
     processes = job["distributed"]["world_size"] if job["distributed"] else 1
-    count = rows * training["gradient_accumulation_steps"] * job["loop"]["steps"] * processes
-    return [{key: value[number % rows] for key, value in batch.items()} for number in range(count)]
+    return int(training["per_device_train_batch_size"] * training["gradient_accumulation_steps"] * job["loop"]["steps"] * processes)
 
 
 def evaluates(job: Job) -> bool:
@@ -58,6 +62,13 @@ def evaluation_rows(job: Job) -> int:
 def evaluation_mask(job: Job) -> str:
     """As in training where nothing is said."""
     return str(job["evaluation"]["attention_mask"] or job["batch"]["attention_mask"])
+
+
+def told_byte(job: Job, evaluates: bool = False) -> int:
+    """What all() and any() answer: whether no place is padded. Where values are known (`values.py`), that nothing else is the case."""
+    if "attention_mask" not in job["batch"]:
+        return 0
+    return 0 if "padded" in (evaluation_mask(job) if evaluates else job["batch"]["attention_mask"]) else 1
 
 
 def evaluation_set(job: Job) -> list[dict[str, torch.Tensor]] | None:
@@ -134,5 +145,7 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
 
         cls = trl.SFTConfig
         arguments = {"max_length": None, **arguments, "dataset_kwargs": {"skip_prepare_dataset": True}}
+    elif job["loop"]["kind"] in BATCHES:
+        cls = of_trl(job["loop"]["kind"], "Config")
     checked(cls, arguments, "training")
     return cls(output_dir=folder, max_steps=job["loop"]["steps"], save_strategy="no", report_to=[], disable_tqdm=True, **arguments)

@@ -74,12 +74,19 @@ def write_file(path: Path, names: list[str], tensors: Tensors) -> None:
         file.truncate(8 + len(text) + at)
 
 
+def auto_class(job: Job) -> Any:
+    """The class of the job's model: a reward model has a head of one number for each sequence."""
+    return transformers.AutoModelForSequenceClassification if job["loop"]["kind"] == "reward" else transformers.AutoModelForCausalLM
+
+
 def empty_model(job: Job) -> torch.nn.Module:
     """The job's model as from_config makes it, on the meta device, in the checkpoint's dtype."""
     fields = dict(job["model"])
     stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or job["load"]["dtype"])
+    if job["loop"]["kind"] == "reward":
+        fields["num_labels"] = 1
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
-    auto = transformers.AutoModelForCausalLM
+    auto = auto_class(job)
     auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported
     with torch.device("meta"):
         model = auto.from_config(config, **{dtype_key(): stored})

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,29 @@ def dtype_key() -> str:
 def trl_makes_adapters(job: Job) -> bool:
     """trl 0.8's SFTTrainer prepares the quantized model and makes the adapters; later it gets a model that has them."""
     return job["loop"]["kind"] == "sft" and version("trl") < (0, 9)
+
+
+def trainer_makes_adapters(job: Job) -> bool:
+    """Of any loop: whether adapters are made where the trainer is built."""
+    return trl_makes_adapters(job) or (job["peft"] is not None and bool(job["trl"].get("peft_config")))
+
+
+#: trl's names of the trainers of preferences; those of TRL_LATER have their own folder under trl.experimental in later versions.
+TRL_NAMES = {"dpo": "DPO", "reward": "Reward", "kto": "KTO", "orpo": "ORPO", "cpo": "CPO", "grpo": "GRPO", "rloo": "RLOO"}
+TRL_LATER = ("kto", "orpo", "cpo")
+
+
+def of_trl(kind: str, part: str) -> Any:
+    """The Trainer or Config of a loop's kind."""
+    import trl
+
+    name = TRL_NAMES[kind] + part
+    if kind in TRL_LATER and importlib.util.find_spec(f"trl.experimental.{kind}"):
+        try:
+            return getattr(trl, name)
+        except AttributeError:
+            return getattr(importlib.import_module(f"trl.experimental.{kind}"), name)
+    return getattr(trl, name)
 
 
 def checked(callee: Callable[..., Any], arguments: dict[str, Any], place: str) -> dict[str, Any]:

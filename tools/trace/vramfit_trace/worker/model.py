@@ -1,6 +1,7 @@
 """From the job to the model that is trained: checkpoint, load, preparation, adapters."""
 from __future__ import annotations
 
+import contextlib
 import inspect
 import tempfile
 from collections.abc import Callable
@@ -11,8 +12,8 @@ import torch
 import transformers
 
 from ..job import Job, JobError
-from .checkpoint import write_checkpoint
-from .libraries import checked, dtype_key, trl_makes_adapters
+from .checkpoint import auto_class, write_checkpoint
+from .libraries import checked, dtype_key, trainer_makes_adapters
 from .recorder import Recorder
 
 DEVICE = torch.device("cuda", 0)
@@ -33,15 +34,18 @@ def knows_zero3() -> bool:
     return is_deepspeed_zero3_enabled()
 
 
-def load(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.Module:
-    """from_pretrained on an empty checkpoint, and what a script does right before and after it."""
+def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | None = None) -> torch.nn.Module:
+    """from_pretrained on an empty checkpoint, and what a script does right before and after it.
+
+    `kept`: a folder for the checkpoint, where it is read again later.
+    """
     wanted = job["load"]
     arguments: dict[str, Any] = {dtype_key(): getattr(torch, wanted["dtype"]), "attn_implementation": wanted["attn_implementation"]}
     processes = job["distributed"]
     on_device = processes["load_on_device"] or bool(wanted["quantization_config"]) if processes else bool(wanted["device_map"])
     if processes and processes["kind"] == "tp":
         arguments["tp_plan"] = processes["tp"].get("tp_plan", "auto")
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.nullcontext(kept) if kept else tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))
         before()
         if processes and processes["prepared_by"] == "axolotl" and processes["fsdp_config"].get("cpu_ram_efficient_loading"):
@@ -52,7 +56,7 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.M
         recorder.window("load")
         if wanted["quantization_config"]:
             arguments["quantization_config"] = quantization(wanted["quantization_config"])
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, **arguments)
+        model = auto_class(job).from_pretrained(folder, **arguments)
         arguments.clear()
         if not on_device and not processes:
             model = model.to(DEVICE)
@@ -102,7 +106,7 @@ def lora_config(job: Job) -> Any:
     """peft's LoraConfig of the job."""
     import peft
 
-    arguments = {"task_type": "CAUSAL_LM", **job["peft"]}
+    arguments = {"task_type": "SEQ_CLS" if job["loop"]["kind"] == "reward" else "CAUSAL_LM", **job["peft"]}
     kind = arguments.pop("peft_type", "LORA")
     if kind != "LORA":
         raise JobError(f"peft_type {kind} is not traced")
@@ -132,13 +136,13 @@ def cast_to_bf16(model: torch.nn.Module) -> None:
                 module.to(torch.bfloat16)
 
 
-def build(job: Job, recorder: Recorder, before: Callable[[], None]) -> torch.nn.Module:
+def build(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | None = None) -> torch.nn.Module:
     """The model as the training loop gets it. `before` is called once the checkpoint is there."""
-    model = load(job, recorder, before)
+    model = load(job, recorder, before, kept)
     recorder.know(model)
     model = prepare(model, job, recorder)
     recorder.reading("after_load")
-    if job["peft"] is not None and not trl_makes_adapters(job):
+    if job["peft"] is not None and not trainer_makes_adapters(job):
         model = add_adapters(model, job, recorder)
     recorder.know(model)
     recorder.reading("after_adapter")

@@ -1,6 +1,8 @@
 """Names the window that every moment of a training step belongs to, by hooks in the model."""
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -29,7 +31,7 @@ def entry(windows: Any, stage: str, when_complete: str) -> Any:
     """A hook that enters `stage` with the module, and `when_complete` with the gradient of the module's input."""
 
     def hook(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if windows.in_backward:  # recomputation belongs to the window it happens in
+        if windows.in_backward or windows.phase:  # recomputation belongs to the window it happens in
             return
         windows.enter(stage)
         hidden = args[0] if args else kwargs.get("hidden_states")
@@ -49,12 +51,13 @@ class Stages:
         self.evaluation: int | None = None  # the batch of the evaluation that runs, which belongs to the step before it
         self.evaluated_step = ""
         self.in_backward = False
+        self.phase = ""  # of the library's own, which no module's hook ends
         layers, norm = decoder(model)
         for index, layer in enumerate(layers):
             below = f"backward.{index - 1}" if index else "backward.embedding"
             layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
         norm.register_forward_pre_hook(entry(self, "head", f"backward.{len(layers) - 1}"), with_kwargs=True)
-        model.register_forward_pre_hook(lambda module, args: self.enter("embedding"))
+        model.register_forward_pre_hook(lambda module, args: self.phase or self.enter("embedding"))
 
     def enter(self, stage: str) -> None:
         if self.evaluation is not None:
@@ -62,6 +65,20 @@ class Stages:
             return
         micro = f"micro{self.micro}." if self.accumulates and stage not in OF_THE_UPDATE else ""
         self.recorder.window(f"step{self.step}.{micro}{stage}")
+
+    @contextlib.contextmanager
+    def within(self, phase: str, then: str) -> Iterator[None]:
+        """A phase of the library's own, and the stage behind it; a phase inside of another one is part of that."""
+        if self.phase:
+            yield
+            return
+        self.enter(phase)
+        self.phase = phase
+        try:
+            yield
+        finally:
+            self.phase = ""
+            self.enter(then)
 
     def inputs(self) -> None:
         """A batch is about to be fetched or copied."""

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 import transformers
 
-from ..job import Job
-from . import processes, sft, zero
-from .batch import data_set, evaluation_mask, evaluation_set, training_arguments
+from ..job import BATCHES, Job
+from . import phases, preferences, processes, sft, zero
+from .batch import data_set, evaluation_set, told_byte, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
 from .recorder import Recorder
@@ -114,9 +114,9 @@ def mark_evaluation(job: Job, trainer: Any, progress: Progress, device: Device) 
 
     def marked_evaluate(*args: Any, **kwargs: Any) -> Any:
         progress.stages.evaluate(0)
-        device.tell_byte(0 if "padded" in evaluation_mask(job) else 1)
+        device.tell_byte(told_byte(job, evaluates=True))
         out = evaluate(*args, **kwargs)
-        device.tell_byte(0 if "padded" in job["batch"]["attention_mask"] else 1)
+        device.tell_byte(told_byte(job))
         progress.stages.evaluation = None
         progress.next_step()
         return out
@@ -126,6 +126,8 @@ def mark_evaluation(job: Job, trainer: Any, progress: Progress, device: Device) 
 
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Progress, recorder: Recorder, device: Device) -> Any:
     """The trainer that the job's loop names."""
+    if job["loop"]["kind"] in BATCHES:
+        return preferences.make(job, model, arguments, progress, recorder)
     rows, evaluated = data_set(job), evaluation_set(job)
     if trl_makes_adapters(job):
         return sft.make_2024(job, model, arguments, rows, progress, recorder)
@@ -157,5 +159,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         mark_accelerator(trainer.accelerator, progress.stages, device, not by_deepspeed)
         mark_loop(progress.stages, steps)
         mark_evaluation(job, trainer, progress, device)
+        if job["loop"]["kind"] in BATCHES:
+            phases.mark(trainer, progress.stages)
         trainer.train()
     return trainer

@@ -1,0 +1,147 @@
+"""Values of whole numbers and masks on the device: what the host reads of them follows from the job's rows.
+
+A tensor of integers or booleans that came from the host carries a copy there, and every operation on such tensors runs on the
+copies too. Nothing of it is on the device.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from .device import Device
+
+NAME = "_vramfit_values"
+#: Copies of more elements are not kept.
+LIMIT = 1 << 22
+#: What the host reads. Anything else that is no tensor (a size, a stride) is the same for a copy.
+READS = ("item", "tolist", "__bool__", "__int__", "__index__", "__float__", "is_nonzero", "equal", "cpu", "numpy")
+#: Without an input on the device.
+MADE = ("to", "cuda", "tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "scalar_tensor")
+#: Of an input's shape alone.
+FILLED = ("full_like", "zeros_like", "ones_like", "new_zeros", "new_ones", "new_full", "new_tensor")
+IN_PLACE = ("__setitem__", "__iadd__", "__imul__", "__isub__", "__ior__", "__iand__")
+
+Planned = Callable[[str, torch.Tensor], "torch.Tensor | None"]
+
+
+def of(tensor: Any) -> torch.Tensor | None:
+    """The values of a tensor on the device, if they are known."""
+    return getattr(tensor, NAME, None)
+
+
+def know(tensor: torch.Tensor, values: torch.Tensor) -> None:
+    """From now on these are the tensor's values."""
+    setattr(tensor, NAME, values)
+
+
+def on_device(thing: Any) -> bool:
+    return isinstance(thing, torch.Tensor) and thing.is_cuda
+
+
+def can_have(thing: Any) -> bool:
+    """Whether values are kept of it."""
+    return on_device(thing) and not thing.dtype.is_floating_point and not thing.dtype.is_complex and thing.numel() <= LIMIT
+
+
+def on_host(thing: Any) -> Any:
+    """The copy of a tensor, the host in place of the device."""
+    if on_device(thing):
+        values = of(thing)
+        return torch.empty(thing.shape, dtype=thing.dtype) if values is None else values
+    if isinstance(thing, torch.device) and thing.type == "cuda" or isinstance(thing, str) and thing.startswith("cuda"):
+        return torch.device("cpu")
+    return thing
+
+
+class Values(TorchFunctionMode):
+    """Runs what has known values on their copies too. `planned` gives the values of what is drawn at random or is the largest."""
+
+    def __init__(self, planned: Planned | None = None) -> None:
+        super().__init__()
+        self.planned = planned
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(function, "__name__", "")
+        out = function(*args, **kwargs)
+        given = [thing for thing in tree_flatten((args, kwargs))[0] if on_device(thing)]
+        if given and all(of(thing) is not None for thing in given):
+            return self.run_beside(function, name, args, kwargs, out)
+        if name in IN_PLACE or name.endswith("_") and not name.endswith("__"):
+            self.forget(args)
+        elif name in MADE and not given or name in FILLED:
+            if can_have(out):
+                know(out, self.copy(function, args, kwargs).clone())
+        elif name in ("multinomial", "argmax") and self.planned and can_have(out):
+            values = self.planned(name, out)
+            if values is not None:
+                know(out, values)
+        return out
+
+    def run_beside(self, function: Any, name: str, args: Any, kwargs: Any, out: Any) -> Any:
+        """The same on the copies: the answer to a read, or values of what came out."""
+        outs = out if isinstance(out, (tuple, list)) else [out]
+        tensors = [thing for thing in outs if isinstance(thing, torch.Tensor)]
+        if not tensors and name not in READS and name not in IN_PLACE:
+            return out
+        if tensors and not any(can_have(thing) or not thing.is_cuda for thing in tensors):
+            return out
+        values = self.copy(function, args, kwargs)
+        if not tensors:
+            return values if name in READS else out
+        for made, known in zip(outs, values if isinstance(values, (tuple, list)) else [values]):
+            if can_have(made) and isinstance(known, torch.Tensor) and known.shape == made.shape:
+                know(made, known)
+        return values if not out_is_on_device(tensors) else out
+
+    @staticmethod
+    def copy(function: Any, args: Any, kwargs: Any) -> Any:
+        """The function's result on the host."""
+        there, named = tree_map(on_host, (tuple(args), {key: value for key, value in kwargs.items() if key not in ("non_blocking", "pin_memory")}))
+        if getattr(function, "__name__", "") == "cuda":
+            return there[0]
+        with torch.no_grad():
+            return function(*there, **named)
+
+    @staticmethod
+    def forget(args: Any) -> None:
+        """What was changed by something that is not known is not known either."""
+        if args and on_device(args[0]) and of(args[0]) is not None:
+            delattr(args[0], NAME)
+
+
+def out_is_on_device(tensors: list[torch.Tensor]) -> bool:
+    return all(tensor.is_cuda for tensor in tensors)
+
+
+def count_by_values(device: Device) -> Any:
+    """nonzero(), also where indexing by a mask calls it and in backward, finds as many elements as the mask's values have."""
+    kernel = torch.library.get_kernel("aten::nonzero", "CUDA")
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+
+    def nonzero(mask: torch.Tensor) -> torch.Tensor:
+        values = of(mask)
+        if values is None:
+            return kernel.call_boxed(keys, mask)
+        with device.counting(int(values.count_nonzero())):
+            return kernel.call_boxed(keys, mask)
+
+    library = torch.library.Library("aten", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an implementation is replaced
+        library.impl("nonzero", nonzero, "CUDA", allow_override=True)
+    return library, kernel
+
+
+def beside(device: Device) -> Any:
+    """Values are known from now on; a real device has its own. Returns what has to be kept."""
+    if device.real:
+        return None
+    mode = Values()
+    mode.__enter__()
+    return mode, count_by_values(device)
