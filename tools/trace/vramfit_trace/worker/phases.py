@@ -55,7 +55,7 @@ def mark_building(cls: Any, recorder: Recorder) -> None:
 
 def mark(trainer: Any, stages: Stages) -> None:
     """Windows of a step: the reference's forward and the loss behind the policy's."""
-    trainer.model.register_forward_hook(lambda *_: None if stages.phase or stages.in_backward else stages.enter("loss"))
+    trainer.model.register_forward_hook(lambda *_: stages.of_forward("loss"))
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:
         reference.forward = marked(reference.forward, functools.partial(stages.within, "reference_forward", "loss"))

@@ -57,7 +57,7 @@ class Stages:
             below = f"backward.{index - 1}" if index else "backward.embedding"
             layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
         norm.register_forward_pre_hook(entry(self, "head", f"backward.{len(layers) - 1}"), with_kwargs=True)
-        model.register_forward_pre_hook(lambda module, args: self.phase or self.enter("embedding"))
+        model.register_forward_pre_hook(lambda module, args: self.of_forward("embedding"))
 
     def enter(self, stage: str) -> None:
         if self.evaluation is not None:
@@ -65,6 +65,11 @@ class Stages:
             return
         micro = f"micro{self.micro}." if self.accumulates and stage not in OF_THE_UPDATE else ""
         self.recorder.window(f"step{self.step}.{micro}{stage}")
+
+    def of_forward(self, stage: str) -> None:
+        """A stage around the modules, but for recomputation and phases."""
+        if not self.in_backward and not self.phase:
+            self.enter(stage)
 
     @contextlib.contextmanager
     def within(self, phase: str, then: str) -> Iterator[None]:
