@@ -26,8 +26,11 @@ def first_sentence(error: BaseException) -> str:
 
 def is_ours(error: BaseException) -> bool:
     """Whether the tracer itself raised it: a defect here, not a refusal."""
-    innermost = traceback.extract_tb(error.__traceback__)[-1].filename
-    return Path(innermost).is_relative_to(Path(__file__).parents[1])
+    here = Path(__file__).parent
+    frames = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
+    while frames and frames[-1] == here / "values.py":  # calls every function of torch
+        frames.pop()
+    return bool(frames) and frames[-1].is_relative_to(here.parent)
 
 
 def prepare(job: Job, device: Device) -> None:
@@ -45,7 +48,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     """Windows and what belongs to them, of a run that ends or runs out of memory."""
     import torch
 
-    from . import attention, batch, experts, model, plain, processes, trainer, values
+    from . import attention, batch, experts, model, plain, processes, trainer
     from .labels import Labels
     from .recorder import Recorder
 
@@ -66,7 +69,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     counted, failed = None, False
     kept = None
     if job["loop"]["kind"] in BATCHES:  # trl loads the reference model from the policy's checkpoint
-        held += [folder := tempfile.TemporaryDirectory(), values.beside(device)]
+        held.append(folder := tempfile.TemporaryDirectory())
         kept = folder.name
     known: list[Any] = []
 

@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
+from .completions import Completions
 from .recorder import Recorder
 from .stages import Stages
 
@@ -16,21 +19,30 @@ BUILDING = {"get_peft_model": "adapters", "prepare_model_for_kbit_training": "pr
             "create_model_from_path": "load_reference", "create_reference_model": "load_reference"}
 #: A method of the trainer's class, which runs the reference over the data while the trainer is built (trl 0.29 and later).
 PRECOMPUTES = "_precompute_ref_logps"
-#: Methods of the trainer during training, with what comes behind them.
+#: Methods of the trainer during training. What a phase calls is part of it.
 METHODS = {
-    "get_train_dataloader": ("precompute_reference", "inputs"),  # trl 0.24, with precompute_ref_log_probs only
-    "compute_ref_log_probs": ("reference_forward", "loss"),
+    "get_train_dataloader": "precompute_reference",  # trl 0.24, with precompute_ref_log_probs
+    "compute_ref_log_probs": "reference_forward",  # DPO of trl 0.24
+    "_compute_kl_logps": "kl_forward",  # KTO: on completions of other rows, of the policy and of the reference
+    "_generate": "generation",  # GRPO, RLOO
+    "_generate_single_turn": "generation",
+    "_calculate_rewards": "reward",
+    "_get_per_token_logps_and_entropies": "log_probabilities",  # before the loss: of the policy that generated
 }
+#: Methods that are a phase without gradients only; with them they are the policy's forward.
+WITHOUT_GRADIENTS = ("_get_per_token_logps_and_entropies",)
 #: Context managers around the reference's forward with adapters: a function of the trainer's module, a method.
 SWITCHES = ("use_adapter", "null_ref_context")
+#: trl's callback for sync_ref_model, with its method.
+SYNCHRONIZES = ("SyncRefModelCallback", "sync_target_model")
 
 
-def marked(function: Callable[..., Any], enter: Callable[[], Any]) -> Callable[..., Any]:
-    """The function inside of the context that `enter` makes."""
+def marked(function: Callable[..., Any], enter: Callable[..., Any]) -> Callable[..., Any]:
+    """The function inside of the context that `enter` makes of its arguments."""
 
     @functools.wraps(function)  # trainers look at signatures
     def call(*args: Any, **kwargs: Any) -> Any:
-        with enter():
+        with enter(*args):
             return function(*args, **kwargs)
 
     return call
@@ -41,7 +53,7 @@ def mark_building(cls: Any, recorder: Recorder) -> None:
     module = sys.modules[cls.__module__]
 
     @contextlib.contextmanager
-    def window(name: str) -> Any:
+    def window(name: str, *_: Any) -> Any:
         recorder.window(name)
         yield
         recorder.window("trainer")
@@ -53,29 +65,41 @@ def mark_building(cls: Any, recorder: Recorder) -> None:
         setattr(cls, PRECOMPUTES, marked(getattr(cls, PRECOMPUTES), functools.partial(window, "precompute_reference")))
 
 
-def mark(trainer: Any, stages: Stages) -> None:
-    """Windows of a step: the reference's forward and the loss behind the policy's."""
+def mark(trainer: Any, stages: Stages, completions: Completions | None) -> None:
+    """Windows of a step: the library's phases, and the loss behind the policy's forward."""
     trainer.model.register_forward_hook(lambda *_: stages.of_forward("loss"))
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:
-        reference.forward = marked(reference.forward, functools.partial(stages.within, "reference_forward", "loss"))
-    mark_switches(trainer, stages)
-
-
-def mark_switches(trainer: Any, stages: Stages) -> None:
-    """With adapters the reference is the policy without them."""
-    for owner in (sys.modules[type(trainer).__module__], trainer):
+        reference.forward = marked(reference.forward, lambda *_: stages.within("reference_forward"))
+    for name in METHODS:
+        if hasattr(trainer, name) and (name != "get_train_dataloader" or precomputes_in_loader(trainer)):
+            setattr(trainer, name, marked(getattr(trainer, name), functools.partial(of_method, trainer, name, stages, completions)))
+    module = sys.modules[type(trainer).__module__]
+    for owner in (module, trainer):
         for name in SWITCHES:
             if hasattr(owner, name):
                 setattr(owner, name, switched(getattr(owner, name), stages))
-    for name, (phase, then) in METHODS.items():
-        if hasattr(trainer, name) and applies(trainer, name):
-            setattr(trainer, name, marked(getattr(trainer, name), functools.partial(stages.within, phase, then)))
+    synchronizes = getattr(module, SYNCHRONIZES[0], None)
+    if synchronizes:
+        synchronize = marked(getattr(synchronizes, SYNCHRONIZES[1]), lambda *_: stages.within("sync_reference"))
+        setattr(synchronizes, SYNCHRONIZES[1], staticmethod(synchronize))
 
 
-def applies(trainer: Any, name: str) -> bool:
-    """Whether the loader is what computes the reference."""
-    return name != "get_train_dataloader" or bool(getattr(trainer, "precompute_ref_log_probs", False))
+def of_method(trainer: Any, name: str, stages: Stages, completions: Completions | None, *args: Any) -> Any:
+    """The phase of a method's call."""
+    phase = METHODS[name]
+    if name in WITHOUT_GRADIENTS and torch.is_grad_enabled():
+        return contextlib.nullcontext()
+    if phase == "generation" and completions:
+        completions.restart()
+    if phase == "log_probabilities" and args and args[0] is getattr(trainer, "ref_model", None):
+        phase = "reference_forward"
+    return stages.within(phase)
+
+
+def precomputes_in_loader(trainer: Any) -> bool:
+    """Whether the making of the loader runs the reference over the data (trl 0.24)."""
+    return not hasattr(trainer, PRECOMPUTES) and bool(getattr(trainer, "precompute_ref_log_probs", False))
 
 
 def switched(switch: Callable[..., Any], stages: Stages) -> Callable[..., Any]:
@@ -83,7 +107,7 @@ def switched(switch: Callable[..., Any], stages: Stages) -> Callable[..., Any]:
 
     @contextlib.contextmanager
     def call(*args: Any, **kwargs: Any) -> Any:
-        with stages.within("reference_forward", "loss"), switch(*args, **kwargs) as out:
+        with stages.within("reference_forward"), switch(*args, **kwargs) as out:
             yield out
 
     return call

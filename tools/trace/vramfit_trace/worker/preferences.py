@@ -1,31 +1,27 @@
 """trl's trainers of preferences and rewards, on rows of text of which each word is one token."""
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Callable
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 import transformers
 
-from ..job import Job
-from . import phases
+from ..job import BATCHES, Job
+from . import phases, values
 from .batch import evaluates, evaluation_rows, row_count
+from .completions import END, PADDING, SAMPLED, WORD, Completions, of_row
+from .device import Device
 from .libraries import of_trl
 from .model import lora_config
 from .recorder import Recorder
 
-#: Which columns the data of a kind have.
-PAIRED = ("dpo", "reward", "orpo", "cpo")
-SAMPLED = ("grpo", "rloo")
-
-
 def tokenizer() -> Any:
-    """Three tokens: the end, padding, and the word that all texts consist of."""
+    """The end, padding, and the word that all texts consist of."""
     import tokenizers
 
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<eos>": 0, "<pad>": 1, "w": 2}, unk_token="w"))
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<eos>": END, "<pad>": PADDING, "<unk>": 2, "w": WORD}, unk_token="w"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>", pad_token="<pad>")
 
@@ -37,11 +33,6 @@ def text(words: int) -> str:
 def completion(tokens: int) -> str:
     """Text that with the end, which every trainer appends, has so many tokens."""
     return "".join([" w"] * (tokens - 1))
-
-
-def of_row(value: Any, row: int) -> Any:
-    """A number for all rows, or one for each of a batch, over and over."""
-    return value[row % len(value)] if isinstance(value, list) else value
 
 
 def row_of(job: Job, row: int) -> dict[str, Any]:
@@ -65,7 +56,7 @@ def table(job: Job, count: int) -> Any:
     return datasets.Dataset.from_list([row_of(job, row) for row in range(count)])
 
 
-def given_by_name(job: Job, cls: Any) -> dict[str, Any]:
+def given_by_name(job: Job) -> dict[str, Any]:
     """What only some trainers take."""
     out: dict[str, Any] = {}
     if job["peft"] is not None and job["trl"]["peft_config"]:
@@ -80,10 +71,21 @@ def reward(completions: list[str], **_: Any) -> list[float]:
     return [float(len(words)) for words in completions]
 
 
+@contextlib.contextmanager
+def known(job: Job, device: Device) -> Iterator[Completions | None]:
+    """What the host reads in the meantime follows from the job; gives what is generated, of the kinds that do."""
+    if job["loop"]["kind"] not in BATCHES:
+        yield None
+        return
+    drawn = Completions(job) if job["loop"]["kind"] in SAMPLED else None
+    with values.beside(device, drawn):
+        yield drawn
+
+
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, recorder: Recorder) -> Any:
     """The trainer, with windows for what it does while it is built."""
     cls = of_trl(job["loop"]["kind"], "Trainer")
     evaluated = table(job, evaluation_rows(job) * job["evaluation"]["batches"]) if evaluates(job) else None
     phases.mark_building(cls, recorder)
     return cls(model=model, args=arguments, train_dataset=table(job, row_count(job)), eval_dataset=evaluated,
-               processing_class=tokenizer(), callbacks=[progress], **given_by_name(job, cls))
+               processing_class=tokenizer(), callbacks=[progress], **given_by_name(job))

@@ -52,6 +52,7 @@ class Stages:
         self.evaluated_step = ""
         self.in_backward = False
         self.phase = ""  # of the library's own, which no module's hook ends
+        self.stage = "inputs"
         layers, norm = decoder(model)
         for index, layer in enumerate(layers):
             below = f"backward.{index - 1}" if index else "backward.embedding"
@@ -60,6 +61,7 @@ class Stages:
         model.register_forward_pre_hook(lambda module, args: self.of_forward("embedding"))
 
     def enter(self, stage: str) -> None:
+        self.stage = stage
         if self.evaluation is not None:
             self.recorder.window(f"{self.evaluated_step}evaluation{self.evaluation}.{stage}")
             return
@@ -72,18 +74,19 @@ class Stages:
             self.enter(stage)
 
     @contextlib.contextmanager
-    def within(self, phase: str, then: str) -> Iterator[None]:
-        """A phase of the library's own, and the stage behind it; a phase inside of another one is part of that."""
+    def within(self, phase: str) -> Iterator[None]:
+        """A phase of the library's own, behind which goes on what was before; a phase inside of another one is part of that."""
         if self.phase:
             yield
             return
+        around = self.stage
         self.enter(phase)
         self.phase = phase
         try:
             yield
         finally:
             self.phase = ""
-            self.enter(then)
+            self.enter(around)
 
     def inputs(self) -> None:
         """A batch is about to be fetched or copied."""

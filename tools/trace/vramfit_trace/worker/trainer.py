@@ -145,7 +145,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
     steps = job["loop"]["steps"]
     progress = Progress(steps)
     by_deepspeed = bool(job["distributed"]) and job["distributed"]["kind"] == "deepspeed"
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, preferences.known(job, device) as drawn:
         arguments = known or training_arguments(job, folder)
         if job["loop"]["input_require_grads"]:
             model.enable_input_require_grads()
@@ -160,6 +160,6 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         mark_loop(progress.stages, steps)
         mark_evaluation(job, trainer, progress, device)
         if job["loop"]["kind"] in BATCHES:
-            phases.mark(trainer, progress.stages)
+            phases.mark(trainer, progress.stages, drawn)
         trainer.train()
     return trainer

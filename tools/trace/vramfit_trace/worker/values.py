@@ -5,14 +5,16 @@ copies too. Nothing of it is on the device.
 """
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
+from .completions import Completions
 from .device import Device
 
 NAME = "_vramfit_values"
@@ -24,9 +26,9 @@ READS = ("item", "tolist", "__bool__", "__int__", "__index__", "__float__", "is_
 MADE = ("to", "cuda", "tensor", "as_tensor", "arange", "zeros", "ones", "full", "eye", "scalar_tensor")
 #: Of an input's shape alone.
 FILLED = ("full_like", "zeros_like", "ones_like", "new_zeros", "new_ones", "new_full", "new_tensor")
+#: Of numbers that are not known; none is infinite.
+FINITE = {"isnan": False, "isinf": False, "isfinite": True}
 IN_PLACE = ("__setitem__", "__iadd__", "__imul__", "__isub__", "__ior__", "__iand__")
-
-Planned = Callable[[str, torch.Tensor], "torch.Tensor | None"]
 
 
 def of(tensor: Any) -> torch.Tensor | None:
@@ -59,11 +61,11 @@ def on_host(thing: Any) -> Any:
 
 
 class Values(TorchFunctionMode):
-    """Runs what has known values on their copies too. `planned` gives the values of what is drawn at random or is the largest."""
+    """Runs what has known values on their copies too. `completions` know what is drawn at random."""
 
-    def __init__(self, planned: Planned | None = None) -> None:
+    def __init__(self, completions: Completions | None) -> None:
         super().__init__()
-        self.planned = planned
+        self.completions = completions
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -77,10 +79,10 @@ class Values(TorchFunctionMode):
         elif name in MADE and not given or name in FILLED:
             if can_have(out):
                 know(out, self.copy(function, args, kwargs).clone())
-        elif name in ("multinomial", "argmax") and self.planned and can_have(out):
-            values = self.planned(name, out)
-            if values is not None:
-                know(out, values)
+        elif name in FINITE and can_have(out):
+            know(out, torch.full(out.shape, FINITE[name]))
+        elif name == "multinomial" and self.completions:
+            know(out, self.completions.draw(out))
         return out
 
     def run_beside(self, function: Any, name: str, args: Any, kwargs: Any, out: Any) -> Any:
@@ -97,7 +99,7 @@ class Values(TorchFunctionMode):
         for made, known in zip(outs, values if isinstance(values, (tuple, list)) else [values]):
             if can_have(made) and isinstance(known, torch.Tensor) and known.shape == made.shape:
                 know(made, known)
-        return values if not out_is_on_device(tensors) else out
+        return values.clone() if isinstance(values, torch.Tensor) and not out.is_cuda else out
 
     @staticmethod
     def copy(function: Any, args: Any, kwargs: Any) -> Any:
@@ -115,10 +117,6 @@ class Values(TorchFunctionMode):
             delattr(args[0], NAME)
 
 
-def out_is_on_device(tensors: list[torch.Tensor]) -> bool:
-    return all(tensor.is_cuda for tensor in tensors)
-
-
 def count_by_values(device: Device) -> Any:
     """nonzero(), also where indexing by a mask calls it and in backward, finds as many elements as the mask's values have."""
     kernel = torch.library.get_kernel("aten::nonzero", "CUDA")
@@ -131,17 +129,20 @@ def count_by_values(device: Device) -> Any:
         with device.counting(int(values.count_nonzero())):
             return kernel.call_boxed(keys, mask)
 
-    library = torch.library.Library("aten", "IMPL")
+    library = torch.library.Library("aten", "IMPL")  # the replacement lasts as long as this
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an implementation is replaced
         library.impl("nonzero", nonzero, "CUDA", allow_override=True)
-    return library, kernel
+    return library
 
 
-def beside(device: Device) -> Any:
-    """Values are known from now on; a real device has its own. Returns what has to be kept."""
+@contextlib.contextmanager
+def beside(device: Device, completions: Completions | None) -> Iterator[None]:
+    """Values are known while this lasts; a real device has its own."""
     if device.real:
-        return None
-    mode = Values()
-    mode.__enter__()
-    return mode, count_by_values(device)
+        yield
+        return
+    library = count_by_values(device)
+    with Values(completions):
+        yield
+    library._destroy()
