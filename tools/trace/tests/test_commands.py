@@ -15,7 +15,7 @@ from vramfit_trace.space import draw
 from vramfit_trace.space_processes import METHODS
 from vramfit_trace.tracing import variables_of_processes
 from vramfit_trace.walk import jobs_of
-from vramfit_trace.worker import history
+from vramfit_trace.worker import history, rows
 from vramfit_trace.worker.names import module_of, place_of, span
 
 MODEL = {"model_type": "llama"}
@@ -59,9 +59,22 @@ class Jobs(unittest.TestCase):
 
     def test_unknown_keys_and_choices_are_refused(self) -> None:
         for wrong in (
-                {"modle": MODEL}, {"load": {"dtyp": 1}}, {"loop": {"kind": "grpo"}}, {"environment": {"LD_PRELOAD": "x"}}, {"card": "a"}):
+                {"modle": MODEL}, {"load": {"dtyp": 1}}, {"loop": {"kind": "ppo"}}, {"environment": {"LD_PRELOAD": "x"}}, {"card": "a"}):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, **wrong})
+
+    def test_preferences_are_rows_of_given_lengths(self) -> None:
+        job = complete({"model": MODEL, "loop": {"kind": "dpo"}, "batch": {"prompt_length": 2, "completion_length": [3, 1]}})
+        self.assertEqual(job["batch"], {"prompt_length": 2, "completion_length": [3, 1], "rejected_length": None})
+        self.assertTrue(job["trl"]["peft_config"])
+        self.assertNotIn("prompt_length", complete({"model": MODEL})["batch"])
+        for kind, wrong in (("dpo", {"sequence_length": 8}), ("dpo", {"prompt_length": 0}), ("grpo", {"rejected_length": 4}),
+                            ("kto", {"completion_length": []}), ("kto", {"desirable": [1]}), ("reward", {"rejected_length": True}),
+                            ("trainer", {"prompt_length": 2})):
+            with self.assertRaises(JobError):
+                complete({"model": MODEL, "loop": {"kind": kind}, "batch": wrong})
+        with self.assertRaises(JobError):
+            complete({"model": MODEL, "loop": {"kind": "dpo"}, "distributed": {"kind": "ddp"}})
 
     def test_processes_have_defaults_and_options_of_their_kind_only(self) -> None:
         job = complete({"model": MODEL, "distributed": {"kind": "fsdp2", "rank": 1}})
@@ -86,6 +99,25 @@ class Jobs(unittest.TestCase):
         self.assertEqual({job["loop"]["kind"] for job in jobs}, {"sft"})
         self.assertLessEqual({job["batch"]["attention_mask"] for job in jobs}, {"ones", "right_padded"})
         self.assertFalse([job["name"] for job in jobs if "int8" in job["name"]])
+
+
+class Rows(unittest.TestCase):
+    def job(self, kind: str, **batch: object) -> dict:
+        return complete({"model": MODEL, "loop": {"kind": kind}, "batch": batch})
+
+    def test_each_word_is_a_token_and_the_end_is_the_trainer_s(self) -> None:
+        job = self.job("dpo", prompt_length=2, completion_length=[3, 1], rejected_length=5)
+        self.assertEqual(rows.row_of(job, 0), {"prompt": "w w", "chosen": " w w", "rejected": " w w w w"})
+        self.assertEqual(rows.row_of(job, 3)["chosen"], "")
+        self.assertEqual(rows.row_of(self.job("dpo", completion_length=4), 0)["rejected"], " w w w")
+        self.assertEqual([rows.row_of(self.job("kto"), row)["label"] for row in range(3)], [True, False, True])
+        self.assertEqual(set(rows.row_of(self.job("grpo"), 0)), {"prompt"})
+
+    def test_completions_end_at_the_job_s_lengths(self) -> None:
+        drawn = rows.Completions(self.job("rloo", completion_length=[3, 1]))
+        self.assertEqual([drawn.draw(2) for _ in range(3)], [[rows.WORD, rows.END], [rows.WORD, rows.END], [rows.END, rows.END]])
+        drawn.restart()
+        self.assertEqual(drawn.draw(1), [rows.WORD])
 
 
 class Histories(unittest.TestCase):

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from .completions import Completions
 from .recorder import Recorder
+from .rows import Completions
 from .stages import Stages
 
 #: While the trainer is built. Functions of the trainer's module: adapters and the preparation of quantized weights (trl up to 0.28),

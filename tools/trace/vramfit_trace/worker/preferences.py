@@ -1,4 +1,4 @@
-"""trl's trainers of preferences and rewards, on rows of text of which each word is one token."""
+"""trl's trainers of preferences and rewards: DPO, reward models, KTO, ORPO, CPO, GRPO and RLOO."""
 from __future__ import annotations
 
 import contextlib
@@ -11,41 +11,20 @@ import transformers
 from ..job import BATCHES, Job
 from . import phases, values
 from .batch import evaluates, evaluation_rows, row_count
-from .completions import END, PADDING, SAMPLED, WORD, Completions, of_row
 from .device import Device
 from .libraries import of_trl
 from .model import lora_config
 from .recorder import Recorder
+from .rows import SAMPLED, TOKENS, Completions, row_of
+
 
 def tokenizer() -> Any:
-    """The end, padding, and the word that all texts consist of."""
+    """Of the rows' words."""
     import tokenizers
 
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<eos>": END, "<pad>": PADDING, "<unk>": 2, "w": WORD}, unk_token="w"))
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel(TOKENS, unk_token="<unk>"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>", pad_token="<pad>")
-
-
-def text(words: int) -> str:
-    return " ".join(["w"] * words)
-
-
-def completion(tokens: int) -> str:
-    """Text that with the end, which every trainer appends, has so many tokens."""
-    return "".join([" w"] * (tokens - 1))
-
-
-def row_of(job: Job, row: int) -> dict[str, Any]:
-    """The columns that trl documents for the kind."""
-    batch, kind = job["batch"], job["loop"]["kind"]
-    prompt = text(of_row(batch["prompt_length"], row))
-    if kind in SAMPLED:
-        return {"prompt": prompt}
-    length = of_row(batch["completion_length"], row)
-    if kind == "kto":
-        return {"prompt": prompt, "completion": completion(length), "label": of_row(batch["desirable"], row)}
-    rejected = of_row(batch["rejected_length"], row) if batch["rejected_length"] is not None else length
-    return {"prompt": prompt, "chosen": completion(length), "rejected": completion(rejected)}
 
 
 def table(job: Job, count: int) -> Any:
@@ -56,6 +35,11 @@ def table(job: Job, count: int) -> Any:
     return datasets.Dataset.from_list([row_of(job, row) for row in range(count)])
 
 
+def reward(completions: list[str], **_: Any) -> list[float]:
+    """The reward function of a job: on the host, of the completions' lengths."""
+    return [float(len(words)) for words in completions]
+
+
 def given_by_name(job: Job) -> dict[str, Any]:
     """What only some trainers take."""
     out: dict[str, Any] = {}
@@ -64,11 +48,6 @@ def given_by_name(job: Job) -> dict[str, Any]:
     if job["loop"]["kind"] in SAMPLED:
         out["reward_funcs"] = reward
     return out
-
-
-def reward(completions: list[str], **_: Any) -> list[float]:
-    """The reward function of a job: on the host, of the completions' lengths."""
-    return [float(len(words)) for words in completions]
 
 
 @contextlib.contextmanager

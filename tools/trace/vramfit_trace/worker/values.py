@@ -14,8 +14,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_flatten, tree_map
 
-from .completions import Completions
 from .device import Device
+from .rows import Completions
 
 NAME = "_vramfit_values"
 #: Copies of more elements are not kept.
@@ -82,7 +82,7 @@ class Values(TorchFunctionMode):
         elif name in FINITE and can_have(out):
             know(out, torch.full(out.shape, FINITE[name]))
         elif name == "multinomial" and self.completions:
-            know(out, self.completions.draw(out))
+            know(out, torch.tensor(self.completions.draw(len(out)), dtype=out.dtype).reshape(out.shape))
         return out
 
     def run_beside(self, function: Any, name: str, args: Any, kwargs: Any, out: Any) -> Any:

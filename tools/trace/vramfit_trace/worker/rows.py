@@ -1,0 +1,56 @@
+"""Rows of text for trl's trainers of preferences and rewards: each word is one token, nothing is random."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..job import Job
+
+#: The tokens: no end of text of a configuration (1 and 2 in llama) is the word.
+TOKENS = {"<eos>": 0, "<pad>": 1, "<unk>": 2, "w": 3}
+END, WORD = TOKENS["<eos>"], TOKENS["w"]
+#: Kinds whose trainer generates the completions.
+SAMPLED = ("grpo", "rloo")
+
+
+def text(words: int) -> str:
+    return " ".join(["w"] * words)
+
+
+def completion(tokens: int) -> str:
+    """Text that with the end, which every trainer appends, has so many tokens."""
+    return " w" * (tokens - 1)
+
+
+def of_row(value: Any, row: int) -> Any:
+    """A number for all rows, or one for each of a batch, over and over."""
+    return value[row % len(value)] if isinstance(value, list) else value
+
+
+def row_of(job: Job, row: int) -> dict[str, Any]:
+    """The columns that trl documents for the kind."""
+    batch, kind = job["batch"], job["loop"]["kind"]
+    prompt = text(of_row(batch["prompt_length"], row))
+    if kind in SAMPLED:
+        return {"prompt": prompt}
+    length = of_row(batch["completion_length"], row)
+    if kind == "kto":
+        return {"prompt": prompt, "completion": completion(length), "label": of_row(batch["desirable"], row)}
+    rejected = of_row(batch["rejected_length"], row) if batch["rejected_length"] is not None else length
+    return {"prompt": prompt, "chosen": completion(length), "rejected": completion(rejected)}
+
+
+class Completions:
+    """What is drawn at random while completions are generated: the word until the job's length, which the end is part of."""
+
+    def __init__(self, job: Job) -> None:
+        self.length = job["batch"]["completion_length"]
+        self.drawn = 0
+
+    def restart(self) -> None:
+        """A generation begins."""
+        self.drawn = 0
+
+    def draw(self, rows: int) -> list[int]:
+        """The next token of each row."""
+        self.drawn += 1
+        return [END if self.drawn >= of_row(self.length, row) else WORD for row in range(rows)]
