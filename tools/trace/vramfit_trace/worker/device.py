@@ -35,6 +35,15 @@ class Device:
             self.library.vramfit_tell_count(-1 if value is None else value)
 
     @contextlib.contextmanager
+    def answering(self, value: int) -> Iterator[None]:
+        """tell_byte for a while, in place of no."""
+        self.tell_byte(value)
+        try:
+            yield
+        finally:
+            self.tell_byte(0)
+
+    @contextlib.contextmanager
     def counting(self, value: int) -> Iterator[None]:
         """tell_count for a while."""
         self.tell_count(value)

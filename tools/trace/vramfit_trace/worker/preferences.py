@@ -24,7 +24,8 @@ def tokenizer() -> Any:
 
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel(TOKENS, unk_token="<unk>"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>", pad_token="<pad>")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<eos>", pad_token="<pad>",
+                                                model_input_names=["input_ids", "attention_mask"])
 
 
 def table(job: Job, count: int) -> Any:

@@ -15,6 +15,8 @@ LISTS = ("layers", "h", "blocks")
 NORMS = ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out")
 #: Once an update, whatever the number of its batches.
 OF_THE_UPDATE = ("clip", "optimizer", "zero_grad")
+#: Once a run.
+OF_THE_RUN = ("precompute_reference",)
 
 
 def decoder(model: torch.nn.Module) -> tuple[list[torch.nn.Module], torch.nn.Module]:
@@ -62,6 +64,9 @@ class Stages:
 
     def enter(self, stage: str) -> None:
         self.stage = stage
+        if stage in OF_THE_RUN:
+            self.recorder.window(stage)
+            return
         if self.evaluation is not None:
             self.recorder.window(f"{self.evaluated_step}evaluation{self.evaluation}.{stage}")
             return
@@ -91,7 +96,8 @@ class Stages:
     def inputs(self) -> None:
         """A batch is about to be fetched or copied."""
         self.in_backward = False
-        self.enter("inputs")
+        if not self.phase:  # which may read batches of its own
+            self.enter("inputs")
 
     def evaluate(self, batch: int) -> None:
         """A batch of an evaluation is about to be fetched."""

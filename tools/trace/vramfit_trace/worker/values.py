@@ -63,14 +63,16 @@ def on_host(thing: Any) -> Any:
 class Values(TorchFunctionMode):
     """Runs what has known values on their copies too. `completions` know what is drawn at random."""
 
-    def __init__(self, completions: Completions | None) -> None:
+    def __init__(self, device: Device, completions: Completions | None) -> None:
         super().__init__()
+        self.device = device
         self.completions = completions
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "")
-        out = function(*args, **kwargs)
+        with self.answering(name, args):
+            out = function(*args, **kwargs)
         given = [thing for thing in tree_flatten((args, kwargs))[0] if on_device(thing)]
         if given and all(of(thing) is not None for thing in given):
             return self.run_beside(function, name, args, kwargs, out)
@@ -84,6 +86,13 @@ class Values(TorchFunctionMode):
         elif name == "multinomial" and self.completions:
             know(out, torch.tensor(self.completions.draw(len(out)), dtype=out.dtype).reshape(out.shape))
         return out
+
+    def answering(self, name: str, args: Any) -> Any:
+        """Indexing by one boolean reads it inside of torch."""
+        values = of(args[1]) if name == "__getitem__" else None
+        if values is None or values.dtype != torch.bool or values.dim():
+            return contextlib.nullcontext()
+        return self.device.answering(int(values))
 
     def run_beside(self, function: Any, name: str, args: Any, kwargs: Any, out: Any) -> Any:
         """The same on the copies: the answer to a read, or values of what came out."""
@@ -143,6 +152,6 @@ def beside(device: Device, completions: Completions | None) -> Iterator[None]:
         yield
         return
     library = count_by_values(device)
-    with Values(completions):
+    with Values(device, completions):
         yield
     library._destroy()
