@@ -36,9 +36,20 @@ def of(tensor: Any) -> torch.Tensor | None:
     return getattr(tensor, NAME, None)
 
 
+#: Values of masks by address and shape, for backward: hooks on saved tensors give it another object.
+MASKS: dict[tuple[int, torch.Size], torch.Tensor] = {}
+
+
 def know(tensor: torch.Tensor, values: torch.Tensor) -> None:
     """From now on these are the tensor's values."""
     setattr(tensor, NAME, values)
+    if tensor.dtype == torch.bool:
+        MASKS[tensor.data_ptr(), tensor.shape] = values
+
+
+def of_saved(mask: torch.Tensor) -> torch.Tensor | None:
+    """The values of a mask that a node of the backward pass has kept."""
+    return MASKS.get((mask.data_ptr(), mask.shape)) if torch._C._current_autograd_node() is not None else None
 
 
 def on_device(thing: Any) -> bool:
@@ -134,6 +145,8 @@ def count_by_values(device: Device) -> Any:
     def nonzero(mask: torch.Tensor) -> torch.Tensor:
         values = of(mask)
         if values is None:
+            values = of_saved(mask)
+        if values is None:
             return kernel.call_boxed(keys, mask)
         with device.counting(int(values.count_nonzero())):
             return kernel.call_boxed(keys, mask)
@@ -152,6 +165,8 @@ def beside(device: Device, completions: Completions | None) -> Iterator[None]:
         yield
         return
     library = count_by_values(device)
-    with Values(device, completions):
-        yield
-    library._destroy()
+    try:
+        with Values(device, completions):
+            yield
+    finally:
+        library._destroy()
