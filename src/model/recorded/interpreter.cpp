@@ -128,16 +128,16 @@ class RecordedFrame : public recorded::Scope {
         if (in_unit_) return;
         pass_->windows.layer(static_cast<std::int32_t>(pass_->units++), hidden);
     }
-    bool begins_head() const {
-        return !in_unit_ && !pass_->units_are_over && pass_->units > 0 &&
-               pass_->units == pass_->model.checkpointed_units();
+    bool begins_head(const RecordedModule& child) const {
+        if (in_unit_ || pass_->units_are_over || child.is_unit) return false;
+        return pass_->units > 0 && pass_->units == pass_->model.units();
     }
 
     std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given) {
         const std::uint32_t index = pass_->model.find(module_, what.path);
         const RecordedModule& child = pass_->model.module(index);
-        if (child.kind->checkpointed) begin_unit(given.at(0));
-        const bool head = !child.kind->checkpointed && begins_head();
+        if (child.is_unit) begin_unit(given.at(0));
+        const bool head = begins_head(child);
         if (head) {
             pass_->units_are_over = true;
             pass_->windows.head(given.at(0));
@@ -150,15 +150,33 @@ class RecordedFrame : public recorded::Scope {
     std::vector<Tensor> call_module(const network::Run& what, std::uint32_t index, const RecordedModule& child,
                                     std::vector<Tensor> given) {
         if (child.linear) return {forward(*child.linear, given.at(0))};
-        if (child.embedding == &pass_->network.embed) return {embed(pass_->network, given.at(0))};
-        if (child.embedding) return {forward(*child.embedding, given.at(0))};
-        if (child.norm)
+        if (child.embedding) return {call_embedding(what, index, child, std::move(given))};
+        if (child.norm && given.size() == 1)
             return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
                 return run_program(pass_, what.program, index, {input}, in_unit_).at(0);
             })};
-        const bool in_layer = child.kind->checkpointed || session().recorder.module.layer >= 0;
+        const bool in_layer = child.is_unit || session().recorder.module.layer >= 0;
         const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
-        return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.kind->checkpointed);
+        return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.is_unit);
+    }
+
+    /// An nn.Embedding, or a class that derives from it and runs its own program.
+    Tensor call_embedding(const network::Run& what, std::uint32_t index, const RecordedModule& child,
+                          std::vector<Tensor> given) {
+        const bool is_input = child.embedding == &pass_->network.embed;
+        if (child.kind->class_name == "Embedding")
+            return is_input ? embed(pass_->network, given.at(0)) : forward(*child.embedding, given.at(0));
+        if (child.embedding->lora)
+            throw Error(ErrorKind::unsupported, child.path,
+                        fmt::format("an adapter of a {}, which computes in its own way, is not supported",
+                                    child.kind->class_name),
+                        "leave the module out");
+        const Tensor first = given.at(0);
+        return called_module(*child.embedding, first, [&](const Tensor& input) {
+            given[0] = input;
+            const Tensor out = run_program(pass_, what.program, index, std::move(given), in_unit_).at(0);
+            return is_input ? with_input_gradient(pass_->network.embed, out) : out;
+        });
     }
 
     /// In which order a unit's function lets go of what it closes over: that of the call's arguments, tuples from
