@@ -90,11 +90,31 @@ class RecordedFrame : public recorded::Scope {
                         "report the recording, so that the engine learns it");
         const GradMode grad(session(), session().grad_enabled && !call.flags.no_grad);
         const Scoped<bool> autocast(session().autocast.enabled, session().autocast.enabled && call.flags.autocast);
+        const Scoped<Module> module(session().recorder.module,
+                                    call.flags.loss ? session().loss : session().recorder.module);
         Tensor made = run_it(recorded::Arguments(*this, call));
         if (call.results.size() > 1) recorded::Arguments(*this, call).refuse("several results");
+        if (!call.results.empty()) expect(call, call.results[0], made);
         if (!call.results.empty() && call.results[0].value) put(*call.results[0].value, std::move(made));
     }
     void execute(const network::Call&) {}
+    /// What a call makes has the sizes that were recorded: an operator that means something else is found here. Sizes
+    /// of symbols are those of plain numbers, which are looked at when a row is recorded.
+    void expect(const network::Call& call, const network::Result& result, const Tensor& made) const {
+        if (!made.defined() || pass_->symbols.batch.is_symbolic() || pass_->symbols.length.is_symbolic()) return;
+        bool same = made.dim() == static_cast<int>(result.sizes.size());
+        for (std::size_t i = 0; same && i < result.sizes.size(); ++i) {
+            const network::Argument& size = result.sizes[i];
+            const auto at = static_cast<int>(i);
+            if (size.is(network::Argument::Kind::integer)) same = made.size(at) == size.integer;
+            if (size.is(network::Argument::Kind::formula))
+                same = made.size(at) == recorded::value_of(size.formula, pass_->symbols);
+        }
+        if (same) return;
+        throw Error(ErrorKind::invalid, std::string(here().path.empty() ? here().kind->class_name : here().path),
+                    fmt::format("{} makes another shape than the recording says", call.function),
+                    "record the network again (tools/record)");
+    }
     void execute(const network::End& end) {
         for (const network::Number value : end.values) slots_[value].reset();
     }
