@@ -242,16 +242,15 @@ void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
 void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     if (!run.stack.loader_converts_tensors())
-        problems.push_back({"model", "recorded networks are supported with transformers 5",
-                            "choose a stack with transformers 5"});
-    if (!plan.load.on_device && !plan.load.quantization)
-        problems.push_back({"load.device_map", "loading in host memory was not compared with recorded networks yet",
-                            "device_map to the GPU"});
+        problems.push_back(
+            {"model", "recorded networks are supported with transformers 5", "choose a stack with transformers 5"});
     if (plan.load.upcast)
-        problems.push_back({"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
+        problems.push_back(
+            {"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
     if (plan.distributed || plan.loop.kind == LoopKind::sft)
-        problems.push_back({"loop.kind", "one process with a plain loop or transformers' Trainer is supported with "
-                                         "recorded networks",
+        problems.push_back({"loop.kind",
+                            "one process with a plain loop or transformers' Trainer is supported with "
+                            "recorded networks",
                             "leave it out"});
 }
 

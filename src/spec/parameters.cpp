@@ -45,8 +45,9 @@ std::int64_t layer_parameters(const ModelSpec& model) { return sum(model, 1, tru
 
 std::int64_t total_parameters(const ModelSpec& model) {
     // Layers of a mixture are not all alike.
-    const std::int64_t layers = model.mixture || model.recording ? sum(model, model.num_hidden_layers, true)
-                                              : checked_mul(model.num_hidden_layers, layer_parameters(model));
+    const std::int64_t layers = model.mixture || model.recording
+                                    ? sum(model, model.num_hidden_layers, true)
+                                    : checked_mul(model.num_hidden_layers, layer_parameters(model));
     return checked_add(sum(model, 1, false), layers);
 }
 

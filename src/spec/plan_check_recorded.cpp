@@ -21,11 +21,11 @@ void check_recorded_release(const network::Document& recording, const Stack& sta
     const auto line = [](const Version& v) { return Version{v.major, v.minor, 0}; };
     if (line(asked) == line(*recorded)) return;
     if (line(asked) < line(*recorded) || asked.major != recorded->major) {
-        problems.unsupported("model",
-                             fmt::format("recorded with transformers {}, asked about {}", recording.transformers,
-                                         text_of(asked)),
-                             fmt::format("choose a stack with transformers {}, or record the network with {}",
-                                         recording.transformers, text_of(asked)));
+        problems.unsupported(
+            "model",
+            fmt::format("recorded with transformers {}, asked about {}", recording.transformers, text_of(asked)),
+            fmt::format("choose a stack with transformers {}, or record the network with {}", recording.transformers,
+                        text_of(asked)));
         return;
     }
     notes.push_back({NoteKind::version_out_of_range,
@@ -53,10 +53,10 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
         refuse("load.attn_implementation", "flash_attention_2", "sdpa or eager, if the network has it");
     if (!recording.conversion.empty())
-        problems.unsupported("model",
-                             fmt::format("the loader converts the checkpoint of {}: {}", model.model_type,
-                                         recording.conversion),
-                             "networks whose checkpoints have the network's own names can be asked about");
+        problems.unsupported(
+            "model",
+            fmt::format("the loader converts the checkpoint of {}: {}", model.model_type, recording.conversion),
+            "networks whose checkpoints have the network's own names can be asked about");
     const std::string own = network::module_of_its_own_kind(recording);
     if (!own.empty() && (plan.peft || plan.load.quantization))
         problems.unsupported(plan.peft ? "peft" : "load.quantization_config",

@@ -59,8 +59,7 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
                                             {"labels", batch.labels},
                                             {"num_items_in_batch", items}};
     Output output;
-    for (NamedTensor& made :
-         run_recorded(run, network, *run.recorded, variant, given, windows_of(run, place))) {
+    for (NamedTensor& made : run_recorded(run, network, *run.recorded, variant, given, windows_of(run, place))) {
         if (made.name == "loss") output.loss = std::move(made.tensor);
         if (made.name == "logits") output.logits = std::move(made.tensor);
     }

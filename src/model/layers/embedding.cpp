@@ -43,9 +43,8 @@ Tensor with_input_gradient(const Embedding& layer, const Tensor& out) {
 
 Tensor embed(const Network& network, const Tensor& ids) {
     const Embedding& layer = network.embed;
-    return called_module(layer, ids, [&layer](const Tensor& given) {
-        return with_input_gradient(layer, without_hooks(layer, given));
-    });
+    return called_module(
+        layer, ids, [&layer](const Tensor& given) { return with_input_gradient(layer, without_hooks(layer, given)); });
 }
 
 }  // namespace vramfit::model

@@ -33,7 +33,10 @@ std::vector<std::string> recorded_keys_to_skip(const ModelSpec& spec) {
     for (const NamedModule& module : modules_of(spec)) {
         if (parameters_in(module) == 0 || (module.part == ModulePart::head && spec.tie_word_embeddings)) continue;
         const bool bare = module.kind == ModuleKind::bare;
-        last = fmt::format("{}.{}", module.name, bare ? module.parameters.back().name : module.bias ? "bias" : "weight");
+        last = fmt::format("{}.{}", module.name,
+                           bare          ? module.parameters.back().name
+                           : module.bias ? "bias"
+                                         : "weight");
     }
     keys.push_back(module_of(last));
     return keys;
@@ -52,8 +55,9 @@ class Choice {
         skip_ = plan->skip_modules_given ? plan->skip_modules
                 : run.spec.recording     ? recorded_keys_to_skip(run.spec)
                                          : std::vector<std::string>{"lm_head"};
-        if (run.spec.recording) skip_.insert(skip_.end(), run.spec.recording->keep_in_float32.begin(),
-                                             run.spec.recording->keep_in_float32.end());
+        if (run.spec.recording)
+            skip_.insert(skip_.end(), run.spec.recording->keep_in_float32.begin(),
+                         run.spec.recording->keep_in_float32.end());
         const std::string head = run.spec.recording ? run.spec.recording->output_embeddings : "lm_head";
         if (run.spec.tie_word_embeddings && quantizes(head))
             throw Error(ErrorKind::unsupported, "load.quantization_config.llm_int8_skip_modules",
@@ -129,9 +133,7 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
                 .packed = packs ? &l : nullptr;
         if (l.has_bias) add(l.name + ".bias", {l.out}, l.bias).of_packed = packs;
     };
-    const auto add_table = [&](Embedding& e) {
-        add(e.name + ".weight", {e.rows, e.width}, e.weight);
-    };
+    const auto add_table = [&](Embedding& e) { add(e.name + ".weight", {e.rows, e.width}, e.weight); };
     const auto add_norm = [&](Norm& norm) {
         if (norm.width > 0) add(norm.name + ".weight", {norm.width}, norm.weight);
         if (norm.has_bias) add(norm.name + ".bias", {norm.width}, norm.bias);

@@ -27,6 +27,9 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& network);
 /// The dtype of a recorded network's buffer.
 DType recorded_dtype(const Run& run, const network::Buffer& buffer);
 
+/// Moves a recorded network that was loaded in host memory, module by module.
+void move_recorded(const Run& run, Network& network);
+
 /// Takes a tensor that has come onto the device to its place, through bitsandbytes where it has taken the layer's.
 void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value);
 

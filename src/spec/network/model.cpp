@@ -120,9 +120,12 @@ void read_recorded_config(const JsonValue& config, ModelSpec& model) {
         number_in(config, {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length",
                            "model_max_length", "seq_length", "n_ctx"})
             .value_or(std::numeric_limits<std::int32_t>::max());
-    model.num_attention_heads = number_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"}).value_or(1);
-    model.num_key_value_heads = number_in(config, {"num_key_value_heads", "num_kv_heads"}).value_or(model.num_attention_heads);
-    model.head_dim = number_in(config, {"head_dim"}).value_or(std::max<std::int64_t>(1, model.hidden_size / model.num_attention_heads));
+    model.num_attention_heads =
+        number_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"}).value_or(1);
+    model.num_key_value_heads =
+        number_in(config, {"num_key_value_heads", "num_kv_heads"}).value_or(model.num_attention_heads);
+    model.head_dim = number_in(config, {"head_dim"})
+                         .value_or(std::max<std::int64_t>(1, model.hidden_size / model.num_attention_heads));
     const JsonValue* cache = config.find("use_cache");
     model.use_cache = cache && cache->kind == JsonValue::Kind::boolean && cache->boolean;
     const JsonValue* dtype = config.find("dtype");
@@ -144,7 +147,8 @@ bool ties_embeddings(const Document& document, const std::vector<NamedModule>& m
         const bool both = names.size() == 2 && std::count(names.begin(), names.end(), embedding) == 1 &&
                           std::count(names.begin(), names.end(), head) == 1;
         if (!both)
-            refuse_network(document, fmt::format("{} and {} are one tensor, which is not supported", names.front(), names.back()),
+            refuse_network(document,
+                           fmt::format("{} and {} are one tensor, which is not supported", names.front(), names.back()),
                            "only the embedding and the head may share a weight");
         tied = true;
     }
@@ -185,7 +189,8 @@ bool is_network(std::string_view text) {
     // The writer puts it first; a config.json has no such key.
     const std::size_t at = text.find_first_not_of(" \t\r\n");
     if (at == text.npos || text[at] != '{') return false;
-    return text.substr(at, 4096).find("\"schema\"") != text.npos && text.substr(at, 4096).find("vramfit.network/") != text.npos;
+    return text.substr(at, 4096).find("\"schema\"") != text.npos &&
+           text.substr(at, 4096).find("vramfit.network/") != text.npos;
 }
 
 std::vector<NamedModule> modules_in(const Document& document) {
@@ -241,7 +246,8 @@ ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view na
             model.hidden_size = module.out;
         }
         if (module.kind == vramfit::ModuleKind::linear)
-            model.intermediate_size = std::max({model.intermediate_size, module.part == ModulePart::head ? 0 : module.out, module.in});
+            model.intermediate_size =
+                std::max({model.intermediate_size, module.part == ModulePart::head ? 0 : module.out, module.in});
         model.attention_bias = model.attention_bias || (module.bias && module.kind == vramfit::ModuleKind::linear);
     }
     if (model.vocab_size == 0)
@@ -260,7 +266,8 @@ ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view na
         for (const NamedModule& module : modules) sum = checked_add(sum, parameters_in(module));
         size_of(sum, DType::float64);
     } catch (const Error&) {
-        throw Error(ErrorKind::invalid, model.recording->file, "a network of these sizes has more bytes than 63 bits can count",
+        throw Error(ErrorKind::invalid, model.recording->file,
+                    "a network of these sizes has more bytes than 63 bits can count",
                     "record the network again (tools/record)");
     }
     return model;
