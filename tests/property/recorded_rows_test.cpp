@@ -19,7 +19,7 @@ SweepQuestion question_about(const char* file) {
     q.model = load_model(fmt::format("{}/networks/{}", VRAMFIT_TEST_DATA_DIR, file), Environment{});
     q.base.peft.emplace().target_modules = std::vector<std::string>{"q_proj", "v_proj"};
     q.stack = stack_from("hf-2026-11").stack;
-    q.device = device_from("64MiB");
+    q.device = device_from("1GiB");
     q.space.batches = {1, 2, 3, 5, 8};
     q.space.lengths = {7, 32, 57, 128, 300};
     q.space.ranks = {1, 8, 33};
