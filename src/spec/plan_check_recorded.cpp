@@ -40,6 +40,10 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
                      Notes& notes) {
     const network::Document& recording = *model.recording;
     check_recorded_release(recording, stack, problems, notes);
+    notes.push_back({NoteKind::recorded_network,
+                     fmt::format("the network is a recording of transformers {}, which was not compared with a trace",
+                                 recording.transformers),
+                     "docs/howto/own-network.md says how far recordings were checked"});
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };

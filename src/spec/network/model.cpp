@@ -160,7 +160,10 @@ bool ties_embeddings(const Document& document, const std::vector<NamedModule>& m
 std::vector<std::int64_t> sizes_of(const Parameter& parameter) {
     std::vector<std::int64_t> sizes;
     for (const Argument& size : parameter.sizes) {
-        if (!size.is(Argument::Kind::integer) || size.integer < 0)
+        if (size.is(Argument::Kind::integer) && size.integer < 1)
+            throw Error(ErrorKind::invalid, parameter.name, fmt::format("a size of {}", size.integer),
+                        "record the network again (tools/record)");
+        if (!size.is(Argument::Kind::integer))
             throw Error(ErrorKind::unsupported, parameter.name,
                         "the recording says this parameter's sizes by keys of a configuration",
                         "record the network without --vary");
@@ -185,13 +188,8 @@ int layer_of(std::string_view path) {
     return -1;
 }
 
-bool is_network(std::string_view text) {
-    // The writer puts it first; a config.json has no such key.
-    const std::size_t at = text.find_first_not_of(" \t\r\n");
-    if (at == text.npos || text[at] != '{') return false;
-    return text.substr(at, 4096).find("\"schema\"") != text.npos &&
-           text.substr(at, 4096).find("vramfit.network/") != text.npos;
-}
+// A config.json has no such text.
+bool is_network(std::string_view text) { return text.find("\"vramfit.network/") != text.npos; }
 
 std::vector<NamedModule> modules_in(const Document& document) {
     std::vector<NamedModule> modules;
@@ -234,6 +232,9 @@ ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view na
     if (document->head != "causal_lm")
         refuse_network(*document, fmt::format("networks with the head {} are not supported yet", document->head),
                        "record it with --head causal_lm");
+    if (!document->kinds[document->root].parameters.empty())
+        refuse_network(*document, "parameters of the network itself, in none of its modules, are not supported",
+                       "report the recording, so that they are known");
     ModelSpec model;
     model.name = name;
     model.model_type = document->model_type;

@@ -12,7 +12,7 @@
 
 namespace vramfit::network {
 
-/// Whether the text is meant to be a recording: an object with a "schema".
+/// Whether the text is meant to be a recording.
 bool is_network(std::string_view text);
 
 /// The model of a recording. `name` becomes ModelSpec::name. Throws Error (unsupported) for networks of other kinds.
