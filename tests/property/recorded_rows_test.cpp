@@ -23,7 +23,8 @@ SweepQuestion question_about(const char* file) {
     q.space.batches = {1, 2, 3, 5, 8};
     q.space.lengths = {7, 32, 57, 128, 300};
     q.space.ranks = {1, 8, 33};
-    q.space.targets = {{"attention", {"q_proj", "v_proj"}}, {"all", {"q_proj", "down_proj", "lm_head", "embed_tokens"}}};
+    q.space.targets = {{"attention", {"q_proj", "v_proj"}},
+                       {"all", {"q_proj", "down_proj", "lm_head", "embed_tokens"}}};
     return q;
 }
 

@@ -48,8 +48,6 @@ class Mover {
 
 }  // namespace
 
-void move_recorded(const Run& run, Network& network) {
-    Mover(run, network).move(run.spec.recording->root, {});
-}
+void move_recorded(const Run& run, Network& network) { Mover(run, network).move(run.spec.recording->root, {}); }
 
 }  // namespace vramfit::model
