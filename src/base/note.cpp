@@ -18,6 +18,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::workspace_not_modelled: return "workspace_not_modelled";
         case NoteKind::without_effect: return "without_effect";
         case NoteKind::experts_not_quantized: return "experts_not_quantized";
+        case NoteKind::recorded_network: return "recorded_network";
         case NoteKind::upper_bound: return "upper_bound";
     }
     return "unknown";

@@ -157,12 +157,17 @@ ReportTable stack_table() {
     return table;
 }
 
-Run add_table_command(CLI::App& app, ReportTable (*table)(), const char* text_help) {
+Run add_table_command(CLI::App& app, ReportTable (*table)(), const char* text_help, OtherTable other) {
     auto flags = std::make_shared<TableFlags>();
     add_value(app, "TEXT", flags->text, "", text_help);
     flags->report.writes = [](const Format& each) { return each.table != nullptr; };
     flags->report.add(app);
-    return [flags, table] { return show(*flags, table()); };
+    return [flags, table, other] {
+        const std::optional<ReportTable> another = other ? other(flags->text) : std::nullopt;
+        if (!another) return show(*flags, table());
+        flags->report.deliver(flags->report.chosen().table(*another, flags->report.layout()));
+        return kFits;
+    };
 }
 
 }  // namespace vramfit::cli

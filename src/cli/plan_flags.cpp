@@ -152,7 +152,7 @@ PlanFlags::PlanFlags() : state_(std::make_shared<State>()) {}
 
 void PlanFlags::add(CLI::App& app, const GivenWords& given, std::span<const PlanAxis> axes, bool with_job) {
     add_value(app, "MODEL", state_->argument, "",
-              fmt::format("Built-in name (vramfit models), Hugging Face id, folder or config.json{}",
+              fmt::format("Built-in name (vramfit models), Hugging Face id, folder, config.json or recorded network{}",
                           with_job ? " (required without --job)" : " (required)"));
     add_value(app, "--model", state_->model, "MODEL", "The same as a flag")->group(kModel);
     if (with_job) {

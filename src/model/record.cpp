@@ -1,21 +1,23 @@
 // The order of a run: load, prepare, adapters, loop.
 #include "model/record.hpp"
 
+#include <algorithm>
+#include <memory>
+
 #include <fmt/format.h>
 
 #include "model/adapters/adapters.hpp"
-#include "model/layers/liger.hpp"
 #include "model/loading/load.hpp"
 #include "model/loading/prepare.hpp"
 #include "model/loading/resize.hpp"
 #include "model/loops/loops.hpp"
 #include "model/loops/sft_2024.hpp"
-#include "model/losses/cut_loss.hpp"
 #include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/recorded/model.hpp"
 #include "model/supported.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
 
@@ -67,23 +69,15 @@ void adapt(const Run& run, Network& network) {
     session.recorder.mark("after_adapter");
 }
 
-/// What recorded networks were not compared with yet.
-void refuse_uncompared(const Run& run) {
-    const auto refuse = [](std::string_view where, std::string_view what) {
-        throw Error(ErrorKind::unsupported, std::string(where),
-                    fmt::format("{} was not compared with recorded networks yet", what),
-                    "a family that is built in is asked about by its config.json");
-    };
-    const TrainPlan& plan = run.plan;
-    if (plan.distributed) refuse("distributed", "more than one process");
-    if (plan.loop.kind == LoopKind::sft) refuse("loop.kind", "SFTTrainer");
-    if (plan.load.resize_token_embeddings) refuse("load.resize_token_embeddings", "a vocabulary of another size");
-    if (uses_liger(run) || cuts_cross_entropy(run)) refuse("training", "Liger's kernels or a loss without logits");
-    if (plan.load.attention == AttentionImplementation::flash_attention_2)
-        refuse("load.attention", "flash_attention_2");
+/// Parameters that a recorded network never trains are named in it.
+void freeze_recorded(Network& network, const network::Document& recording) {
+    const std::vector<std::string> frozen = network::frozen_parameters(recording);
+    if (frozen.empty()) return;
+    for (const NamedParameter& p : named_parameters(network))
+        if (std::find(frozen.begin(), frozen.end(), p.name()) != frozen.end()) p.tensor->set_requires_grad(false);
 }
 
-void run_all(const Run& stored, const network::Document* recording = nullptr) {
+void run_all(const Run& stored) {
     refuse_unsupported(stored);
     Session& session = stored.session;
     const TrainPlan& plan = stored.plan;
@@ -92,10 +86,7 @@ void run_all(const Run& stored, const network::Document* recording = nullptr) {
     Network network = load(stored);
     place_parameters(network);
     std::optional<RecordedModel> recorded;
-    if (recording) {
-        refuse_uncompared(stored);
-        recorded.emplace(*recording).bind(network);
-    }
+    if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
     ModelSpec spec = stored.spec;
     const Run run{session, spec, plan, stored.stack, stored.sizes, nullptr, recorded ? &*recorded : nullptr};
     if (plan.load.resize_token_embeddings) {
@@ -103,6 +94,7 @@ void run_all(const Run& stored, const network::Document* recording = nullptr) {
         resize_token_embeddings(run, network);
     }
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(true);
+    if (spec.recording) freeze_recorded(network, *spec.recording);
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)
         adapt_in_sft_trainer(run, network);
@@ -136,9 +128,9 @@ Program record(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack,
 
 Program record_recorded(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device,
                         const network::Document& recording) {
-    Session session(stack, device);
-    run_all({session, spec, plan, stack, sizes_of(plan)}, &recording);
-    return session.recorder.take();
+    ModelSpec recorded = spec;
+    recorded.recording = std::shared_ptr<const network::Document>(std::shared_ptr<void>(), &recording);
+    return record(recorded, plan, stack, device);
 }
 
 Program record_every_batch(const ModelSpec& spec, const TrainPlan& plan, const Stack& stack, const Device& device) {

@@ -238,10 +238,23 @@ void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
         refuse("the loss that balances experts is not supported where the loss is fused with the head");
 }
 
-}  // namespace
+/// What else of a plan recorded networks do not know; the check of plans has said the rest (plan_check_recorded.cpp).
+void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    if (!run.stack.loader_converts_tensors())
+        problems.push_back(
+            {"model", "recorded networks are supported with transformers 5", "choose a stack with transformers 5"});
+    if (plan.load.upcast)
+        problems.push_back(
+            {"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
+    if (plan.distributed || plan.loop.kind == LoopKind::sft)
+        problems.push_back({"loop.kind",
+                            "one process with a plain loop or transformers' Trainer is supported with "
+                            "recorded networks",
+                            "leave it out"});
+}
 
-void refuse_unsupported(const Run& run) {
-    std::vector<Problem> problems;
+void refuse_family(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     const Version exact_since = family_exact_since(run.spec.model_type);
     if (run.stack.transformers < exact_since)
@@ -267,6 +280,22 @@ void refuse_unsupported(const Run& run) {
         !run.stack.gemma2_knows_sdpa())
         problems.push_back({"load.attn_implementation",
                             "transformers stops: from 5.21 on gemma2 has no sdpa, which knows no soft caps", "eager"});
+    if (run.spec.mixture && !run.stack.knows_mixtures())
+        problems.push_back({"model.model_type",
+                            "mixtures of experts of this release of transformers are not supported yet",
+                            "a stack with transformers 5.16 or later"});
+    refuse_balancing(run, problems);
+}
+
+}  // namespace
+
+void refuse_unsupported(const Run& run) {
+    std::vector<Problem> problems;
+    const TrainPlan& plan = run.plan;
+    if (run.spec.recording)
+        refuse_with_recording(run, problems);
+    else
+        refuse_family(run, problems);
     if (plan.peft && plan.peft->lora_bias && !run.stack.adapters_may_have_biases())
         problems.push_back({"peft.lora_bias", "this version of peft has no biases of adapters",
                             "choose a stack with peft 0.14 or later"});
@@ -290,11 +319,6 @@ void refuse_unsupported(const Run& run) {
                  "the package flash_attn packs the tokens of padded rows: how many there are is not known",
                  "\"ones\" or \"absent\", or sdpa"});
     }
-    if (run.spec.mixture && !run.stack.knows_mixtures())
-        problems.push_back({"model.model_type",
-                            "mixtures of experts of this release of transformers are not supported yet",
-                            "a stack with transformers 5.16 or later"});
-    refuse_balancing(run, problems);
     if (!problems.empty()) throw Error(ErrorKind::unsupported, std::move(problems));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "spec/config_read.hpp"
+#include "spec/network/document.hpp"
 #include "vramfit/spec/config.hpp"
 
 namespace vramfit {
@@ -119,7 +120,28 @@ const char* activation_key(const ModelSpec& m) {
 
 }  // namespace
 
+namespace {
+
+/// Of a recorded network what reports say of every model; its file says the rest.
+JsonValue recorded_to_json(const ModelSpec& m) {
+    const network::Document& recording = *m.recording;
+    JsonValue out = JsonValue::object();
+    out.put("model_type", JsonValue::of(std::string_view(m.model_type)));
+    out.put("vocab_size", JsonValue::of(m.vocab_size));
+    out.put("hidden_size", JsonValue::of(m.hidden_size));
+    out.put("num_hidden_layers", JsonValue::of(m.num_hidden_layers));
+    out.put("tie_word_embeddings", JsonValue::of(m.tie_word_embeddings));
+    out.put("recording", JsonValue::object()
+                             .put("file", JsonValue::of(std::string_view(recording.file)))
+                             .put("transformers", JsonValue::of(std::string_view(recording.transformers)))
+                             .put("torch", JsonValue::of(std::string_view(recording.torch))));
+    return out;
+}
+
+}  // namespace
+
 JsonValue model_to_json(const ModelSpec& m) {
+    if (m.recording) return recorded_to_json(m);
     JsonValue out = JsonValue::object();
     out.put("model_type", JsonValue::of(std::string_view(m.model_type)));
     out.put("vocab_size", JsonValue::of(m.vocab_size));

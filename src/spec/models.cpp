@@ -6,12 +6,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "spec/embedded.hpp"
 #include "spec/hub_cache.hpp"
 #include "spec/json_parse.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -52,7 +54,10 @@ std::string read_file(const fs::path& path) {
 }
 
 ModelSpec read_config_file(const fs::path& path, std::string_view name) {
-    return read_config(read_file(path), path.string(), name);
+    const std::string text = read_file(path);
+    if (!network::is_network(text)) return read_config(text, path.string(), name);
+    auto recording = std::make_shared<const network::Document>(network::read_network(text, path.string()));
+    return network::model_of(std::move(recording), name);
 }
 
 /// Checkpoints of families that are known and not supported: their config.json would not help.

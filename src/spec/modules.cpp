@@ -9,6 +9,7 @@
 
 #include "spec/config_family.hpp"
 #include "spec/lora_conversion.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -132,11 +133,53 @@ bool group_holds(std::string_view group, const NamedModule& module) {
 
 }  // namespace
 
+namespace {
+
+/// peft 0.21.2, utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING: causal language models.
+std::vector<std::string> targets_in_peft(std::string_view model_type) {
+    struct Row {
+        std::string_view model_type;
+        std::vector<std::string> targets;
+    };
+    static const Row kRows[] = {{"gpt2", {"c_attn"}},
+                                {"bloom", {"query_key_value"}},
+                                {"opt", {"q_proj", "v_proj"}},
+                                {"gptj", {"q_proj", "v_proj"}},
+                                {"gpt_neox", {"query_key_value"}},
+                                {"gpt_neo", {"q_proj", "v_proj"}},
+                                {"llama", {"q_proj", "v_proj"}},
+                                {"llama4", {"q_proj", "v_proj"}},
+                                {"chatglm", {"query_key_value"}},
+                                {"gpt_bigcode", {"c_attn"}},
+                                {"mpt", {"Wqkv"}},
+                                {"falcon", {"query_key_value"}},
+                                {"btlm", {"c_proj", "c_attn"}},
+                                {"codegen", {"qkv_proj"}},
+                                {"mistral", {"q_proj", "v_proj"}},
+                                {"mixtral", {"q_proj", "v_proj"}},
+                                {"stablelm", {"q_proj", "v_proj"}},
+                                {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
+                                {"gemma", {"q_proj", "v_proj"}},
+                                {"gemma2", {"q_proj", "v_proj"}},
+                                {"gemma3_text", {"q_proj", "v_proj"}},
+                                {"qwen2", {"q_proj", "v_proj"}},
+                                {"qwen3", {"q_proj", "v_proj"}},
+                                {"nemotron_h", {"q_proj", "k_proj", "v_proj", "o_proj"}},
+                                {"rwkv", {"key", "value", "receptance", "output"}},
+                                {"rwkv7", {"r_proj", "k_proj", "v_proj", "o_proj", "key", "value"}}};
+    for (const Row& row : kRows)
+        if (row.model_type == model_type) return row.targets;
+    return {};
+}
+
+}  // namespace
+
 bool is_targetable(ModuleKind kind) {
     return kind == ModuleKind::linear || kind == ModuleKind::conv1d || kind == ModuleKind::embedding;
 }
 
 std::vector<NamedModule> modules_of(const ModelSpec& model) {
+    if (model.recording) return network::modules_in(*model.recording);
     const ConfigFamily& family = known_family(model.model_type);
     const ModuleNames& names = family.names;
     std::vector<NamedModule> modules;
@@ -184,8 +227,9 @@ std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& pla
 }
 
 // peft 0.21.2, utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING, as far as it has the family;
-// the same for the others.
+// the same for the others. Of a recorded network only what is there: peft asks for the targets of other types.
 std::vector<std::string> default_targets(const ModelSpec& model) {
+    if (model.recording) return targets_in_peft(model.model_type);
     std::vector<std::string> names;
     for (const NamedModule& module : modules_of(model)) {
         const bool chosen = module.part == ModulePart::query || module.part == ModulePart::value ||

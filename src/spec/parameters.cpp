@@ -28,7 +28,7 @@ std::int64_t sum(const ModelSpec& model, std::int64_t layers, bool in_layers) {
     first.num_hidden_layers = layers;
     std::int64_t sum = 0;
     for (const NamedModule& module : modules_of(first)) {
-        if ((module.layer >= 0) != in_layers) continue;
+        if ((module.layer >= 0) != in_layers || module.layer >= layers) continue;
         if (module.part == ModulePart::head && model.tie_word_embeddings) continue;
         sum = checked_add(sum, parameters_in(module));
     }
@@ -45,8 +45,9 @@ std::int64_t layer_parameters(const ModelSpec& model) { return sum(model, 1, tru
 
 std::int64_t total_parameters(const ModelSpec& model) {
     // Layers of a mixture are not all alike.
-    const std::int64_t layers = model.mixture ? sum(model, model.num_hidden_layers, true)
-                                              : checked_mul(model.num_hidden_layers, layer_parameters(model));
+    const std::int64_t layers = model.mixture || model.recording
+                                    ? sum(model, model.num_hidden_layers, true)
+                                    : checked_mul(model.num_hidden_layers, layer_parameters(model));
     return checked_add(sum(model, 1, false), layers);
 }
 

@@ -32,6 +32,7 @@ void check_attention(const ModelSpec& model, const TrainPlan& plan, Problems& pr
 
 // What releases of transformers cannot do with a network.
 void check_release(const ModelSpec& model, const Stack& stack, Problems& problems) {
+    if (model.recording) return;  // made with a release of its own: check_recording
     const Version since = family_since(model.model_type);
     if (stack.transformers < since) {
         problems.unsupported(
@@ -62,6 +63,12 @@ void check_release(const ModelSpec& model, const Stack& stack, Problems& problem
 
 void refuse_no_target(const ModelSpec& model, const LoraPlan& lora, Problems& problems) {
     const std::vector<std::string> names = targetable_names(model);
+    const auto* given_names = std::get_if<std::vector<std::string>>(&lora.target_modules);
+    if (model.recording && given_names && given_names->empty())
+        return problems.invalid(
+            "peft.target_modules",
+            fmt::format("peft has no default targets for {}: they have to be named", model.model_type),
+            fmt::format("the network has {}; \"all-linear\" means all but the head", fmt::join(names, ", ")));
     const std::vector<std::string_view> known(names.begin(), names.end());
     std::string given = "the pattern";
     std::string hint;
@@ -335,6 +342,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     note_workspaces(plan, notes);
     check_text_part(model_, plan, problems, notes);
     check_release(model_, stack_, problems);
+    if (model_.recording) check_recording(model_, plan, stack_, problems, notes);
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
     check_precision(model_, plan, stack_, problems);

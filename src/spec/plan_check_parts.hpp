@@ -23,6 +23,10 @@ void check_trainers_own(const TrainPlan& plan, Problems& problems);
 /// The text part of a model of text and images, which is predicted where it is loaded alone.
 void check_text_part(const ModelSpec& model, const TrainPlan& plan, Problems& problems, Notes& notes);
 
+/// Networks that were recorded: what they were compared with.
+void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
+                     Notes& notes);
+
 /// Evaluation in the course of training.
 void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
 

@@ -1,8 +1,9 @@
-// Fuzzing the reader of job files: what it answers can be written and read again as the same.
+// Fuzzing the reader of job files, whose answers can be written and read again as the same, and the check of plans.
 #include "reads.hpp"
 #include "spec/json_parse.hpp"
 #include "vramfit/spec/job.hpp"
 #include "vramfit/spec/models.hpp"
+#include "vramfit/spec/plan_check.hpp"
 
 using namespace vramfit;
 
@@ -24,5 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const Job job = read_job(text, "job.json", {});
         const Job again = read_job(to_json_text(job), "job.json", {});
         if (again.plan != job.plan || again.stack != job.stack || again.model != job.model) std::abort();
+        (void)check_plan(job.model, job.plan, job.stack);
     });
 }

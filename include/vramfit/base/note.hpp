@@ -20,6 +20,7 @@ enum class NoteKind {
     workspace_not_modelled,  ///< a library's scratch that is not in the table
     without_effect,          ///< an option that changes nothing for this network
     experts_not_quantized,   ///< quantizing a mixture leaves its experts as they are
+    recorded_network,        ///< the network is a recording: how far it was checked
     upper_bound,             ///< what was asked about takes less than what is predicted
 };
 

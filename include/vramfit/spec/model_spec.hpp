@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,10 @@
 #include "vramfit/base/dtype.hpp"
 
 namespace vramfit {
+
+namespace network {
+struct Document;
+}
 
 enum class Activation : std::uint8_t { silu, gelu, gelu_tanh, gelu_new, gelu_fast, relu, relu2 };
 
@@ -68,6 +73,8 @@ struct ModelSpec {
     bool normed_heads = false;                          ///< cohere: use_qk_norm
     std::optional<DType> checkpoint_dtype;              ///< `dtype` or `torch_dtype`
     std::optional<MixtureSpec> mixture;                 ///< absent: no layer has experts
+    /// A network that was recorded from its own Python (docs/reference/network.md); null: one of the families.
+    std::shared_ptr<const network::Document> recording;
 
     /// How many numbers of each head's vector are turned.
     std::int64_t rotary_dim() const {

@@ -1,8 +1,9 @@
-// vramfit models: the built-in models.
+// vramfit models: the built-in models, or what a recorded network was recorded for.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/fact_tables.hpp"
+#include "cli/recording_table.hpp"
 #include "cli/report_flags.hpp"
 
 namespace vramfit::cli {
@@ -10,7 +11,10 @@ namespace vramfit::cli {
 namespace {
 
 Run add_models(CLI::App& app, const GivenWords&) {
-    return add_table_command(app, model_table, "Only models with this text in their name, id or family");
+    return add_table_command(app, model_table,
+                             "Only models with this text in their name, id or family; or the file of a recorded "
+                             "network: its variants",
+                             recording_table);
 }
 
 }  // namespace

@@ -104,9 +104,10 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
     const auto add = [&out](Tensor& t) {
         if (t.defined()) out.push_back(&t);
     };
-    for (Embedding* table : {&network.embed, &network.positions})
-        if (auto& lora = table->lora)
+    const auto add_table = [&](Embedding& table) {
+        if (auto& lora = table.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
+    };
     const auto add_linear = [&](Linear& linear) {
         if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
@@ -116,17 +117,14 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
             if (lora)
                 for (Tensor* t : {&lora->a, &lora->b}) add(*t);
     };
-    for (DecoderLayer& layer : network.layers)
-        for_each_module(
-            layer, add_linear, [](Norm&) {}, add_bare);
-    add_linear(network.head);
+    for_each_module(network, Overloaded{add_table, add_linear, [](Norm&) {}, add_bare});
     return out;
 }
 
 /// Adapters on a parameter of a router or of experts.
 void adapt_bare(Session& session, Network& network, const LoraTarget& target, Size rank, const LoraPlan& plan) {
-    DecoderLayer& layer = network.layers[static_cast<std::size_t>(target.module.layer)];
-    adapt_parameter(session, *bare_at(layer, target.module.part), target, rank, plan);
+    for (BareModule* module : bare_modules(network))
+        if (module->name == target.module.name) return adapt_parameter(session, *module, target, rank, plan);
 }
 
 /// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
@@ -152,13 +150,11 @@ void raise_dtype(Network& network) {
             if (lora)
                 for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
     };
-    for (Embedding* table : {&network.embed, &network.positions})
-        if (auto& lora = table->lora)
+    const auto raise_table = [](Embedding& table) {
+        if (auto& lora = table.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
-    for (DecoderLayer& layer : network.layers)
-        for_each_module(
-            layer, raise_linear, [](Norm&) {}, raise_bare);
-    raise_linear(network.head);
+    };
+    for_each_module(network, Overloaded{raise_table, raise_linear, [](Norm&) {}, raise_bare});
 }
 
 /// _mark_only_adapters_as_trainable: LoraConfig.bias.
@@ -169,13 +165,9 @@ void train_biases(Network& network, LoraBias which) {
     if (which != LoraBias::all) return;
     for (Norm* n : norms(network))
         if (n->bias.defined()) n->bias.set_requires_grad(true);
-    const auto train = [](BareModule& module) {
-        for (std::size_t i = 0; i < module.tensors.size(); ++i)
-            if (module.parameters[i].bias) module.tensors[i].set_requires_grad(true);
-    };
-    for (DecoderLayer& layer : network.layers)
-        for_each_module(
-            layer, [](Linear&) {}, [](Norm&) {}, train);
+    for (BareModule* module : bare_modules(network))
+        for (std::size_t i = 0; i < module->tensors.size(); ++i)
+            if (module->parameters[i].bias) module->tensors[i].set_requires_grad(true);
 }
 
 }  // namespace
@@ -193,8 +185,8 @@ void add_adapters(const Run& run, Network& network) {
     for (const LoraTarget& target : targets) {
         const Size rank = target.has_own_rank ? Size(target.r) : run.sizes.rank;
         if (target.module.kind == ModuleKind::embedding) {
-            adapt(session, target.module.part == ModulePart::positions ? network.positions : network.embed, rank, plan,
-                  partitions);
+            for (Embedding* table : embeddings(network))
+                if (table->name == target.module.name) adapt(session, *table, rank, plan, partitions);
             continue;
         }
         if (!target.parameter.empty()) {

@@ -53,8 +53,8 @@ class Saver {
     explicit Saver(Network& network) : network_(network), linears_(linears(network)), norms_(norms(network)) {}
 
     void save(const std::string& name) {
-        if (name == network_.embed.name) return save_embedding(network_.embed);
-        if (name == network_.positions.name) return save_embedding(network_.positions);
+        for (Embedding* e : embeddings(network_))
+            if (e->name == name) return save_embedding(*e);
         for (Linear* l : linears_)
             if (l->name == name) return save_linear(*l, network_.partitions.get());
         for (Norm* n : norms_)
@@ -72,7 +72,7 @@ class Saver {
             t = clone(detach(t));
             t.set_requires_grad(trained);
         };
-        for (Embedding* e : {&network_.embed, &network_.positions})
+        for (Embedding* e : embeddings(network_))
             if (e->name == name) again(e->weight);
         for (Linear* l : linears_)
             if (l->name == name)

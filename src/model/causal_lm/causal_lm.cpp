@@ -24,6 +24,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/modules.hpp"
 #include "model/network/unit_hooks.hpp"
+#include "spec/network/document.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -234,6 +235,7 @@ Tensor last_hidden_state(const Run& run, const Network& network, const Batch& ba
 }
 
 bool has_its_own_loss(const Run& run) {
+    if (run.spec.recording) return !run.spec.recording->accepts_loss_kwargs;
     return run.spec.model_type == "mistral" && run.stack.mistral_has_its_own_loss();
 }
 
@@ -241,12 +243,12 @@ namespace {
 
 Output causal_lm_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                          const Place& place) {
-    const Family& family = family_of(run.spec.model_type);
     const KvCachePointer cache = make_cache(run, network);
     if (run.recorded && cache)
         throw Error(ErrorKind::unsupported, "training.use_cache",
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
     if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
+    const Family& family = family_of(run.spec.model_type);
     std::vector<Tensor> router_logits;
     Tensor hidden;
     {

@@ -24,12 +24,12 @@ std::string_view recorded_mask(const Run& run, const Batch& batch) {
 }
 
 /// The windows that the families' own forward has.
-RecordedWindows windows_of(const Run& run, const Network& network, const Place& place) {
+RecordedWindows windows_of(const Run& run, const Place& place) {
     const auto phase = [place](PhaseKind kind, std::int32_t layer = -1) {
         return Phase{kind, place.step, place.micro, layer, place.evaluation};
     };
     Session& session = run.session;
-    const auto last = static_cast<std::int32_t>(network.layers.size()) - 1;
+    const auto last = static_cast<std::int32_t>(run.recorded->units()) - 1;
     return {[&session, phase](std::int32_t layer, const Tensor& hidden) {
                 session.recorder.begin(phase(PhaseKind::forward_layer, layer));
                 on_gradient_complete(hidden, layer == 0 ? phase(PhaseKind::backward_embedding)
@@ -59,8 +59,7 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
                                             {"labels", batch.labels},
                                             {"num_items_in_batch", items}};
     Output output;
-    for (NamedTensor& made :
-         run_recorded(run, network, *run.recorded, variant, given, windows_of(run, network, place))) {
+    for (NamedTensor& made : run_recorded(run, network, *run.recorded, variant, given, windows_of(run, place))) {
         if (made.name == "loss") output.loss = std::move(made.tensor);
         if (made.name == "logits") output.logits = std::move(made.tensor);
     }

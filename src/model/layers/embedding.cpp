@@ -32,17 +32,19 @@ Tensor forward(const Embedding& layer, const Tensor& ids) {
     return called_module(layer, ids, [&layer](const Tensor& given) { return without_hooks(layer, given); });
 }
 
+// transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True).
+Tensor with_input_gradient(const Embedding& layer, const Tensor& out) {
+    if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session())) {
+        out.set_requires_grad(true);
+        out->is_activation = true;
+    }
+    return out;
+}
+
 Tensor embed(const Network& network, const Tensor& ids) {
     const Embedding& layer = network.embed;
-    return called_module(layer, ids, [&layer](const Tensor& given) {
-        Tensor out = without_hooks(layer, given);
-        // transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True).
-        if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session())) {
-            out.set_requires_grad(true);
-            out->is_activation = true;
-        }
-        return out;
-    });
+    return called_module(
+        layer, ids, [&layer](const Tensor& given) { return with_input_gradient(layer, without_hooks(layer, given)); });
 }
 
 }  // namespace vramfit::model

@@ -42,6 +42,7 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
 
 // Since 5.0 each set of frequencies has its original beside it.
 int rotary_buffers(const Run& run) {
+    if (run.spec.recording) return 0;  // its buffers are in the recording
     const Family& family = family_of(run.spec.model_type);
     if (!family.rotate) return 0;
     const LayerKinds kinds = layer_kinds(run.spec);
@@ -50,6 +51,7 @@ int rotary_buffers(const Run& run) {
 }
 
 bool embedding_scales_itself(const Run& run) {
+    if (run.spec.recording) return false;  // its scale is a buffer in the recording
     const Family& family = family_of(run.spec.model_type);
     return family.scales_embedding && (family.embedding_scales_itself || run.stack.gemma_embeddings_scale_themselves());
 }
@@ -99,11 +101,30 @@ Network load(const Run& run) {
     const bool on_device = run.plan.load.on_device || is_tensor_parallel(run.plan);
     if (!on_device && !run.plan.load.quantization) {
         Network network = load_on_host(run);
-        move_to_device(run, network);
+        if (run.spec.recording)
+            move_recorded(run, network);
+        else
+            move_to_device(run, network);
         return network;
     }
     return run.stack.loader_converts_tensors() ? load_sorted(run) : load_by_module(run);
 }
+
+namespace {
+
+/// modeling_utils.py _move_missing_keys_from_meta_to_device: buffers that no checkpoint holds; what is put into them is
+/// computed in host memory.
+void make_recorded_buffers(const Run& run, Network& network) {
+    const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        if (buffers[i].what->persistent) continue;
+        Dims sizes;
+        for (const std::int64_t size : network::sizes_of(*buffers[i].what)) sizes.push(size);
+        network.buffers[i] = empty(run.session, sizes, recorded_dtype(run, buffers[i]), Op::loader);
+    }
+}
+
+}  // namespace
 
 Network load_sorted(const Run& run) {
     Network network = make_network(run.spec);
@@ -113,6 +134,10 @@ Network load_sorted(const Run& run) {
     warm_up(run, all);
     load_converted(run, network, all);
     if (network.tied) network.head.weight = network.embed.weight;
+    if (run.spec.recording) {
+        make_recorded_buffers(run, network);
+        return network;
+    }
     network.embed.weight->is_piece = network.embed.pieces > 1;
     if (embedding_scales_itself(run))
         network.embed.scale = empty(session, {}, run.plan.load.dtype, Op::loader);  // torch.tensor in the default dtype

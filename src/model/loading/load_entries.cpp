@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <regex>
 
+#include <fmt/format.h>
+
 #include "engine/ops/view.hpp"
 #include "model/layers/family.hpp"
 #include "model/quantizers/int8.hpp"
 #include "model/quantizers/quantized.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -15,6 +18,29 @@ namespace vramfit::model {
 using namespace engine;
 
 namespace {
+
+/// transformers 5.17 quantizers/base.py get_keys_to_not_convert: what is tied, the last module and the head.
+std::vector<std::string> recorded_keys_to_skip(const ModelSpec& spec) {
+    std::vector<std::string> keys;
+    const auto module_of = [](std::string name) {
+        if (name.ends_with(".weight")) name.resize(name.size() - 7);
+        return name;
+    };
+    for (const std::vector<std::string>& names : spec.recording->ties)
+        for (const std::string& name : names) keys.push_back(module_of(name));
+    if (!spec.recording->output_embeddings.empty()) keys.push_back(spec.recording->output_embeddings);
+    std::string last;
+    for (const NamedModule& module : modules_of(spec)) {
+        if (parameters_in(module) == 0 || (module.part == ModulePart::head && spec.tie_word_embeddings)) continue;
+        const bool bare = module.kind == ModuleKind::bare;
+        last = fmt::format("{}.{}", module.name,
+                           bare          ? module.parameters.back().name
+                           : module.bias ? "bias"
+                                         : "weight");
+    }
+    keys.push_back(module_of(last));
+    return keys;
+}
 
 /// Which linear layers bitsandbytes' take the place of: transformers 5.17 quantizers/base.py
 /// get_modules_to_not_convert and quantizers_utils.py should_convert_module; 4.40 integrations/bitsandbytes.py
@@ -26,8 +52,14 @@ class Choice {
         if (!plan) return;
         if (plan->method == QuantMethod::int8) check_8bit_layouts(run);
         quantizes_ = true;
-        skip_ = plan->skip_modules_given ? plan->skip_modules : std::vector<std::string>{"lm_head"};
-        if (run.spec.tie_word_embeddings && quantizes("lm_head"))
+        skip_ = plan->skip_modules_given ? plan->skip_modules
+                : run.spec.recording     ? recorded_keys_to_skip(run.spec)
+                                         : std::vector<std::string>{"lm_head"};
+        if (run.spec.recording)
+            skip_.insert(skip_.end(), run.spec.recording->keep_in_float32.begin(),
+                         run.spec.recording->keep_in_float32.end());
+        const std::string head = run.spec.recording ? run.spec.recording->output_embeddings : "lm_head";
+        if (run.spec.tie_word_embeddings && quantizes(head))
             throw Error(ErrorKind::unsupported, "load.quantization_config.llm_int8_skip_modules",
                         "a quantized head that shares the embedding's weight is not supported", "add lm_head");
     }
@@ -51,7 +83,88 @@ class Choice {
 
 }  // namespace
 
+namespace {
+
+/// The dtypes that a recorded network's parameters and buffers are loaded in. modeling_utils.py _get_dtype_plan:
+/// _keep_in_fp32_modules count for float16 only; names are those of modules on the way to the parameter.
+class RecordedDtypes {
+  public:
+    explicit RecordedDtypes(const Run& run) : dtype_(run.plan.load.dtype) {
+        const network::Document& recording = *run.spec.recording;
+        if (dtype_ == DType::float16) raised_ = recording.keep_in_float32;
+        if (is_half(dtype_))
+            raised_.insert(raised_.end(), recording.keep_in_float32_strict.begin(),
+                           recording.keep_in_float32_strict.end());
+    }
+    DType of(std::string_view name) const {
+        for (std::string_view rest = name; !rest.empty();) {
+            const std::string_view part = rest.substr(0, rest.find('.'));
+            if (std::find(raised_.begin(), raised_.end(), part) != raised_.end()) return DType::float32;
+            rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+        }
+        return dtype_;
+    }
+
+  private:
+    DType dtype_;
+    std::vector<std::string> raised_;
+};
+
+engine::Dims dims_of(const std::vector<std::int64_t>& sizes) {
+    engine::Dims dims;
+    for (const std::int64_t size : sizes) dims.push(size);
+    return dims;
+}
+
+/// The same of a recorded network: its leaves in order of registration, then the buffers that checkpoints hold.
+std::vector<Entry> recorded_entries(const Run& run, Network& n) {
+    const Choice choice(run);
+    const RecordedDtypes dtypes(run);
+    std::vector<Entry> out;
+    const auto add = [&](std::string name, engine::Dims sizes, Tensor& place) -> Entry& {
+        const DType dtype = dtypes.of(name);
+        out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, false});
+        return out.back();
+    };
+    const auto add_linear = [&](Linear& l) {
+        const bool packs = choice.converts(l);
+        if (&l != &n.head || !n.tied)
+            add(l.name + ".weight", l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in}, l.weight)
+                .packed = packs ? &l : nullptr;
+        if (l.has_bias) add(l.name + ".bias", {l.out}, l.bias).of_packed = packs;
+    };
+    const auto add_table = [&](Embedding& e) { add(e.name + ".weight", {e.rows, e.width}, e.weight); };
+    const auto add_norm = [&](Norm& norm) {
+        if (norm.width > 0) add(norm.name + ".weight", {norm.width}, norm.weight);
+        if (norm.has_bias) add(norm.name + ".bias", {norm.width}, norm.bias);
+    };
+    const auto add_bare = [&](BareModule& m) {
+        for (std::size_t i = 0; i < m.parameters.size(); ++i)
+            add(m.name + "." + m.parameters[i].name, dims_of(m.parameters[i].sizes), m.tensors[i]);
+    };
+    for_each_module(n, Overloaded{add_table, add_linear, add_norm, add_bare});
+    const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
+    n.buffers.resize(buffers.size());
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+        if (buffers[i].what->persistent)
+            add(buffers[i].name, dims_of(network::sizes_of(*buffers[i].what)), n.buffers[i]).dtype =
+                recorded_dtype(run, buffers[i]);
+    return out;
+}
+
+}  // namespace
+
+// What is floating and not the weights' dtype is said by its class.
+DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
+    const network::DTypeName& dtype = buffer.what->dtype;
+    if (dtype.of == network::DTypeName::Of::weights) return run.plan.load.dtype;
+    if (dtype.of == network::DTypeName::Of::name) return dtype.dtype;
+    throw Error(ErrorKind::unsupported, buffer.name, fmt::format("a buffer of dtype {} is not supported", dtype.text),
+                "record the network with the recorder of this version");
+}
+
 std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
+    if (run.spec.recording) return recorded_entries(run, n);
     const Choice choice(run);
     const DType dtype = run.plan.load.dtype;
     // modeling_utils.py _get_dtype_plan: _keep_in_fp32_modules count for float16 only.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/network/run.hpp"
+#include "spec/network/model.hpp"
 
 namespace vramfit::model {
 
@@ -22,6 +23,12 @@ struct Entry {
 
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
 std::vector<Entry> checkpoint_entries(const Run& run, Network& network);
+
+/// The dtype of a recorded network's buffer.
+DType recorded_dtype(const Run& run, const network::Buffer& buffer);
+
+/// Moves a recorded network that was loaded in host memory, module by module.
+void move_recorded(const Run& run, Network& network);
 
 /// Takes a tensor that has come onto the device to its place, through bitsandbytes where it has taken the layer's.
 void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value);

@@ -21,6 +21,7 @@
 #include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/step/dtensor_gradients.hpp"
 #include "model/step/step_in_backward.hpp"
+#include "spec/network/document.hpp"
 
 namespace vramfit::model {
 
@@ -171,9 +172,20 @@ void place_states(Session& session, Optimizer& optimizer) {
 
 }  // namespace
 
+namespace {
+
+/// trainer.py _loss_shifts_labels.
+bool shifts_labels(const Run& run) {
+    return run.spec.recording ? run.spec.recording->loss_shifts_labels
+                              : !family_of(run.spec.model_type).counts_all_labels;
+}
+
+}  // namespace
+
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
+    if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
     if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
-    const bool shifted = run.stack.trainer_counts_shifted_labels() && !family_of(run.spec.model_type).counts_all_labels;
+    const bool shifted = run.stack.trainer_counts_shifted_labels() && shifts_labels(run);
     Tensor total;
     std::vector<Tensor> counts;  // up to 4.57 a list is summed
     for (const Batch& batch : batches) {

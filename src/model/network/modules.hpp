@@ -20,6 +20,9 @@ Tensor forward(const Embedding& layer, const Tensor& ids);
 /// Token embedding with its adapter and the hook of enable_input_require_grads.
 Tensor embed(const Network& network, const Tensor& ids);
 
+/// What the hook of enable_input_require_grads makes of the token embedding's output.
+Tensor with_input_gradient(const Embedding& layer, const Tensor& out);
+
 /// LlamaRMSNorm: float32 inside, the weight multiplied in the input's dtype.
 Tensor llama_norm(const Norm& norm, const Tensor& hidden);
 /// GemmaRMSNorm: everything in float32, cast at the end.

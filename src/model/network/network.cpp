@@ -24,6 +24,7 @@ Embedding make_embedding(const NamedModule& module) {
     Embedding e;
     e.name = module.name;
     e.rows = module.in;
+    e.width = module.out;
     return e;
 }
 
@@ -194,9 +195,44 @@ LayerKinds layer_kinds(const ModelSpec& spec) {
     return kinds;
 }
 
+namespace {
+
+/// The list of leaves of a recorded network.
+void add_leaf(Network& n, const NamedModule& module) {
+    switch (module.kind) {
+        case ModuleKind::linear:
+        case ModuleKind::conv1d:
+            if (module.part == ModulePart::head) {
+                n.head = make_linear(module);
+                n.leaves.emplace_back(Member::head);
+            } else {
+                n.leaves.emplace_back(make_linear(module));
+            }
+            break;
+        case ModuleKind::embedding:
+            if (module.part == ModulePart::embedding) {
+                n.embed = make_embedding(module);
+                n.leaves.emplace_back(Member::embedding);
+            } else {
+                n.leaves.emplace_back(make_embedding(module));
+            }
+            break;
+        case ModuleKind::norm: n.leaves.emplace_back(make_norm(module)); break;
+        case ModuleKind::bare: n.leaves.emplace_back(make_bare(module)); break;
+        case ModuleKind::other: break;
+    }
+}
+
+}  // namespace
+
 Network make_network(const ModelSpec& spec) {
     Network n;
     n.spec = &spec;
+    n.tied = spec.tie_word_embeddings;
+    if (spec.recording) {
+        for (const NamedModule& module : modules_of(spec)) add_leaf(n, module);
+        return n;
+    }
     n.layers.resize(static_cast<std::size_t>(spec.num_hidden_layers));
     for (std::size_t i = 0; i < n.layers.size(); ++i) {
         n.layers[i].index = static_cast<std::int16_t>(i);
@@ -210,7 +246,6 @@ Network make_network(const ModelSpec& spec) {
         if (module.part == ModulePart::final_norm) n.norm = make_norm(module);
         if (module.part == ModulePart::head) n.head = make_linear(module);
     }
-    n.tied = spec.tie_word_embeddings;
     return n;
 }
 
@@ -218,13 +253,18 @@ namespace {
 
 std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = true) {
     Collector c(with_packed);
-    const auto add = [&c](auto& module) { c.add(module); };
-    c.add(n.embed);
-    c.add(n.positions);
-    for (DecoderLayer& l : n.layers) for_each_module(l, add, add, add);
-    c.add(n.norm);
-    if (n.tied && once) c.share(n.embed.original ? n.embed.original->weight : n.embed.weight);
-    c.add(n.head);
+    const auto share = [&](const auto& module) {
+        if (n.tied && once) c.share(module.original ? module.original->weight : module.weight);
+    };
+    for_each_module(n, Overloaded{[&](auto& module) { c.add(module); },
+                                  [&](Embedding& table) {
+                                      c.add(table);
+                                      if (&table == &n.embed) share(table);
+                                  },
+                                  [&](Linear& linear) {
+                                      c.add(linear);
+                                      if (&linear == &n.head) share(linear);
+                                  }});
     return c.take();
 }
 
@@ -249,21 +289,23 @@ std::vector<Linear*> linears(DecoderLayer& layer) {
     return out;
 }
 
-std::vector<Linear*> linears(Network& network) {
-    std::vector<Linear*> out;
-    for (DecoderLayer& layer : network.layers)
-        for (Linear* linear : linears(layer)) out.push_back(linear);
-    out.push_back(&network.head);
+namespace {
+
+template <class Module>
+std::vector<Module*> modules_of_type(Network& network) {
+    std::vector<Module*> out;
+    for_each_module(network, Overloaded{[](auto&) {}, [&out](Module& module) { out.push_back(&module); }});
     return out;
 }
 
-std::vector<Norm*> norms(Network& network) {
-    std::vector<Norm*> out;
-    for (DecoderLayer& l : network.layers)
-        for_each_module(
-            l, [](Linear&) {}, [&out](Norm& norm) { out.push_back(&norm); }, [](BareModule&) {});
-    out.push_back(&network.norm);
-    return out;
-}
+}  // namespace
+
+std::vector<Linear*> linears(Network& network) { return modules_of_type<Linear>(network); }
+
+std::vector<Norm*> norms(Network& network) { return modules_of_type<Norm>(network); }
+
+std::vector<Embedding*> embeddings(Network& network) { return modules_of_type<Embedding>(network); }
+
+std::vector<BareModule*> bare_modules(Network& network) { return modules_of_type<BareModule>(network); }
 
 }  // namespace vramfit::model

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "engine/tensor.hpp"
@@ -110,6 +112,7 @@ inline bool is_packed(const Linear& layer) { return layer.quantized || layer.in_
 struct Embedding {
     std::string name;
     Size rows = 0;
+    Size width = 0;
     std::int64_t pieces = 1;  ///< of the rows (tensor parallelism)
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
@@ -181,6 +184,12 @@ void for_each_module(DecoderLayer& layer, OnLinear on_linear, OnNorm on_norm, On
     }
 }
 
+/// Where one of the network's own modules stands in the list of a recorded network's leaves.
+enum class Member : std::uint8_t { embedding, head };
+
+/// A module of a recorded network: its members, and what else has parameters.
+using RecordedLeaf = std::variant<Member, Embedding, Linear, Norm, BareModule>;
+
 class UnitHooks;
 class Partitions;
 
@@ -191,6 +200,7 @@ struct Network {
     Embedding embed;
     Embedding positions;  ///< learned positions; no rows: none
     std::vector<DecoderLayer> layers;
+    std::vector<RecordedLeaf> leaves;  ///< of a recorded network, in order of registration, in place of layers and norm
     Norm norm;
     Linear head;
     bool tied = false;                          ///< head.weight is embed.weight
@@ -206,6 +216,47 @@ struct Network {
     std::shared_ptr<Partitions> partitions;  ///< of ZeRO-3; null: parameters are whole
     UnitHooks* hooks = nullptr;              ///< around modules that are gathered as units; null: none
 };
+
+/// Calls `visit` with each module that may have parameters (Embedding, Linear, Norm, BareModule), in order of
+/// registration.
+template <class Visit>
+void for_each_module(Network& network, const Visit& visit) {
+    const auto visit_member = [&](Member member) {
+        if (member == Member::embedding)
+            visit(network.embed);
+        else
+            visit(network.head);
+    };
+    for (RecordedLeaf& leaf : network.leaves) {
+        std::visit(
+            [&](auto& module) {
+                if constexpr (std::is_same_v<std::remove_reference_t<decltype(module)>, Member>)
+                    visit_member(module);
+                else
+                    visit(module);
+            },
+            leaf);
+    }
+    if (!network.leaves.empty()) return;
+    visit(network.embed);
+    visit(network.positions);
+    for (DecoderLayer& layer : network.layers) for_each_module(layer, visit, visit, visit);
+    visit(network.norm);
+    visit(network.head);
+}
+
+/// A visitor of several functions, one for each type.
+template <class... Functions>
+struct Overloaded : Functions... {
+    using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+/// All embeddings in the order of registration.
+std::vector<Embedding*> embeddings(Network& network);
+/// All modules with parameters that are not those of a linear layer.
+std::vector<BareModule*> bare_modules(Network& network);
 
 /// Which kinds of layers a network has.
 struct LayerKinds {

@@ -90,11 +90,31 @@ class RecordedFrame : public recorded::Scope {
                         "report the recording, so that the engine learns it");
         const GradMode grad(session(), session().grad_enabled && !call.flags.no_grad);
         const Scoped<bool> autocast(session().autocast.enabled, session().autocast.enabled && call.flags.autocast);
+        const Scoped<Module> module(session().recorder.module,
+                                    call.flags.loss ? session().loss : session().recorder.module);
         Tensor made = run_it(recorded::Arguments(*this, call));
         if (call.results.size() > 1) recorded::Arguments(*this, call).refuse("several results");
+        if (!call.results.empty()) expect(call, call.results[0], made);
         if (!call.results.empty() && call.results[0].value) put(*call.results[0].value, std::move(made));
     }
     void execute(const network::Call&) {}
+    /// What a call makes has the sizes that were recorded: an operator that means something else is found here. Only
+    /// plain numbers are compared, so that a row is bound to no path by it.
+    void expect(const network::Call& call, const network::Result& result, const Tensor& made) const {
+        if (!made.defined()) return;
+        const recorded::Symbols plain{pass_->symbols.batch.value(), pass_->symbols.length.value()};
+        bool same = made.dim() == static_cast<int>(result.sizes.size());
+        for (std::size_t i = 0; same && i < result.sizes.size(); ++i) {
+            const network::Argument& size = result.sizes[i];
+            const std::int64_t is = made.size(static_cast<int>(i)).value();
+            if (size.is(network::Argument::Kind::integer)) same = is == size.integer;
+            if (size.is(network::Argument::Kind::formula)) same = is == recorded::value_of(size.formula, plain).value();
+        }
+        if (same) return;
+        throw Error(ErrorKind::invalid, std::string(here().path.empty() ? here().kind->class_name : here().path),
+                    fmt::format("{} makes another shape than the recording says", call.function),
+                    "record the network again (tools/record)");
+    }
     void execute(const network::End& end) {
         for (const network::Number value : end.values) slots_[value].reset();
     }
@@ -128,16 +148,16 @@ class RecordedFrame : public recorded::Scope {
         if (in_unit_) return;
         pass_->windows.layer(static_cast<std::int32_t>(pass_->units++), hidden);
     }
-    bool begins_head() const {
-        return !in_unit_ && !pass_->units_are_over && pass_->units > 0 &&
-               pass_->units == pass_->model.checkpointed_units();
+    bool begins_head(const RecordedModule& child) const {
+        if (in_unit_ || pass_->units_are_over || child.is_unit) return false;
+        return pass_->units > 0 && pass_->units == pass_->model.units();
     }
 
     std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given) {
         const std::uint32_t index = pass_->model.find(module_, what.path);
         const RecordedModule& child = pass_->model.module(index);
-        if (child.kind->checkpointed) begin_unit(given.at(0));
-        const bool head = !child.kind->checkpointed && begins_head();
+        if (child.is_unit) begin_unit(given.at(0));
+        const bool head = begins_head(child);
         if (head) {
             pass_->units_are_over = true;
             pass_->windows.head(given.at(0));
@@ -150,15 +170,33 @@ class RecordedFrame : public recorded::Scope {
     std::vector<Tensor> call_module(const network::Run& what, std::uint32_t index, const RecordedModule& child,
                                     std::vector<Tensor> given) {
         if (child.linear) return {forward(*child.linear, given.at(0))};
-        if (child.embedding == &pass_->network.embed) return {embed(pass_->network, given.at(0))};
-        if (child.embedding) return {forward(*child.embedding, given.at(0))};
-        if (child.norm)
+        if (child.embedding) return {call_embedding(what, index, child, std::move(given))};
+        if (child.norm && given.size() == 1)
             return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
                 return run_program(pass_, what.program, index, {input}, in_unit_).at(0);
             })};
-        const bool in_layer = child.kind->checkpointed || session().recorder.module.layer >= 0;
+        const bool in_layer = child.is_unit || session().recorder.module.layer >= 0;
         const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
-        return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.kind->checkpointed);
+        return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.is_unit);
+    }
+
+    /// An nn.Embedding, or a class that derives from it and runs its own program.
+    Tensor call_embedding(const network::Run& what, std::uint32_t index, const RecordedModule& child,
+                          std::vector<Tensor> given) {
+        const bool is_input = child.embedding == &pass_->network.embed;
+        if (child.kind->class_name == "Embedding")
+            return is_input ? embed(pass_->network, given.at(0)) : forward(*child.embedding, given.at(0));
+        if (child.embedding->lora)
+            throw Error(ErrorKind::unsupported, child.path,
+                        fmt::format("an adapter of a {}, which computes in its own way, is not supported",
+                                    child.kind->class_name),
+                        "leave the module out");
+        const Tensor first = given.at(0);
+        return called_module(*child.embedding, first, [&](const Tensor& input) {
+            given[0] = input;
+            const Tensor out = run_program(pass_, what.program, index, std::move(given), in_unit_).at(0);
+            return is_input ? with_input_gradient(pass_->network.embed, out) : out;
+        });
     }
 
     /// In which order a unit's function lets go of what it closes over: that of the call's arguments, tuples from

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "model/network/called.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -15,42 +17,13 @@ std::string joined_path(std::string_view path, std::string_view name) {
     return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
 }
 
-/// The leaves of a network by their names.
-struct LeavesByName {
-    explicit LeavesByName(Network& network) {
-        for (Embedding* e : {&network.embed, &network.positions})
-            if (e->rows > 0) embeddings.emplace(e->name, e);
-        for (DecoderLayer& layer : network.layers)
-            for_each_module(
-                layer, [this](Linear& l) { linears.emplace(l.name, &l); },
-                [this](Norm& n) { norms.emplace(n.name, &n); }, [this](BareModule& b) { bare.emplace(b.name, &b); });
-        norms.emplace(network.norm.name, &network.norm);
-        linears.emplace(network.head.name, &network.head);
-    }
-
-    template <class Leaf>
-    static Leaf* find(const std::unordered_map<std::string_view, Leaf*>& leaves, std::string_view name) {
-        const auto found = leaves.find(name);
-        return found == leaves.end() ? nullptr : found->second;
-    }
-
-    std::unordered_map<std::string_view, Linear*> linears;
-    std::unordered_map<std::string_view, Embedding*> embeddings;
-    std::unordered_map<std::string_view, Norm*> norms;
-    std::unordered_map<std::string_view, BareModule*> bare;
-};
-
-/// The sizes of the weight that the recording has there, as plain numbers.
-bool has_sizes(const network::ModuleKind& kind, Size rows, Size columns) {
-    if (kind.parameters.empty()) return false;
-    const auto& sizes = kind.parameters.front().sizes;
-    const auto is = [&](std::size_t i, Size wanted) { return sizes[i].integer == wanted.value(); };
-    return sizes.size() == 2 ? is(0, rows) && is(1, columns) : sizes.size() == 1 && is(0, rows);
-}
-
-[[noreturn]] void refuse_module(const RecordedModule& module, std::string_view what) {
-    throw Error(ErrorKind::invalid, module.path, fmt::format("{} ({})", what, module.kind->class_name),
-                "a recording goes with the configuration that was recorded");
+/// A decoder layer by its class or by its place in a list of them.
+bool is_decoder_layer(const network::Document& document, const network::ModuleKind& kind, const std::string& path) {
+    if (kind.checkpointed) return true;
+    const auto& classes = document.no_split_modules;
+    const std::size_t dot = std::min(path.rfind('.'), path.size());
+    return std::find(classes.begin(), classes.end(), kind.class_name) != classes.end() &&
+           network::layer_of(path) >= 0 && network::layer_of(path.substr(0, dot)) < 0;
 }
 
 }  // namespace
@@ -75,7 +48,8 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
     modules_[index].path = path;
     modules_[index].first_buffer = buffers_;
     buffers_ += what.buffers.size();
-    units_ += what.checkpointed ? 1 : 0;
+    modules_[index].is_unit = is_decoder_layer(*document_, what, path);
+    units_ += modules_[index].is_unit ? 1 : 0;
     for (const network::Child& child : what.children) {
         const std::uint32_t made = add(child.kind, joined_path(path, child.name));
         modules_[index].children.push_back(made);
@@ -84,38 +58,13 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
 }
 
 void RecordedModel::bind(Network& network) {
-    const LeavesByName leaves(network);
-    for (RecordedModule& module : modules_) {
-        module.linear = LeavesByName::find(leaves.linears, module.path);
-        module.embedding = LeavesByName::find(leaves.embeddings, module.path);
-        module.norm = LeavesByName::find(leaves.norms, module.path);
-        module.bare = LeavesByName::find(leaves.bare, module.path);
-        switch (module.kind->leaf) {
-            case network::Leaf::linear:
-                if (!module.linear || !has_sizes(*module.kind, module.linear->out, module.linear->in))
-                    refuse_module(module, "the network has no such linear layer");
-                break;
-            case network::Leaf::embedding:
-                if (!module.embedding || !has_sizes(*module.kind, module.embedding->rows, network.spec->hidden_size))
-                    refuse_module(module, "the network has no such embedding");
-                break;
-            case network::Leaf::norm:
-                if (!module.norm || !has_sizes(*module.kind, module.norm->width, 0))
-                    refuse_module(module, "the network has no such norm");
-                break;
-            case network::Leaf::none:
-                if (!module.kind->parameters.empty()) refuse_module(module, "parameters outside of leaves");
-                break;
-            default:
-                throw Error(ErrorKind::unsupported, module.path,
-                            fmt::format("{}: such leaves are not run from recordings yet", module.kind->class_name),
-                            "leave --model to a family that is built in");
-        }
-    }
-    if (buffers_ != network.buffers.size())
-        throw Error(ErrorKind::unsupported, document_->file,
-                    fmt::format("{} buffers, where the loader makes {}", buffers_, network.buffers.size()),
-                    "record the network with the release of transformers that is asked about");
+    std::unordered_map<std::string_view, RecordedModule*> by_path;
+    for (RecordedModule& module : modules_) by_path.emplace(module.path, &module);
+    const auto found = [&](const auto& leaf) -> RecordedModule& { return *by_path.at(leaf.name); };
+    for_each_module(network, Overloaded{[&](Linear& linear) { found(linear).linear = &linear; },
+                                        [&](Embedding& table) { found(table).embedding = &table; },
+                                        [&](Norm& norm) { found(norm).norm = &norm; },
+                                        [&](BareModule& bare) { found(bare).bare = &bare; }});
 }
 
 std::uint32_t RecordedModel::find(std::uint32_t from, std::string_view path) const {
@@ -146,8 +95,19 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
     if (module.linear) found = name == "weight" ? module.linear->weight : module.linear->bias;
     if (module.norm) found = name == "weight" ? module.norm->weight : module.norm->bias;
     if (module.embedding) found = module.embedding->weight;
+    if (module.bare)
+        for (std::size_t i = 0; i < module.bare->parameters.size(); ++i) {
+            if (module.bare->parameters[i].name != name) continue;
+            if (module.bare->lora[i])
+                throw Error(ErrorKind::unsupported, joined_path(module.path, name),
+                            "an adapter on a parameter that is no linear layer's was not compared with recorded "
+                            "networks yet",
+                            "leave it out of the adapter's targets");
+            found = module.bare->tensors[i];
+        }
     for (std::size_t i = 0; i < module.kind->buffers.size(); ++i)
         if (module.kind->buffers[i].name == name) found = network.buffers[module.first_buffer + i];
+    if (module.bare && found.defined()) read(found);
     if (!found.defined())
         throw Error(ErrorKind::unsupported, joined_path(module.path, name),
                     "the recorded network reads this parameter itself, which is quantized or not kept",

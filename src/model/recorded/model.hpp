@@ -18,6 +18,7 @@ struct RecordedModule {
     const network::ModuleKind* kind = nullptr;
     std::string path;                     ///< "model.layers.0.self_attn.q_proj"; empty: the whole
     std::vector<std::uint32_t> children;  ///< in order of registration, as the kind's
+    bool is_unit = false;                 ///< a decoder layer: windows begin with it
     Linear* linear = nullptr;             ///< what stands there in memory, of a leaf
     Embedding* embedding = nullptr;
     Norm* norm = nullptr;
@@ -31,7 +32,7 @@ class RecordedModel {
     /// Throws Error (unsupported) where a program of the variants calls a function that no operator stands for.
     explicit RecordedModel(const network::Document& document);
 
-    /// Finds the leaves in the network, which stays where it is. Throws Error (invalid) where they differ.
+    /// Finds the leaves in the network, which was made of this recording and stays where it is.
     void bind(Network& network);
 
     const network::Document& document() const { return *document_; }
@@ -42,7 +43,7 @@ class RecordedModel {
     Tensor parameter(const Network& network, std::uint32_t from, std::string_view path) const;
     /// The operators of a program's instructions; null where an instruction is no call.
     const std::vector<recorded::Operator>& operators(network::Number program) const { return operators_[program]; }
-    std::size_t checkpointed_units() const { return units_; }
+    std::size_t units() const { return units_; }
 
   private:
     std::uint32_t add(network::Number kind, std::string path);

@@ -16,7 +16,7 @@ Operator operator_named(std::string_view name) {
     static const auto all = [] {
         std::unordered_map<std::string_view, Operator> table;
         for (const auto operators : {elementwise_operators(), view_operators(), matrix_operators(),
-                                     reduction_operators(), factory_operators()})
+                                     reduction_operators(), factory_operators(), functional_operators()})
             for (const NamedOperator& one : operators) table.emplace(one.name, one.run);
         return table;
     }();

@@ -82,6 +82,7 @@ std::span<const NamedOperator> view_operators();
 std::span<const NamedOperator> matrix_operators();
 std::span<const NamedOperator> reduction_operators();
 std::span<const NamedOperator> factory_operators();
+std::span<const NamedOperator> functional_operators();
 
 /// The operator of that name, or null.
 Operator operator_named(std::string_view name);

@@ -192,6 +192,13 @@ struct Document {
     std::string head;
     std::string config;  ///< the configuration, as JSON text
     std::vector<std::string> no_split_modules;
+    std::string input_embeddings;              ///< the path of get_input_embeddings(); empty: not recorded, or none
+    std::string output_embeddings;             ///< the same of get_output_embeddings()
+    std::vector<std::string> keep_in_float32;  ///< _keep_in_fp32_modules
+    std::vector<std::string> keep_in_float32_strict;  ///< _keep_in_fp32_modules_strict
+    bool accepts_loss_kwargs = true;                  ///< Trainer gives the forward num_items_in_batch
+    bool loss_shifts_labels = true;                   ///< ... which leaves out the first label of each row
+    std::string conversion;  ///< why the names in checkpoints are not known; empty: they are the network's
     std::vector<std::string> varied;
     std::vector<ModuleKind> kinds;
     Number root = 0;

@@ -65,6 +65,24 @@ void read_schema(const Place& root) {
     schema.refuse(fmt::format("{} is no recorded network", schema.json().shown()));
 }
 
+/// What recordings of older recorders do not say has its usual value.
+void read_declared(const Place& network, Document& document) {
+    const auto text = [&](std::string_view key) {
+        return network.has(key) && !network.member(key).is_null() ? network.member(key).text() : std::string();
+    };
+    const auto texts = [&](std::string_view key) {
+        return network.has(key) ? texts_of(network.member(key)) : std::vector<std::string>();
+    };
+    const auto flag = [&](std::string_view key) { return !network.has(key) || network.member(key).boolean(); };
+    document.input_embeddings = text("input_embeddings");
+    document.output_embeddings = text("output_embeddings");
+    document.keep_in_float32 = texts("keep_in_fp32_modules");
+    document.keep_in_float32_strict = texts("keep_in_fp32_modules_strict");
+    document.accepts_loss_kwargs = flag("accepts_loss_kwargs");
+    document.loss_shifts_labels = flag("loss_shifts_labels");
+    document.conversion = text("conversion");
+}
+
 void read_header(const Place& root, Document& document) {
     const Place with = root.member("recorded_with");
     document.torch = with.object().member("torch").text();
@@ -76,6 +94,7 @@ void read_header(const Place& root, Document& document) {
     document.no_split_modules = texts_of(network.member("no_split_modules"));
     document.config = to_text(network.member("config").object().json());
     if (network.has("varied")) document.varied = texts_of(network.member("varied"));
+    read_declared(network, document);
 }
 
 }  // namespace

@@ -92,6 +92,12 @@ class Recordings(unittest.TestCase):
         made = self.recorded(tiny("llama", tie_word_embeddings=True))
         self.assertEqual(made["ties"], [["model.embed_tokens.weight", "lm_head.weight"]])
 
+    def test_what_the_class_declares(self) -> None:
+        network = self.recorded(tiny("llama"))["network"]
+        self.assertEqual((network["input_embeddings"], network["output_embeddings"]), ("model.embed_tokens", "lm_head"))
+        self.assertTrue(network["accepts_loss_kwargs"] and network["loss_shifts_labels"])
+        self.assertNotIn("conversion", network)
+
     def test_sizes_are_formulas_of_the_configuration(self) -> None:
         from vramfit_record.check import problems, value_of
         from vramfit_record.record import record_network

@@ -14,7 +14,8 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("network", nargs="*", help="a folder with config.json, a config.json, a name in the local cache of the hub, or a model type")
     flags.add_argument("--out", type=Path, help="where the recording goes (standard output)")
     flags.add_argument("--head", choices=("causal_lm", "sequence_classification", "token_classification"), default="causal_lm")
-    flags.add_argument("--variants", choices=("all", "base"), default="all", help="attention, mask, cache, labels and checkpointing, or only the first of each")
+    flags.add_argument("--variants", choices=("all", "trainer", "base"), default="all",
+                       help="attention, mask, cache, labels and checkpointing; what Trainer runs with a tokenizer's mask and the class's attention; or only the first of each")
     flags.add_argument("--vary", action="append", default=[], metavar="KEY=N,N,N", help="a key of the configuration with three values: sizes become formulas of it as well")
     flags.add_argument("--trust-remote-code", action="store_true", help="run the Python that comes with the model")
     flags.add_argument("--download", action="store_true", help="fetch a config.json that is not in the cache")
@@ -35,12 +36,12 @@ def record(flags: argparse.Namespace) -> int:
     from . import networks
     from .passes import Refused
     from .record import record_network
-    from .variants import BASE, TRAINING
+    from .variants import BASE, TRAINER, TRAINING
 
     try:
         config = networks.read_config(flags.network[0], flags.trust_remote_code, flags.download)
-        made = record_network(config, flags.head, TRAINING if flags.variants == "all" else (BASE,), flags.trust_remote_code,
-                              dict(map(varied, flags.vary)))
+        variants = {"all": TRAINING, "trainer": TRAINER, "base": (BASE,)}[flags.variants]
+        made = record_network(config, flags.head, variants, flags.trust_remote_code, dict(map(varied, flags.vary)))
     except (networks.NotFound, Refused, ValueError, OSError) as error:
         print(f"vramfit_record: {error}", file=sys.stderr)
         return 2

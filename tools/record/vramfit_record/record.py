@@ -11,6 +11,7 @@ import torch
 import transformers
 
 from . import device, networks, passes, tree
+from .declared import described
 from .flash import flash_attention
 from .merge import Different, Merge, Point, Table, places_of
 from .programs import draft_of
@@ -186,23 +187,3 @@ def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Vari
         "network": {**described(network, head, config), **({"varied": sorted(vary)} if vary else {})},
         "modules": kinds.rows, "root": root, "ties": tree.ties(network),
         "programs": programs.rows, "variants": rows, "refused": refused}
-
-
-def described(network: Any, head: str, config: Any) -> dict[str, Any]:
-    """What the class declares about itself."""
-    plan = {k: v for k, v in sorted((getattr(network, "tp_plan", None) or getattr(network, "_tp_plan", None) or {}).items())}
-    pipeline = {k: [list(x) for x in v] for k, v in sorted((getattr(network, "pp_plan", None) or getattr(network, "_pp_plan", None) or {}).items())}
-    out = {"class": type(network).__name__, "head": head, "model_type": config.model_type,
-           "no_split_modules": sorted(getattr(network, "_no_split_modules", None) or []), "tp_plan": plan, "pp_plan": pipeline,
-           "supports_gradient_checkpointing": bool(getattr(network, "supports_gradient_checkpointing", False))}
-    skipped = {"transformers_version", "_name_or_path", "dtype", "torch_dtype", "id2label", "label2id", "_attn_implementation_autoset"}
-    out["config"] = {k: v for k, v in sorted(plain(config.to_dict()).items()) if k not in skipped and v is not None}
-    return out
-
-
-def plain(x: Any) -> Any:
-    if isinstance(x, dict):
-        return {str(k): plain(v) for k, v in x.items()}
-    if isinstance(x, (list, tuple, set)):
-        return [plain(v) for v in (sorted(x, key=str) if isinstance(x, set) else x)]
-    return x if x is None or isinstance(x, (bool, int, float, str)) else str(x)

@@ -26,13 +26,17 @@ class Variant:
 
 
 BASE = Variant()
-#: A training step of each kind.
+#: A training step of each kind: the loss of a plain loop, then that of Trainer, which counts the labels of the whole batch.
+MASKS = ("absent", "full", "padded")
 TRAINING = (
-    BASE, Variant(mask="full"), Variant(mask="padded"), Variant(use_cache=True), Variant(mask="padded", use_cache=True), Variant(labels=False),
-    Variant(checkpointing=True), Variant(attention="eager"), Variant(attention="eager", mask="full"), Variant(attention="eager", mask="padded"),
-    Variant(attention="flash_attention_2"), Variant(attention="flash_attention_2", mask="full"), Variant(attention="flash_attention_2", mask="padded"),
-    Variant(items=True), Variant(mask="full", items=True), Variant(mask="padded", items=True), Variant(checkpointing=True, items=True),
-    Variant(attention="eager", items=True), Variant(attention="eager", mask="padded", items=True))
+    BASE, Variant(mask="full"), Variant(mask="padded"), Variant(use_cache=True), Variant(mask="padded", use_cache=True),
+    *(Variant(mask=m, labels=False) for m in MASKS), *(Variant(mask=m, checkpointing=True) for m in MASKS),
+    *(Variant(attention="eager", mask=m, checkpointing=c) for c in (False, True) for m in MASKS),
+    *(Variant(attention="flash_attention_2", mask=m) for m in MASKS),
+    *(Variant(attention=a, mask=m, checkpointing=c, items=True) for a in ("default", "eager") for c in (False, True) for m in MASKS))
+
+#: transformers' Trainer with the mask of a tokenizer.
+TRAINER = tuple(Variant(mask="full", checkpointing=c, items=True) for c in (False, True))
 
 #: Sizes and dtypes differ at once; a formula has to hold at all three.
 POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 114, torch.float32, torch.bfloat16))

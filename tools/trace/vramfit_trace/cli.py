@@ -48,7 +48,8 @@ def compare_traces(flags: argparse.Namespace) -> int:
         traced = stored.get("schema") == "vramfit.trace/1"
         trace = stored if traced else tracer_of(flags).trace(read(path), events=True)
         with_events = "events" in trace
-        document = timeline(flags.vramfit, trace["job"], with_events)
+        asked = {**trace["job"], "model": str(flags.network.resolve())} if flags.network else trace["job"]
+        document = timeline(flags.vramfit, asked, with_events)
         result = compare(trace, document)
         equal = equal and result.exact
         print(row_text({"name": path.name, **result.as_json()}))
@@ -127,6 +128,7 @@ def parser() -> argparse.ArgumentParser:
     two.add_argument("trace", type=Path, nargs="+",
                      help="a trace (one with events has them compared too), or a job, which is traced first")
     two.add_argument("--windows", type=int, default=5, help="how many differing windows to print (default: %(default)d)")
+    two.add_argument("--network", type=Path, metavar="FILE", help="a recorded network, which vramfit is asked about in place of the job's configuration")
     two.add_argument("--context", type=int, default=4, help="events around the first that differs (default: %(default)d)")
     add_program(two)
     add_tracing(two)

@@ -1,0 +1,277 @@
+// What commands need of a recorded network, from its tree of modules and the configuration that was recorded.
+#include "spec/network/model.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "spec/json_parse.hpp"
+#include "vramfit/base/checked.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::network {
+
+namespace {
+
+[[noreturn]] void refuse_network(const Document& document, std::string what, std::string hint) {
+    throw Error(ErrorKind::unsupported, document.file, std::move(what), std::move(hint));
+}
+
+bool is_plain_norm(const ModuleKind& kind) {
+    const bool all = std::all_of(kind.parameters.begin(), kind.parameters.end(), [](const Parameter& p) {
+        return (p.name == "weight" || p.name == "bias") && p.sizes.size() == 1;
+    });
+    return all && (kind.parameters.empty() || kind.parameters.front().name == "weight");
+}
+
+bool has_parameter(const ModuleKind& kind, std::string_view name) {
+    return std::any_of(kind.parameters.begin(), kind.parameters.end(),
+                       [&](const Parameter& p) { return p.name == name; });
+}
+
+/// A weight and perhaps a bias, and the forward of the class that adapters and quantizers know.
+bool is_plain_matrix(const ModuleKind& kind, std::string_view class_name) {
+    return kind.class_name == class_name && !kind.parameters.empty() && kind.parameters.front().name == "weight" &&
+           kind.parameters.front().sizes.size() == 2 &&
+           kind.parameters.size() == (has_parameter(kind, "bias") ? 2U : 1U);
+}
+
+std::vector<BareParameter> bare_parameters(const ModuleKind& kind) {
+    std::vector<BareParameter> all;
+    for (const Parameter& p : kind.parameters)
+        all.push_back({p.name, sizes_of(p), {}, p.name.find("bias") != std::string::npos, false});
+    return all;
+}
+
+/// A matrix: its two sizes as the module's `in` and `out`.
+void set_sizes(NamedModule& module, const ModuleKind& kind, bool out_first) {
+    const std::vector<std::int64_t> sizes = sizes_of(kind.parameters.front());
+    module.in = sizes[out_first ? 1 : 0];
+    module.out = sizes[out_first ? 0 : 1];
+    module.bias = has_parameter(kind, "bias");
+}
+
+NamedModule named_module(const std::string& path, const ModuleKind& kind) {
+    NamedModule module{path, vramfit::ModuleKind::other, layer_of(path)};
+    if (kind.leaf == Leaf::linear && is_plain_matrix(kind, "Linear")) {
+        module.kind = vramfit::ModuleKind::linear;
+        set_sizes(module, kind, true);
+    } else if (kind.leaf == Leaf::conv1d && is_plain_matrix(kind, "Conv1D")) {
+        module.kind = vramfit::ModuleKind::conv1d;
+        set_sizes(module, kind, false);
+    } else if (kind.leaf == Leaf::embedding && kind.parameters.size() == 1 &&
+               kind.parameters.front().sizes.size() == 2) {
+        module.kind = vramfit::ModuleKind::embedding;
+        set_sizes(module, kind, false);
+    } else if ((kind.leaf == Leaf::norm || kind.leaf == Leaf::layer_norm) && is_plain_norm(kind)) {
+        module.kind = vramfit::ModuleKind::norm;
+        module.out = kind.parameters.empty() ? 0 : sizes_of(kind.parameters.front()).front();
+        module.bias = has_parameter(kind, "bias");
+    } else if (!kind.parameters.empty()) {
+        module.kind = vramfit::ModuleKind::bare;
+        module.parameters = bare_parameters(kind);
+    }
+    return module;
+}
+
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+/// Recordings that do not say it: the first embedding, the last linear layer outside of the decoder layers.
+void mark_parts(const Document& document, std::vector<NamedModule>& modules) {
+    NamedModule *embedding = nullptr, *head = nullptr;
+    for (NamedModule& module : modules) {
+        if (module.kind == vramfit::ModuleKind::embedding) {
+            const bool said = !document.input_embeddings.empty();
+            if (said ? module.name == document.input_embeddings : !embedding) embedding = &module;
+        }
+        if (module.kind == vramfit::ModuleKind::linear) {
+            const bool said = !document.output_embeddings.empty();
+            if (said ? module.name == document.output_embeddings : module.layer < 0) head = &module;
+        }
+    }
+    if (embedding) embedding->part = ModulePart::embedding;
+    if (head) head->part = ModulePart::head;
+    for (NamedModule& module : modules) {
+        const std::string_view name = last_name(module.name);
+        const bool positions = name.find("position") != name.npos || name == "wpe";
+        if (module.kind == vramfit::ModuleKind::embedding && module.part == ModulePart::other && positions)
+            module.part = ModulePart::positions;
+    }
+}
+
+/// A number of the configuration, under one of the names that classes have for it.
+std::optional<std::int64_t> number_in(const JsonValue& config, std::initializer_list<std::string_view> keys) {
+    for (const std::string_view key : keys) {
+        const JsonValue* value = config.find(key);
+        if (value && value->kind == JsonValue::Kind::integer && value->integer > 0 &&
+            value->integer <= std::numeric_limits<std::int32_t>::max())
+            return value->integer;
+    }
+    return std::nullopt;
+}
+
+void read_recorded_config(const JsonValue& config, ModelSpec& model) {
+    // Where nothing is said nothing is bounded.
+    model.max_position_embeddings =
+        number_in(config, {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length",
+                           "model_max_length", "seq_length", "n_ctx"})
+            .value_or(std::numeric_limits<std::int32_t>::max());
+    model.num_attention_heads =
+        number_in(config, {"num_attention_heads", "n_head", "n_heads", "num_heads"}).value_or(1);
+    model.num_key_value_heads =
+        number_in(config, {"num_key_value_heads", "num_kv_heads"}).value_or(model.num_attention_heads);
+    model.head_dim = number_in(config, {"head_dim"})
+                         .value_or(std::max<std::int64_t>(1, model.hidden_size / model.num_attention_heads));
+    const JsonValue* cache = config.find("use_cache");
+    model.use_cache = cache && cache->kind == JsonValue::Kind::boolean && cache->boolean;
+    const JsonValue* dtype = config.find("dtype");
+    if (!dtype || dtype->kind != JsonValue::Kind::text) return;
+    const auto known = dtype_from(dtype->text);
+    if (known && is_floating(*known)) model.checkpoint_dtype = known;
+}
+
+/// Embedding and head may be one tensor; other ties are not known to the modules that hold them.
+bool ties_embeddings(const Document& document, const std::vector<NamedModule>& modules) {
+    const auto weight_of = [&](ModulePart part) {
+        for (const NamedModule& module : modules)
+            if (module.part == part) return fmt::format("{}.weight", module.name);
+        return std::string();
+    };
+    const std::string embedding = weight_of(ModulePart::embedding), head = weight_of(ModulePart::head);
+    bool tied = false;
+    for (const std::vector<std::string>& names : document.ties) {
+        const bool both = names.size() == 2 && std::count(names.begin(), names.end(), embedding) == 1 &&
+                          std::count(names.begin(), names.end(), head) == 1;
+        if (!both)
+            refuse_network(document,
+                           fmt::format("{} and {} are one tensor, which is not supported", names.front(), names.back()),
+                           "only the embedding and the head may share a weight");
+        tied = true;
+    }
+    return tied;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> sizes_of(const Parameter& parameter) {
+    std::vector<std::int64_t> sizes;
+    for (const Argument& size : parameter.sizes) {
+        if (size.is(Argument::Kind::integer) && size.integer < 1)
+            throw Error(ErrorKind::invalid, parameter.name, fmt::format("a size of {}", size.integer),
+                        "record the network again (tools/record)");
+        if (!size.is(Argument::Kind::integer))
+            throw Error(ErrorKind::unsupported, parameter.name,
+                        "the recording says this parameter's sizes by keys of a configuration",
+                        "record the network without --vary");
+        sizes.push_back(size.integer);
+    }
+    return sizes;
+}
+
+// peft 0.21.2 utils/constants.py COMMON_LAYERS_PATTERN; transformers' names of lists of decoder layers.
+int layer_of(std::string_view path) {
+    constexpr std::string_view kLists[] = {"layers", "h", "blocks", "block", "layer"};
+    for (std::size_t at = 0; at < path.size();) {
+        const std::size_t end = std::min(path.find('.', at), path.size());
+        const std::string_view name = path.substr(at, end - at);
+        at = end + 1;
+        if (at >= path.size() || std::find(std::begin(kLists), std::end(kLists), name) == std::end(kLists)) continue;
+        const std::string_view next = path.substr(at, std::min(path.find('.', at), path.size()) - at);
+        int number = -1;
+        const auto [rest, error] = std::from_chars(next.data(), next.data() + next.size(), number);
+        if (error == std::errc() && rest == next.data() + next.size() && number >= 0 && number < 10'000) return number;
+    }
+    return -1;
+}
+
+// A config.json has no such text.
+bool is_network(std::string_view text) { return text.find("\"vramfit.network/") != text.npos; }
+
+std::vector<NamedModule> modules_in(const Document& document) {
+    std::vector<NamedModule> modules;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        if (!path.empty()) modules.push_back(named_module(path, kind));
+    });
+    mark_parts(document, modules);
+    return modules;
+}
+
+std::vector<std::string> frozen_parameters(const Document& document) {
+    std::vector<std::string> names;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        for (const Parameter& p : kind.parameters)
+            if (!p.requires_grad) names.push_back(path.empty() ? p.name : fmt::format("{}.{}", path, p.name));
+    });
+    return names;
+}
+
+std::string module_of_its_own_kind(const Document& document) {
+    std::string found;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        const bool own = (kind.leaf == Leaf::linear && !is_plain_matrix(kind, "Linear")) ||
+                         (kind.leaf == Leaf::conv1d && !is_plain_matrix(kind, "Conv1D"));
+        if (own && found.empty()) found = fmt::format("{} ({})", path, kind.class_name);
+    });
+    return found;
+}
+
+std::vector<Buffer> buffers_in(const Document& document) {
+    std::vector<Buffer> all;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        for (const Parameter& p : kind.buffers)
+            all.push_back({path.empty() ? p.name : fmt::format("{}.{}", path, p.name), &p});
+    });
+    return all;
+}
+
+ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view name) {
+    if (document->head != "causal_lm")
+        refuse_network(*document, fmt::format("networks with the head {} are not supported yet", document->head),
+                       "record it with --head causal_lm");
+    if (!document->kinds[document->root].parameters.empty())
+        refuse_network(*document, "parameters of the network itself, in none of its modules, are not supported",
+                       "report the recording, so that they are known");
+    ModelSpec model;
+    model.name = name;
+    model.model_type = document->model_type;
+    const std::vector<NamedModule> modules = modules_in(*document);
+    int layers = 0;
+    for (const NamedModule& module : modules) {
+        layers = std::max(layers, module.layer + 1);
+        if (module.part == ModulePart::embedding) {
+            model.vocab_size = module.in;
+            model.hidden_size = module.out;
+        }
+        if (module.kind == vramfit::ModuleKind::linear)
+            model.intermediate_size =
+                std::max({model.intermediate_size, module.part == ModulePart::head ? 0 : module.out, module.in});
+        model.attention_bias = model.attention_bias || (module.bias && module.kind == vramfit::ModuleKind::linear);
+    }
+    if (model.vocab_size == 0)
+        refuse_network(*document, "no embedding of tokens was recorded", "causal language models have one");
+    if (layers == 0)
+        refuse_network(*document, "no decoder layers were found (model.layers.0, h.0, blocks.0, ...)",
+                       "report the recording, so that its layers are known");
+    model.num_hidden_layers = layers;
+    model.layer_types.assign(static_cast<std::size_t>(layers), LayerAttention::full);
+    Problems problems(document->file);
+    read_recorded_config(parse_json(document->config, problems), model);
+    model.tie_word_embeddings = ties_embeddings(*document, modules);
+    model.recording = std::move(document);
+    try {
+        std::int64_t sum = 0;
+        for (const NamedModule& module : modules) sum = checked_add(sum, parameters_in(module));
+        size_of(sum, DType::float64);
+    } catch (const Error&) {
+        throw Error(ErrorKind::invalid, model.recording->file,
+                    "a network of these sizes has more bytes than 63 bits can count",
+                    "record the network again (tools/record)");
+    }
+    return model;
+}
+
+}  // namespace vramfit::network

@@ -1,0 +1,56 @@
+// A recorded network as a model that commands are asked about: its sizes, and its modules in order of registration.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/network/document.hpp"
+#include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/modules.hpp"
+
+namespace vramfit::network {
+
+/// Whether the text is meant to be a recording.
+bool is_network(std::string_view text);
+
+/// The model of a recording. `name` becomes ModelSpec::name. Throws Error (unsupported) for networks of other kinds.
+ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view name);
+
+/// All modules of the tree but the root, in order of named_modules().
+std::vector<NamedModule> modules_in(const Document& document);
+
+/// Parameters by their names that are never trained (requires_grad is false).
+std::vector<std::string> frozen_parameters(const Document& document);
+
+/// The path of a class that derives from nn.Linear or nn.Embedding and computes in its own way; empty: there is none.
+std::string module_of_its_own_kind(const Document& document);
+
+/// A buffer of the tree.
+struct Buffer {
+    std::string name;
+    const Parameter* what = nullptr;
+};
+/// All buffers, in order of named_buffers().
+std::vector<Buffer> buffers_in(const Document& document);
+
+/// Calls `visit` with the path and kind of each module, the root's path being empty.
+template <class Visit>
+void for_each_kind(const Document& document, Number kind, const std::string& path, const Visit& visit) {
+    visit(path, document.kinds[kind]);
+    for (const Child& child : document.kinds[kind].children)
+        for_each_kind(document, child.kind, path.empty() ? child.name : path + '.' + child.name, visit);
+}
+template <class Visit>
+void for_each_kind(const Document& document, const Visit& visit) {
+    for_each_kind(document, document.root, std::string(), visit);
+}
+
+/// The sizes of a parameter as plain numbers. Throws Error (unsupported) where they are formulas.
+std::vector<std::int64_t> sizes_of(const Parameter& parameter);
+
+/// The decoder layer that a module of this path is part of, or -1.
+int layer_of(std::string_view path);
+
+}  // namespace vramfit::network

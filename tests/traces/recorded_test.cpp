@@ -1,0 +1,60 @@
+// Recorded networks of types that nobody wrote by hand, against traces of the real libraries.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/catch.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/job.hpp"
+
+namespace vramfit::test {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFolder = VRAMFIT_TEST_DATA_DIR "/networks/";
+
+/// What differs between a trace and the timeline of the same job, of which the network is a recording.
+std::string differences(const json& trace) {
+    json job = trace["job"];
+    job["model"] = kFolder + trace["network"].get<std::string>();
+    const Job read = read_job(job.dump(), trace["name"].get<std::string>(), Environment{});
+    const Timeline answer = timeline(read.model, read.plan, read.stack, read.device);
+    std::string found;
+    std::size_t next = 0;
+    for (const json& window : trace["windows"]) {
+        std::size_t at = next;
+        while (at < answer.windows.size() && name_of(answer.windows[at].phase) != window[0]) ++at;
+        if (at == answer.windows.size()) {
+            found += fmt::format("{}: missing\n", window[0].get<std::string>());
+            continue;
+        }
+        next = at + 1;
+        const WindowLevels& w = answer.windows[at];
+        const std::int64_t peak = w.peak.requested - window[1].get<std::int64_t>();
+        const std::int64_t end = w.end.requested - window[2].get<std::int64_t>();
+        if (peak != 0 || end != 0)
+            found += fmt::format("{}: peak {:+} end {:+}\n", window[0].get<std::string>(), peak, end);
+    }
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("recorded networks have the requested bytes of their traces in every window") {
+    std::ifstream lines(std::string(kFolder) + "traces.jsonl");
+    std::size_t traces = 0, windows = 0;
+    for (std::string line; std::getline(lines, line); ++traces) {
+        const json trace = json::parse(line);
+        INFO(trace["name"].get<std::string>());
+        CHECK(trace["windows"].size() > 20);
+        CHECK(differences(trace) == "");
+        windows += trace["windows"].size();
+    }
+    CHECK(traces == 46);
+    CHECK(windows >= 1250);
+}
+
+}  // namespace vramfit::test
