@@ -160,6 +160,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         mark_loop(progress.stages, steps)
         mark_evaluation(job, trainer, progress, device)
         if job["loop"]["kind"] in BATCHES:
+            recorder.know(trainer.model)  # with the adapters that the trainer has made
             phases.mark(trainer, progress.stages, drawn)
         trainer.train()
     return trainer
