@@ -13,7 +13,7 @@ from .recorder import Recorder
 from .rows import Completions
 from .stages import Stages
 
-#: While the trainer is built. Functions of the trainer's module: adapters and the preparation of quantized weights (trl up to 0.28),
+#: While the trainer is built. Functions of the trainer's module: adapters and the preparation of quantized weights,
 #: the reference model (create_model_from_path; a copy by create_reference_model in trl 0.24).
 BUILDING = {"get_peft_model": "adapters", "prepare_model_for_kbit_training": "prepare",
             "create_model_from_path": "load_reference", "create_reference_model": "load_reference"}

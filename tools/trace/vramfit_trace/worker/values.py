@@ -96,6 +96,8 @@ class Values(TorchFunctionMode):
             know(out, torch.full(out.shape, FINITE[name]))
         elif name == "multinomial" and self.completions:
             know(out, torch.tensor(self.completions.draw(len(out)), dtype=out.dtype).reshape(out.shape))
+        if on_device(out) and out.dtype == torch.bool and of(out) is None:
+            MASKS.pop((out.data_ptr(), out.shape), None)  # of a mask that is gone
         return out
 
     def answering(self, name: str, args: Any) -> Any:
@@ -135,6 +137,7 @@ class Values(TorchFunctionMode):
         """What was changed by something that is not known is not known either."""
         if args and on_device(args[0]) and of(args[0]) is not None:
             delattr(args[0], NAME)
+            MASKS.pop((args[0].data_ptr(), args[0].shape), None)
 
 
 def count_by_values(device: Device) -> Any:
