@@ -187,6 +187,7 @@ const Family gpt_oss_entry = {
     .half_tables = true,
     .split_plan = SplitPlan::head,
     .cuts = {Cut::none, Cut::none, Cut::none, Cut::none, false},
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

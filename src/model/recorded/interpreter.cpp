@@ -90,9 +90,17 @@ class RecordedFrame : public recorded::Scope {
                         "report the recording, so that the engine learns it");
         const GradMode grad(session(), session().grad_enabled && !call.flags.no_grad);
         const Scoped<bool> autocast(session().autocast.enabled, session().autocast.enabled && call.flags.autocast);
-        Tensor made = run_it(recorded::Arguments(*this, call));
-        if (call.results.size() > 1) recorded::Arguments(*this, call).refuse("several results");
-        if (!call.results.empty() && call.results[0].value) put(*call.results[0].value, std::move(made));
+        const recorded::Arguments arguments(*this, call);
+        if (run_it.one) {
+            Tensor made = run_it.one(arguments);
+            if (call.results.size() > 1) arguments.refuse("several results");
+            if (!call.results.empty() && call.results[0].value) put(*call.results[0].value, std::move(made));
+            return;
+        }
+        std::vector<Tensor> made = run_it.several(arguments);
+        if (made.size() != call.results.size()) arguments.refuse("another number of results");
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (call.results[i].value) put(*call.results[i].value, std::move(made[i]));
     }
     void execute(const network::Call&) {}
     void execute(const network::End& end) {

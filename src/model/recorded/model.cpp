@@ -61,7 +61,7 @@ RecordedModel::RecordedModel(const network::Document& document) : document_(&doc
         row.reserve(program.code.size());
         for (const network::Instruction& instruction : program.code) {
             const auto* call = std::get_if<network::Call>(&instruction);
-            row.push_back(call ? recorded::operator_named(call->function) : nullptr);
+            row.push_back(call ? recorded::operator_named(call->function) : recorded::Operator());
         }
     }
     add(document.root, {});
@@ -74,7 +74,7 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
     modules_[index].kind = &what;
     modules_[index].path = path;
     modules_[index].first_buffer = buffers_;
-    buffers_ += what.buffers.size();
+    if (what.leaf != network::Leaf::embedding) buffers_ += what.buffers.size();  // a scaled table keeps its own
     units_ += what.checkpointed ? 1 : 0;
     for (const network::Child& child : what.children) {
         const std::uint32_t made = add(child.kind, joined_path(path, child.name));
@@ -99,17 +99,19 @@ void RecordedModel::bind(Network& network) {
                 if (!module.embedding || !has_sizes(*module.kind, module.embedding->rows, network.spec->hidden_size))
                     refuse_module(module, "the network has no such embedding");
                 break;
+            case network::Leaf::conv1d:
+                if (!module.linear || !has_sizes(*module.kind, module.linear->in, module.linear->out))
+                    refuse_module(module, "the network has no such linear layer");
+                break;
             case network::Leaf::norm:
+            case network::Leaf::layer_norm:
                 if (!module.norm || !has_sizes(*module.kind, module.norm->width, 0))
                     refuse_module(module, "the network has no such norm");
                 break;
+            case network::Leaf::experts:
             case network::Leaf::none:
-                if (!module.kind->parameters.empty()) refuse_module(module, "parameters outside of leaves");
+                if (!module.kind->parameters.empty() && !module.bare) refuse_module(module, "parameters outside of leaves");
                 break;
-            default:
-                throw Error(ErrorKind::unsupported, module.path,
-                            fmt::format("{}: such leaves are not run from recordings yet", module.kind->class_name),
-                            "leave --model to a family that is built in");
         }
     }
     if (buffers_ != network.buffers.size())
@@ -145,8 +147,11 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
     Tensor found;
     if (module.linear) found = name == "weight" ? module.linear->weight : module.linear->bias;
     if (module.norm) found = name == "weight" ? module.norm->weight : module.norm->bias;
-    if (module.embedding) found = module.embedding->weight;
-    for (std::size_t i = 0; i < module.kind->buffers.size(); ++i)
+    if (module.embedding) found = name == "weight" ? module.embedding->weight : module.embedding->scale;
+    if (module.bare)
+        for (std::size_t i = 0; i < module.bare->parameters.size(); ++i)
+            if (module.bare->parameters[i].name == name) found = module.bare->tensors[i];
+    for (std::size_t i = 0; !module.embedding && i < module.kind->buffers.size(); ++i)
         if (module.kind->buffers[i].name == name) found = network.buffers[module.first_buffer + i];
     if (!found.defined())
         throw Error(ErrorKind::unsupported, joined_path(module.path, name),

@@ -1,0 +1,66 @@
+// Functions of recorded programs that write into their first argument and give it back.
+#include "engine/ops/in_place.hpp"
+
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+Tensor added(const Arguments& a) {
+    if (a.find("alpha")) a.refuse("an option");
+    Tensor t = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1))) {
+        add_in_place(t);
+        return t;
+    }
+    add_in_place(t, a.tensor(1));
+    return t;
+}
+
+Tensor multiplied(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
+    mul_(t, a.scalar(a.at(1)));
+    return t;
+}
+
+Tensor divided(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1))) a.refuse("a number");
+    div_in_place(t, a.tensor(1));
+    return t;
+}
+
+/// Of integers, which no gradient goes through.
+Tensor clamped(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (t.requires_grad()) a.refuse("a gradient");
+    return t;
+}
+
+Tensor filled(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (Arguments::is_tensor(a.at(2)) && a.tensor(2).requires_grad()) a.refuse("a value with a gradient");
+    masked_fill_in_place(t, a.tensor(1));
+    return t;
+}
+
+constexpr NamedOperator kInPlace[] = {
+    {"torch.Tensor.add_", added},
+    {"torch.Tensor.__iadd__", added},
+    {"torch.Tensor.mul_", multiplied},
+    {"torch.Tensor.__imul__", multiplied},
+    {"torch.Tensor.div_", divided},
+    {"torch.Tensor.__itruediv__", divided},
+    {"torch.Tensor.masked_fill_", filled},
+    {"torch.Tensor.clamp_", clamped},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> in_place_operators() { return kInPlace; }
+
+}  // namespace vramfit::model::recorded

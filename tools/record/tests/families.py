@@ -1,0 +1,42 @@
+"""Records the small networks of tests/data/networks/families.config.jsonl, one line each: python tools/record/tests/families.py [TYPE...] --out FILE."""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools/record"))
+
+from vramfit_record import networks  # noqa: E402
+from vramfit_record.record import record_network  # noqa: E402
+from vramfit_record.variants import BASE, Variant  # noqa: E402
+
+#: What the test asks for: a plain loop and evaluation, then Trainer's questions.
+ASKED = (BASE, Variant(items=True), Variant(mask="full", items=True), Variant(mask="padded", items=True), Variant(checkpointing=True, items=True),
+         Variant(attention="eager", items=True), Variant(attention="eager", mask="padded", items=True))
+
+
+def main() -> None:
+    warnings.filterwarnings("ignore")
+    flags = argparse.ArgumentParser()
+    flags.add_argument("types", nargs="*")
+    flags.add_argument("--out", type=Path, required=True)
+    chosen = flags.parse_args()
+    with chosen.out.open("w") as out, tempfile.TemporaryDirectory() as folder:
+        for line in (ROOT / "tests/data/networks/families.config.jsonl").read_text().splitlines():
+            if chosen.types and json.loads(line)["model_type"] not in chosen.types:
+                continue
+            place = Path(folder) / "config.json"
+            place.write_text(line)
+            made = record_network(networks.read_config(str(place), False, False), "causal_lm", ASKED, False, {})
+            print(made["network"]["model_type"], len(made["variants"]), made["refused"], [v for v in made["variants"] if "only" in v or "not_fitted" in v], flush=True)
+            out.write(json.dumps(made, separators=(",", ":"), allow_nan=False) + "\n")
+            out.flush()
+
+
+if __name__ == "__main__":
+    main()
