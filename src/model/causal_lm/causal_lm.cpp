@@ -203,6 +203,8 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
         for (Tensor* t : {&inputs.masks.full, &inputs.masks.sliding, &embedded}) t->reset();
     inputs.position_ids.reset();  // the function's arguments go before its other variables
     embedded.reset();
+    if (family.rotary_by_type)
+        for (Tensor* t : {&inputs.rotary.sin, &inputs.rotary.cos}) t->reset();
     return last;
 }
 

@@ -28,17 +28,27 @@ Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
     const std::pair<Tensor, Tensor> both = halves(x);  // lambdas cannot capture bindings before clang 16
     const auto& first_half = both.first;
     const auto& second_half = both.second;
+    // Python lets go of an operator's left operand first.
     const auto minus = [&] {
-        const Tensor straight = mul(first_half, cos);
-        return sub(straight, mul(second_half, sin));
+        Tensor straight = mul(first_half, cos);
+        const Tensor other = mul(second_half, sin);
+        Tensor out = sub(straight, other);
+        straight.reset();
+        return out;
     };
     const auto plus = [&] {
-        const Tensor straight = mul(second_half, cos);
-        return add(straight, mul(first_half, sin));
+        Tensor straight = mul(second_half, cos);
+        const Tensor other = mul(first_half, sin);
+        Tensor out = add(straight, other);
+        straight.reset();
+        return out;
     };
-    const Tensor first = minus();
-    const Tensor parts[2] = {first, plus()};
-    return cat(parts, -1);
+    Tensor parts[2];
+    parts[0] = minus();
+    parts[1] = plus();
+    Tensor out = cat(parts, -1);
+    parts[0].reset();
+    return out;
 }
 
 // eager_attention_forward: each head's sink is one more column of the scores.

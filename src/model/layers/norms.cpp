@@ -89,19 +89,20 @@ namespace {
 Tensor centred_normalized(const Norm& norm, const Tensor& input) {
     Tensor hidden = to(input, DType::float32);
     Tensor mean = mean_last(hidden);
-    Tensor variance;
+    Tensor variance, scaled;
     {
         Tensor squared = sub(hidden, mean);
         squared = square(squared);
         variance = mean_last(squared);
     }
     {
-        const Tensor centred = sub(hidden, mean);
+        Tensor centred = sub(hidden, mean);
         Tensor scale = add(variance, 1e-5);
         scale = rsqrt(scale);
-        hidden = mul(centred, scale);
+        scaled = mul(centred, scale);
+        centred.reset();
     }
-    Tensor scaled;
+    hidden = std::move(scaled);
     {
         // q_norm and k_norm have weights [heads, D].
         const bool by_head = input.dim() == 4;

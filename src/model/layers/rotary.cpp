@@ -300,11 +300,21 @@ Tensor repeated(const Tensor& table) {
 
 }  // namespace
 
+namespace {
+
+Turned turn_neighbours(const Tensor& q, const Tensor& k, const Rotary& rotary) {
+    Tensor cos = repeated(unsqueeze(rotary.cos, 1));
+    const Tensor sin = repeated(unsqueeze(rotary.sin, 1));
+    Turned turned = turn_and_join(q, k, cos, sin, rotate_neighbours);
+    cos.reset();
+    return turned;
+}
+
+}  // namespace
+
 // models/glm4/modeling_glm4.py apply_rotary_pos_emb.
 void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary) {
-    const Tensor cos = repeated(unsqueeze(rotary.cos, 1));
-    const Tensor sin = repeated(unsqueeze(rotary.sin, 1));
-    rebind(q, k, turn_and_join(q, k, cos, sin, rotate_neighbours));
+    rebind(q, k, turn_neighbours(q, k, rotary));
 }
 
 // models/cohere2/modeling_cohere2.py apply_rotary_pos_emb.

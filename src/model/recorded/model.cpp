@@ -149,8 +149,15 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
     if (module.norm) found = name == "weight" ? module.norm->weight : module.norm->bias;
     if (module.embedding) found = name == "weight" ? module.embedding->weight : module.embedding->scale;
     if (module.bare)
-        for (std::size_t i = 0; i < module.bare->parameters.size(); ++i)
-            if (module.bare->parameters[i].name == name) found = module.bare->tensors[i];
+        for (std::size_t i = 0; i < module.bare->parameters.size(); ++i) {
+            if (module.bare->parameters[i].name != name) continue;
+            if (module.bare->lora[i])
+                throw Error(ErrorKind::unsupported, joined_path(module.path, name),
+                            "an adapter on a parameter that is no linear layer's was not compared with recorded "
+                            "networks yet",
+                            "leave it out of the adapter's targets");
+            found = module.bare->tensors[i];
+        }
     for (std::size_t i = 0; !module.embedding && i < module.kind->buffers.size(); ++i)
         if (module.kind->buffers[i].name == name) found = network.buffers[module.first_buffer + i];
     if (!found.defined())

@@ -74,6 +74,7 @@ Tensor from_data(const Arguments& a) {
 constexpr NamedOperator kFactories[] = {
     {"torch.Tensor.to", cast},
     {"torch.Tensor.type_as", cast},
+    {"torch.Tensor.type", cast},
     {"torch.Tensor.float", cast_to<DType::float32>},
     {"torch.Tensor.half", cast_to<DType::float16>},
     {"torch.Tensor.bfloat16", cast_to<DType::bfloat16>},

@@ -60,6 +60,7 @@ constexpr NamedOperator kSelections[] = {
     {"torch.histc", histogram},
     {"torch.nn.functional.grouped_mm", grouped_product},
     {"torch._grouped_mm", grouped_product},
+    {"_VariableFunctionsClass._grouped_mm", grouped_product},
 };
 
 }  // namespace

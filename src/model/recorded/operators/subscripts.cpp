@@ -85,7 +85,19 @@ Tensor subscript(const Arguments& a) {
     return t.get() == given.get() ? last_places(t, 0, t.size(-1)) : t;  // nothing was cut: an alias
 }
 
+/// t[ids] = values without a gradient: index_put_ with a row of int64 allocates nothing
+/// (ATen/native/TensorAdvancedIndexing.cpp _index_put_impl_, where nothing is added up).
+Tensor put_at(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1)) || !Arguments::is_tensor(a.at(2))) a.refuse("other than a tensor at a tensor of places");
+    const Tensor places = a.tensor(1), values = a.tensor(2);
+    const bool plain = places.dtype() == DType::int64 && places.dim() == 1 && t.dim() == 1 && values.dtype() == t.dtype();
+    if (!plain || t.requires_grad() || values.requires_grad()) a.refuse("such places or values");
+    return t;
+}
+
 constexpr NamedOperator kSubscripts[] = {
+    {"torch.Tensor.__setitem__", put_at},
     {"torch.Tensor.__getitem__", subscript},
 };
 
