@@ -199,7 +199,9 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     if (family.scales_embedding && !network.embed.scale.defined() && !batch.inputs_embeds.defined())
         hidden = mul(hidden, host_tensor(run.session, {}, hidden.dtype()));
     Tensor last = run_layers(run, network, std::move(hidden), inputs, place);
-    if (run.stack.masks_are_boolean() && family.masks_from_dictionary)
+    const bool has_dictionary = run.stack.masks_are_boolean() && family.masks_from_dictionary;
+    if (has_dictionary && family.masks_without_positions) inputs.position_ids.reset();
+    if (has_dictionary)
         for (Tensor* t : {&inputs.masks.full, &inputs.masks.sliding, &embedded}) t->reset();
     inputs.position_ids.reset();  // the function's arguments go before its other variables
     embedded.reset();

@@ -55,8 +55,8 @@ Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
 Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& q, const Tensor& k,
                               const Tensor& v, const Tensor& mask) {
     const Size groups = q.size(1) / k.size(1);
-    const Tensor keys = repeat_kv(k, groups);
-    const Tensor values = repeat_kv(v, groups);
+    Tensor keys = repeat_kv(k, groups);
+    Tensor values = repeat_kv(v, groups);
     Tensor weights = matmul(q, transpose(keys, 2, 3));
     weights = mul(weights, 1.0);
     if (mask.defined()) weights = add(weights, mask);
@@ -66,15 +66,19 @@ Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const T
         const Tensor parts[2] = {weights, sinks};
         return cat(parts, -1);
     }();
+    Tensor clamped;
     {
         const Tensor largest = max_last(combined).values;
-        combined = sub(combined, largest);
+        clamped = sub(combined, largest);
     }
+    combined = std::move(clamped);
     const Tensor probabilities = softmax_in_own_dtype(combined);
     const Tensor scores = slice(probabilities, -1, 0, probabilities.size(-1) - 1);
     weights = to(dropout(scores, run.spec.attention_dropout), values.dtype());
     Tensor out = matmul(weights, values);
     out = contiguous(transpose(out, 1, 2));
+    keys.reset();  // Python's local variables go in their order
+    values.reset();
     return {out, weights};
 }
 
@@ -89,7 +93,9 @@ Attended sink_attention(const Run& run, const DecoderLayer& layer, const Tensor&
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
     auto [out, weights] = attention_with_sinks(run, layer, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});
-    return {forward(layer.o, out), weights};
+    out = forward(layer.o, out);
+    for (Tensor* local : {&q, &k, &v}) local->reset();  // Python's local variables go in their order
+    return {out, weights};
 }
 
 Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const LayerInputs& inputs) {

@@ -137,10 +137,12 @@ Tensor sparse_block(const Run& run, const DecoderLayer& layer, const Tensor& x) 
     Routed routed = route(run, layer, hidden);
     Tensor out = all_experts(run, layer, hidden, routed);
     if (shared.defined()) {
+        Tensor gated;
         {
             const Tensor gate = sigmoid(forward(layer.shared_expert_gate, hidden));
-            shared = mul(gate, shared);
+            gated = mul(gate, shared);
         }
+        shared = std::move(gated);
         out = add(out, shared);
     }
     out = reshape(out, x.sizes());
