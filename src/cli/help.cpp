@@ -22,7 +22,7 @@ constexpr std::string_view kNeededMost[] = {
     "--tp",     "--zero-stage", "--stack",      "--accumulate",  "--format",        "--output",
     "--quiet",  "--formula",    "--top",        "--max",         "--help",          "--each",
     "--set",    "--model",      "--no-largest", "--unsupported", "--checkpointing", "--mixed-precision",
-    "--recipe", "--details",
+    "--recipe", "--details",    "SNAPSHOT",     "--oom",
 };
 
 bool is_needed_most(const CLI::Option& option) {

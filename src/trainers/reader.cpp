@@ -102,7 +102,8 @@ std::optional<std::int64_t> Reader::integer(std::string_view key, Range range) {
     if (!found) return std::nullopt;
     Value number = *found;
     if (number.kind == Kind::text) number = plain_scalar(number.text, place(key));
-    const bool whole = number.kind == Kind::real && number.real == std::floor(number.real) && number.real < 1e15;
+    const bool whole =
+        number.kind == Kind::real && number.real == std::floor(number.real) && std::abs(number.real) < 1e15;
     if (whole) number.integer = static_cast<std::int64_t>(number.real);
     if (number.kind != Kind::integer && !whole) return wrong_type(key, *found, "a whole number"), std::nullopt;
     if (number.integer < range.low || number.integer > range.high) {

@@ -1,4 +1,5 @@
-"""Checks the links of every Markdown file in the repository: files exist, and headings have the anchors that are named."""
+"""Checks the links of every Markdown file in the repository: files exist, headings have the anchors that are named, and
+every page of docs/ stands in the site's navigation."""
 from __future__ import annotations
 
 import re
@@ -50,9 +51,17 @@ def problems(path: Path) -> list[str]:
     return out
 
 
+def left_out() -> list[str]:
+    """Pages of docs/ that the site's navigation does not name."""
+    named = set(re.findall(r"[\w/-]+\.md", (ROOT / "tools/site/mkdocs.yml").read_text()))
+    pages = (page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md"))
+    return [f"docs/{page}: not in the nav of tools/site/mkdocs.yml" for page in sorted(pages) if page not in named]
+
+
 def main() -> int:
     pages = sorted([*ROOT.glob("*.md"), *(page for folder in ("docs", "tools", "tests") for page in (ROOT / folder).rglob("*.md"))])
     found = [f"{page.relative_to(ROOT)}: {problem}" for page in pages for problem in problems(page)]
+    found += left_out()
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

@@ -5,6 +5,7 @@
 
 #include "base/text_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "cli/plan_flags.hpp"
 #include "cli/report_flags.hpp"
 #include "vramfit/base/error.hpp"
@@ -36,8 +37,9 @@ ExitStatus run_explain(const ExplainFlags& flags) {
 Run add_explain(CLI::App& app, const GivenWords& given) {
     auto flags = std::make_shared<ExplainFlags>();
     flags->plan.add(app, given);
-    app.add_flag("--formula", flags->formula,
-                 "Each named peak as a polynomial of batch size, sequence length and rank, and where it holds")
+    app.add_flag(
+           "--formula", flags->formula,
+           help_text("Each named peak as a polynomial of batch size, sequence length and rank, and where it holds"))
         ->group("Output");
     flags->report.writes = [](const Format& each) { return each.formulas != nullptr; };
     flags->report.add(app);

@@ -23,7 +23,8 @@ void SweepFlags::add(CLI::App& app, const GivenWords& given) {
               "Every set of these modules or groups, with at least one, in place of --targets")
         ->group("Axes");
     selection.add(app);
-    app.add_flag("--no-prune", no_prune, "Simulate every configuration by itself: slow, and the answer is the same")
+    app.add_flag("--no-prune", no_prune,
+                 help_text("Simulate every configuration by itself: slow, and the answer is the same"))
         ->group("Ranking");
     add_value(app, "--threads", threads, "N",
               "Threads to search on; the answer is the same [as many as the machine runs]")

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "spec/config_read.hpp"
 #include "support/catch.hpp"
 #include "unit/trainers/asked.hpp"
@@ -368,6 +370,10 @@ TEST_CASE("a file with wrong values is one error with the place of each") {
         REQUIRE(error.problems().size() == 2);
         CHECK(error.problems()[0].where == "f.yaml:3:1 micro_batch_size");
         CHECK(error.problems()[1].where == "f.yaml:4:1 sequence_len");
+    }
+    for (const char* size : {"1e24", "-1e24", "1.5", ".inf", "-.inf", ".nan"}) {  // no 64-bit number is made of these
+        const std::string text = fmt::format("base_model: llama-3.2-1b\ndatasets: []\nsequence_len: {}\n", size);
+        CHECK_THROWS_AS(read("f.yaml", text), Error);
     }
     CHECK_THROWS_AS(read("f.yaml", "hello: world\n"), Error);
     CHECK_THROWS_AS(read("f.yaml", "- 1\n- 2\n"), Error);
