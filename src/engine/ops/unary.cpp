@@ -1,4 +1,5 @@
-// Source: torch 2.11 tools/autograd/derivatives.yaml; autocast_mode.h AT_FORALL_FP32 says which autocast runs in float32.
+// Source: torch 2.11 tools/autograd/derivatives.yaml; autocast_mode.h AT_FORALL_FP32 says which autocast runs in
+// float32.
 #include "engine/ops/unary.hpp"
 
 #include "engine/autocast.hpp"

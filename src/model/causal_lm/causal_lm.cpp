@@ -61,8 +61,7 @@ struct NamedInputs : LayerInputs {
     ~NamedInputs() {
         for (Tensor* t : {&masks.full, &masks.sliding}) t->reset();
         if (positions_before_tables) position_ids.reset();
-        for (Tensor* t : {&rotary.sin, &rotary.cos, &sliding_rotary.sin,
-                          &sliding_rotary.cos, &position_ids})
+        for (Tensor* t : {&rotary.sin, &rotary.cos, &sliding_rotary.sin, &sliding_rotary.cos, &position_ids})
             t->reset();
     }
     bool positions_before_tables;
@@ -112,7 +111,8 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
     // The function of the checkpointed layer holds these until it has run again.
     for (const Tensor& t : {kept.masks.full, kept.masks.sliding, kept.position_ids}) label_saved(t);
     const Arguments arguments = split_arguments(run, hidden, kept);
-    const Unit unit = [&run, &network, &layer, kept = NamedInputs(kept, family.positions_before_tables), place](std::span<const Tensor> given) {
+    const Unit unit = [&run, &network, &layer, kept = NamedInputs(kept, family.positions_before_tables),
+                       place](std::span<const Tensor> given) {
         const Scoped<Module> in_layer(run.session.recorder.module, {layer.index, 0});
         return call_layer(run, network, layer, given[0], joined(kept, given), place);
     };

@@ -136,7 +136,10 @@ Tensor clamped_gate(const Run&, const Tensor& gate_up) {
         const Tensor open = sigmoid(mul(gate, 1.702));
         return mul(gate, open);
     }();
-    return mul(add(up, 1), glu);
+    Tensor out = mul(add(up, 1), glu);
+    gate.reset();  // Python's local variables go in their order
+    up.reset();
+    return out;
 }
 
 /// GptOssMLP.forward: the layer holds the router's scores to its end.

@@ -112,8 +112,8 @@ Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, c
     weighted = index_rows(weighted, inverse);
     const Tensor final_hidden = sum_over(view(weighted, {tokens, top_k, width}), 1, false);
     Tensor out = to(final_hidden, hidden.dtype());
-    for (Tensor* local : {&expert_ids_g, &perm, &selected, &sample_weights_g, &histc_input, &tokens_per_expert, &offsets,
-                          &sentinel, &biases, &proj_out, &weighted, &inverse})
+    for (Tensor* local : {&expert_ids_g, &perm, &selected, &sample_weights_g, &histc_input, &tokens_per_expert,
+                          &offsets, &sentinel, &biases, &proj_out, &weighted, &inverse})
         local->reset();  // Python's local variables go in their order
     return out;
 }

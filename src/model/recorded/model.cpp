@@ -110,7 +110,8 @@ void RecordedModel::bind(Network& network) {
                 break;
             case network::Leaf::experts:
             case network::Leaf::none:
-                if (!module.kind->parameters.empty() && !module.bare) refuse_module(module, "parameters outside of leaves");
+                if (!module.kind->parameters.empty() && !module.bare)
+                    refuse_module(module, "parameters outside of leaves");
                 break;
         }
     }

@@ -71,7 +71,8 @@ Tensor filled_where(const Arguments& a) {
 /// Of integers, by a number.
 Tensor floor_divided(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (Arguments::is_tensor(a.at(1)) || t.requires_grad() || is_floating(t.dtype())) a.refuse("other than integers by a number");
+    if (Arguments::is_tensor(a.at(1)) || t.requires_grad() || is_floating(t.dtype()))
+        a.refuse("other than integers by a number");
     return pointwise_result(t, t.dtype(), Op::floor_divide);
 }
 

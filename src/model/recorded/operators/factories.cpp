@@ -87,7 +87,9 @@ constexpr NamedOperator kFactories[] = {
     {"torch.zeros_like", filled_like<Op::zeros_like>},
     {"torch.ones_like", filled_like<Op::ones_like>},
     {"torch.empty_like", filled_like<Op::empty_like>},
-    {"torch.arange", range},   {"torch.Tensor.new_ones", ones_beside}, {"torch.tensor", from_data},
+    {"torch.arange", range},
+    {"torch.Tensor.new_ones", ones_beside},
+    {"torch.tensor", from_data},
 };
 
 }  // namespace

@@ -35,13 +35,13 @@ Tensor divided(const Arguments& a) {
 }
 
 /// Of integers, which no gradient goes through.
-Tensor clamped(const Arguments& a) {
+Tensor clamped_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
     if (t.requires_grad()) a.refuse("a gradient");
     return t;
 }
 
-Tensor filled(const Arguments& a) {
+Tensor filled_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
     if (Arguments::is_tensor(a.at(2)) && a.tensor(2).requires_grad()) a.refuse("a value with a gradient");
     masked_fill_in_place(t, a.tensor(1));
@@ -49,14 +49,9 @@ Tensor filled(const Arguments& a) {
 }
 
 constexpr NamedOperator kInPlace[] = {
-    {"torch.Tensor.add_", added},
-    {"torch.Tensor.__iadd__", added},
-    {"torch.Tensor.mul_", multiplied},
-    {"torch.Tensor.__imul__", multiplied},
-    {"torch.Tensor.div_", divided},
-    {"torch.Tensor.__itruediv__", divided},
-    {"torch.Tensor.masked_fill_", filled},
-    {"torch.Tensor.clamp_", clamped},
+    {"torch.Tensor.add_", added},          {"torch.Tensor.__iadd__", added}, {"torch.Tensor.mul_", multiplied},
+    {"torch.Tensor.__imul__", multiplied}, {"torch.Tensor.div_", divided},   {"torch.Tensor.__itruediv__", divided},
+    {"torch.Tensor.masked_fill_", filled_in_place}, {"torch.Tensor.clamp_", clamped_in_place},
 };
 
 }  // namespace

@@ -75,8 +75,13 @@ Tensor read_by_host(const Arguments& a) {
 }
 
 constexpr NamedOperator kReductions[] = {
-    {"torch.Tensor.mean", mean},          {"torch.Tensor.sum", total}, {"torch.Tensor.all", all_true},
-    {"torch.Tensor.cumsum", running_sum}, {"torch.cumsum", running_sum}, {"torch.diff", differences}, {"torch.Tensor.__bool__", read_by_host},
+    {"torch.Tensor.mean", mean},
+    {"torch.Tensor.sum", total},
+    {"torch.Tensor.all", all_true},
+    {"torch.Tensor.cumsum", running_sum},
+    {"torch.cumsum", running_sum},
+    {"torch.diff", differences},
+    {"torch.Tensor.__bool__", read_by_host},
     {"torch.Tensor.item", read_by_host},
 };
 

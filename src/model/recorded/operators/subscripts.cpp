@@ -89,9 +89,11 @@ Tensor subscript(const Arguments& a) {
 /// (ATen/native/TensorAdvancedIndexing.cpp _index_put_impl_, where nothing is added up).
 Tensor put_at(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (!Arguments::is_tensor(a.at(1)) || !Arguments::is_tensor(a.at(2))) a.refuse("other than a tensor at a tensor of places");
+    if (!Arguments::is_tensor(a.at(1)) || !Arguments::is_tensor(a.at(2)))
+        a.refuse("other than a tensor at a tensor of places");
     const Tensor places = a.tensor(1), values = a.tensor(2);
-    const bool plain = places.dtype() == DType::int64 && places.dim() == 1 && t.dim() == 1 && values.dtype() == t.dtype();
+    const bool plain =
+        places.dtype() == DType::int64 && places.dim() == 1 && t.dim() == 1 && values.dtype() == t.dtype();
     if (!plain || t.requires_grad() || values.requires_grad()) a.refuse("such places or values");
     return t;
 }

@@ -71,7 +71,9 @@ Tensor permuted(const Arguments& a) {
 Tensor expanded_as(const Arguments& a) { return expand(a.tensor(0), a.tensor(1).sizes()); }
 Tensor viewed_as(const Arguments& a) { return view(a.tensor(0), a.tensor(1).sizes()); }
 Tensor detached(const Arguments& a) { return detach(a.tensor(0)); }
-Tensor cloned(const Arguments& a) { return a.find("memory_format") ? clone_contiguous(a.tensor(0)) : clone(a.tensor(0)); }
+Tensor cloned(const Arguments& a) {
+    return a.find("memory_format") ? clone_contiguous(a.tensor(0)) : clone(a.tensor(0));
+}
 
 Tensor stacked(const Arguments& a) {
     const network::Argument& list = a.at(0);
