@@ -162,9 +162,11 @@ Tensor experts_of(const Run& run, const DecoderLayer& layer, const Tensor& hidde
 
 Mixed mixed(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const Tensor hidden = reshape(x, {-1, x.size(-1)});
-    const Routed routed = route_gpt_oss(run, layer, hidden);
+    Routed routed = route_gpt_oss(run, layer, hidden);
     const Tensor out = experts_of(run, layer, hidden, routed);
-    return {reshape(out, x.sizes()), routed.weights};
+    Mixed both{reshape(out, x.sizes()), routed.weights};
+    routed.logits.reset();  // Python's local variables go in their order
+    return both;
 }
 
 Mixed gpt_oss_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
@@ -190,7 +192,10 @@ Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& l
     Mixed mixed = gpt_oss_mlp(run, layer, hidden);
     hidden = std::move(mixed.hidden);
     second = std::move(mixed.scores);
-    return add(residual, hidden);
+    Tensor out = add(residual, hidden);
+    hidden.reset();  // Python's local variables go in their order
+    residual.reset();
+    return out;
 }
 
 }  // namespace

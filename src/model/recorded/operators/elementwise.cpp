@@ -76,6 +76,12 @@ Tensor floor_divided(const Arguments& a) {
     return pointwise_result(t, t.dtype(), Op::floor_divide);
 }
 
+/// ~mask.
+Tensor inverted(const Arguments& a) {
+    if (a.tensor(0).dtype() != DType::boolean) a.refuse("other than a mask");
+    return compare(Op::bitwise_not, a.tensor(0));
+}
+
 /// number - tensor.
 Tensor reversed_difference(const Arguments& a) {
     if (Arguments::is_tensor(a.at(1)) || a.find("alpha")) a.refuse("a tensor");
@@ -129,6 +135,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.abs", unary<abs>},
     {"torch.Tensor.reciprocal", unary<reciprocal_of>},
     {"torch.Tensor.__floordiv__", floor_divided},
+    {"torch.Tensor.__invert__", inverted},
     {"torch.rsub", reversed_difference},
     {"torch.Tensor.rsub", reversed_difference},
     {"torch.Tensor.__rsub__", reversed_difference},

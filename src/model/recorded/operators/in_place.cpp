@@ -27,7 +27,7 @@ Tensor multiplied(const Arguments& a) {
     return t;
 }
 
-Tensor divided(const Arguments& a) {
+Tensor divided_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
     if (!Arguments::is_tensor(a.at(1))) a.refuse("a number");
     div_in_place(t, a.tensor(1));
@@ -49,9 +49,14 @@ Tensor filled_in_place(const Arguments& a) {
 }
 
 constexpr NamedOperator kInPlace[] = {
-    {"torch.Tensor.add_", added},          {"torch.Tensor.__iadd__", added}, {"torch.Tensor.mul_", multiplied},
-    {"torch.Tensor.__imul__", multiplied}, {"torch.Tensor.div_", divided},   {"torch.Tensor.__itruediv__", divided},
-    {"torch.Tensor.masked_fill_", filled_in_place}, {"torch.Tensor.clamp_", clamped_in_place},
+    {"torch.Tensor.add_", added},
+    {"torch.Tensor.__iadd__", added},
+    {"torch.Tensor.mul_", multiplied},
+    {"torch.Tensor.__imul__", multiplied},
+    {"torch.Tensor.div_", divided_in_place},
+    {"torch.Tensor.__itruediv__", divided_in_place},
+    {"torch.Tensor.masked_fill_", filled_in_place},
+    {"torch.Tensor.clamp_", clamped_in_place},
 };
 
 }  // namespace

@@ -41,10 +41,8 @@ std::vector<Tensor> chunked(const Arguments& a) {
 }
 
 constexpr NamedOperator kParts[] = {
-    {"torch.Tensor.split", split},
-    {"torch.split", split},
-    {"torch.Tensor.chunk", chunked},
-    {"torch.chunk", chunked},
+    {"torch.Tensor.split", split},   {"torch.split", split},   {"torch.functional.split", split},
+    {"torch.Tensor.chunk", chunked}, {"torch.chunk", chunked},
 };
 
 }  // namespace

@@ -39,6 +39,12 @@ std::vector<Tensor> maximum(const Arguments& a) {
     return both(max_last(t));
 }
 
+Tensor gathered(const Arguments& a) {
+    const Tensor ids = a.optional_tensor(2, "index");
+    if (!ids.defined() || ids.dtype() != DType::int64 || a.flag(3, "sparse_grad", false)) a.refuse("such places");
+    return gather(a.tensor(0), ids);
+}
+
 Tensor histogram(const Arguments& a) {
     const network::Argument* bins = a.find(1, "bins");
     if (!bins) a.refuse("100 bins");
@@ -57,6 +63,8 @@ constexpr NamedOperator kSelections[] = {
     {"torch.sort", sorted},
     {"torch.Tensor.sort", sorted},
     {"torch.Tensor.max", maximum},
+    {"torch.gather", gathered},
+    {"torch.Tensor.gather", gathered},
     {"torch.histc", histogram},
     {"torch.nn.functional.grouped_mm", grouped_product},
     {"torch._grouped_mm", grouped_product},
