@@ -144,6 +144,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.clamp", clamped},
     {"torch.Tensor.clamp", clamped},
     {"torch.Tensor.masked_fill", filled_where},
+    {"torch.masked_fill", filled_where},
     {"torch.add", binary<add, add>},
     {"torch.mul", binary<mul, mul>},
     {"torch.div", binary<div, div>},

@@ -48,7 +48,18 @@ Tensor filled_in_place(const Arguments& a) {
     return t;
 }
 
+/// Tensor.scatter_(dim, index, number or tensor) without a gradient: one kernel that writes
+/// (ATen/native/TensorAdvancedIndexing.cpp scatter_impl, which copies nothing where the result is the tensor itself).
+Tensor scattered_in_place(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    const network::Argument* source = a.find(3, "src");
+    const bool wants_gradient = source && Arguments::is_tensor(*source) && a.tensor(*source).requires_grad();
+    if (t.requires_grad() || wants_gradient || a.find("reduce")) a.refuse("a gradient or a reduction");
+    return t;
+}
+
 constexpr NamedOperator kInPlace[] = {
+    {"torch.Tensor.scatter_", scattered_in_place},
     {"torch.Tensor.add_", added},
     {"torch.Tensor.__iadd__", added},
     {"torch.Tensor.mul_", multiplied},

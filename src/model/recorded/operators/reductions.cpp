@@ -79,6 +79,7 @@ constexpr NamedOperator kReductions[] = {
     {"torch.Tensor.sum", total},
     {"torch.Tensor.all", all_true},
     {"torch.Tensor.cumsum", running_sum},
+    {"torch.sum", total},
     {"torch.cumsum", running_sum},
     {"torch.diff", differences},
     {"torch.Tensor.__bool__", read_by_host},
