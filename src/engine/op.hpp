@@ -139,7 +139,12 @@ namespace vramfit::engine {
     X(gemm_4bit, "bitsandbytes::gemm_4bit")                                 \
     X(optimizer_state, "optimizer state")                                   \
     X(scaler, "gradient scaler")                                            \
-    X(loader, "loader")
+    X(loader, "loader")                                                     \
+    X(expm1, "aten::expm1")                                                 \
+    X(log1p, "aten::log1p")                                                 \
+    X(softplus, "aten::softplus")                                           \
+    X(softplus_backward, "aten::softplus_backward")                         \
+    X(sgn, "aten::sgn")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

@@ -16,6 +16,13 @@ void add_in_place(const Tensor& a, const Tensor& b) {
     set_history(a, node);
 }
 
+void add_in_place(const Tensor& a) {
+    if (!needs_grad(a)) return;
+    const Ref<Node> node = make_node(a.session(), kPassBackward);
+    add_edge(*node, a);
+    set_history(a, node);
+}
+
 void div_in_place(const Tensor& a, const Tensor& b) {
     if (!needs_grad(a, b)) return;
     const Ref<Node> node = make_node(a.session(), kDivBackward);

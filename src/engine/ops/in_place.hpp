@@ -7,6 +7,8 @@ namespace vramfit::engine {
 
 /// a.add_(b).
 void add_in_place(const Tensor& a, const Tensor& b);
+/// a.add_(number).
+void add_in_place(const Tensor& a);
 /// a /= b; a copy of `a` is kept where b requires grad.
 void div_in_place(const Tensor& a, const Tensor& b);
 /// a.masked_fill_(mask, number).

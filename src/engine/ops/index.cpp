@@ -20,6 +20,8 @@ void select_backward(Node& node, Grads& in, Grads& out) {
     out[0] = zeros(*node.session, node.dims[0], in[0].dtype());
 }
 const NodeType kTopkBackward{"TopkBackward0", select_backward};
+// gather_backward: grad.new_zeros(self.sizes()).scatter_add_(dim, index, grad); derivatives.yaml saves self and index.
+const NodeType kGatherBackward{"GatherBackward0", select_backward};
 const NodeType kMaxBackward{"MaxBackward0", select_backward};
 
 std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
@@ -107,6 +109,18 @@ Tensor index_rows(const Tensor& t, const Tensor& ids) {
     Dims sizes = t.sizes();
     sizes[0] = ids.size(0);
     Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor gather(const Tensor& t, const Tensor& ids) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = picking_node(t, kGatherBackward);
+        node->save(ids);
+        node->save(t);
+    }
+    Tensor out = empty(t.session(), ids.sizes(), t.dtype(), Op::gather);
     if (node) set_history(out, node);
     return out;
 }

@@ -26,6 +26,9 @@ Picked max_last(const Tensor& t);
 /// t[ids]: t -- [M, ...], ids -- [N] int64; result [N, ...].
 Tensor index_rows(const Tensor& t, const Tensor& ids);
 
+/// t.gather(dim, ids): ids -- int64, of as many dimensions; the result has their sizes.
+Tensor gather(const Tensor& t, const Tensor& ids);
+
 /// torch.histc(t, bins, min, max) of an int32 tensor.
 Tensor histc(const Tensor& t, Size bins);
 

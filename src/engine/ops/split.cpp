@@ -31,7 +31,7 @@ void split_with_sizes_backward(Node& node, Grads& in, Grads& out) {
     std::vector<Tensor> parts;
     for (std::size_t i = 0; i < in.size(); ++i)
         parts.push_back(in[i].defined() ? in[i] : zeros(*node.session, node.outputs[i].sizes, dtype));
-    out[0] = cat(parts, 0);
+    out[0] = cat(parts, static_cast<int>(node.ints[0]));
 }
 const NodeType kSplitWithSizesBackward{"SplitWithSizesBackward0", split_with_sizes_backward};
 
@@ -59,15 +59,18 @@ std::vector<Tensor> chunk(const Tensor& t, int parts, int dim) {
     return out;
 }
 
-std::vector<Tensor> split_with_sizes(const Tensor& t, const std::vector<Size>& sizes) {
+std::vector<Tensor> split_with_sizes(const Tensor& t, const std::vector<Size>& sizes, int dim) {
     Ref<Node> node;
     if (needs_grad(t)) {
         node = make_node(t.session(), kSplitWithSizesBackward);
         add_edge(*node, t);
+        node->ints[0] = dim;
     }
     std::vector<Tensor> out;
     for (const Size& size : sizes) {
-        out.push_back(alias(t, {size}, {1}));
+        Dims part = t.sizes();
+        part[dim] = size;
+        out.push_back(alias(t, part, t.strides()));
         if (node) set_history(out.back(), node);
     }
     return out;

@@ -55,14 +55,17 @@ Arguments split_arguments(const Run& run, const Tensor& hidden, LayerInputs& kep
 
 /// What a checkpointed layer's function has for named arguments: they go in the order of the call, tuples from behind.
 struct NamedInputs : LayerInputs {
-    explicit NamedInputs(const LayerInputs& inputs) : LayerInputs(inputs) {}
+    NamedInputs(const LayerInputs& inputs, bool positions_first)
+        : LayerInputs(inputs), positions_before_tables(positions_first) {}
     NamedInputs(const NamedInputs&) = default;
     NamedInputs& operator=(const NamedInputs&) = delete;
     ~NamedInputs() {
-        for (Tensor* t : {&masks.full, &masks.sliding, &rotary.sin, &rotary.cos, &sliding_rotary.sin,
-                          &sliding_rotary.cos, &position_ids})
+        for (Tensor* t : {&masks.full, &masks.sliding}) t->reset();
+        if (positions_before_tables) position_ids.reset();
+        for (Tensor* t : {&rotary.sin, &rotary.cos, &sliding_rotary.sin, &sliding_rotary.cos, &position_ids})
             t->reset();
     }
+    bool positions_before_tables;
 };
 
 LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
@@ -109,7 +112,8 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
     // The function of the checkpointed layer holds these until it has run again.
     for (const Tensor& t : {kept.masks.full, kept.masks.sliding, kept.position_ids}) label_saved(t);
     const Arguments arguments = split_arguments(run, hidden, kept);
-    const Unit unit = [&run, &network, &layer, kept = NamedInputs(kept), place](std::span<const Tensor> given) {
+    const Unit unit = [&run, &network, &layer, kept = NamedInputs(kept, family.positions_before_tables),
+                       place](std::span<const Tensor> given) {
         const Scoped<Module> in_layer(run.session.recorder.module, {layer.index, 0});
         return call_layer(run, network, layer, given[0], joined(kept, given), place);
     };
@@ -136,7 +140,8 @@ void make_tables(const Family& family, const Network& network, DType of_hidden, 
     if (hooks) hooks->before(key_of(&network, Part::rotary), {});
     const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
     const auto tables = [&](std::size_t i) {
-        return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables);
+        return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables,
+                             family.tables_of_neighbours);
     };
     if (!family.rotary_by_type) {
         inputs.rotary = tables(0);
@@ -195,8 +200,14 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     if (family.scales_embedding && !network.embed.scale.defined() && !batch.inputs_embeds.defined())
         hidden = mul(hidden, host_tensor(run.session, {}, hidden.dtype()));
     Tensor last = run_layers(run, network, std::move(hidden), inputs, place);
+    const bool has_dictionary = run.stack.masks_are_boolean() && family.masks_from_dictionary;
+    if (has_dictionary && family.masks_without_positions) inputs.position_ids.reset();
+    if (has_dictionary)
+        for (Tensor* t : {&inputs.masks.full, &inputs.masks.sliding, &embedded}) t->reset();
     inputs.position_ids.reset();  // the function's arguments go before its other variables
     embedded.reset();
+    if (family.rotary_by_type)
+        for (Tensor* t : {&inputs.rotary.sin, &inputs.rotary.cos}) t->reset();
     return last;
 }
 

@@ -33,6 +33,7 @@ const Family cohere_entry = {
     .project = project_then_norm,
     .rotate = apply_rotary_in_float32,
     .shape_logits = scale_logits,
+    .tables_of_neighbours = true,
 };
 
 }  // namespace vramfit::families

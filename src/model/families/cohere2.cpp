@@ -14,6 +14,8 @@ const Family cohere2_entry = {
     .layer = side_by_side_layer,
     .rotate = apply_rotary_in_float32,
     .shape_logits = scale_logits,
+    .tables_of_neighbours = true,
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

@@ -23,6 +23,7 @@ const Family gemma_entry = {
     .layer = pre_norm_layer,
     .scales_embedding = true,
     .rotary_modules = gemma_rotary,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

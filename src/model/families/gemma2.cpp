@@ -25,6 +25,7 @@ const Family gemma2_entry = {
     .flash_knows_positions = false,
     .always_masks = true,
     .shape_logits = cap_logits,
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

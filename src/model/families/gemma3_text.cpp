@@ -37,6 +37,7 @@ const Family gemma3_text_entry = {
     .scales_embedding = true,
     .embedding_scales_itself = true,
     .shape_logits = cap_logits,
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

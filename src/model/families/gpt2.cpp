@@ -45,12 +45,14 @@ Tensor gpt2_layer(const Run& run, const Family& family, const DecoderLayer& laye
                   const LayerInputs& inputs) {
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
-    const auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     hidden = add(attended, residual);
     residual = hidden;
     hidden = family.norm(layer.post_attention_norm, hidden);
     const Tensor fed = family.mlp(run, layer, hidden);
-    return add(residual, fed);
+    Tensor out = add(residual, fed);
+    for (Tensor* local : {&hidden, &residual, &attended, &weights}) local->reset();  // in the order of their names
+    return out;
 }
 
 }  // namespace

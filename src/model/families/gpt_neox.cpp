@@ -30,12 +30,18 @@ Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& 
     if (run.spec.use_parallel_residual) {
         Tensor fed = family.mlp(run, layer, family.norm(layer.post_attention_norm, input));
         fed = dropout(fed, run.spec.residual_dropout);
-        return add(add(fed, attended), input);
+        Tensor out = add(add(fed, attended), input);
+        attended.reset();  // local variables go in the order of their names
+        weights.reset();
+        return out;
     }
     attended = add(attended, input);
     Tensor fed = family.mlp(run, layer, family.norm(layer.post_attention_norm, attended));
     fed = dropout(fed, run.spec.residual_dropout);
-    return add(fed, attended);
+    Tensor out = add(fed, attended);
+    attended.reset();
+    weights.reset();
+    return out;
 }
 
 }  // namespace
@@ -51,6 +57,7 @@ const Family gpt_neox_entry = {
     .mlp = plain_mlp,
     .embedding_dropout = "emb_dropout",
     .cuts = {.shared_table = false},
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

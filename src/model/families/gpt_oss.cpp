@@ -28,25 +28,35 @@ Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin) {
     const std::pair<Tensor, Tensor> both = halves(x);  // lambdas cannot capture bindings before clang 16
     const auto& first_half = both.first;
     const auto& second_half = both.second;
+    // Python lets go of an operator's left operand first.
     const auto minus = [&] {
-        const Tensor straight = mul(first_half, cos);
-        return sub(straight, mul(second_half, sin));
+        Tensor straight = mul(first_half, cos);
+        const Tensor other = mul(second_half, sin);
+        Tensor out = sub(straight, other);
+        straight.reset();
+        return out;
     };
     const auto plus = [&] {
-        const Tensor straight = mul(second_half, cos);
-        return add(straight, mul(first_half, sin));
+        Tensor straight = mul(second_half, cos);
+        const Tensor other = mul(first_half, sin);
+        Tensor out = add(straight, other);
+        straight.reset();
+        return out;
     };
-    const Tensor first = minus();
-    const Tensor parts[2] = {first, plus()};
-    return cat(parts, -1);
+    Tensor parts[2];
+    parts[0] = minus();
+    parts[1] = plus();
+    Tensor out = cat(parts, -1);
+    parts[0].reset();
+    return out;
 }
 
 // eager_attention_forward: each head's sink is one more column of the scores.
 Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& q, const Tensor& k,
                               const Tensor& v, const Tensor& mask) {
     const Size groups = q.size(1) / k.size(1);
-    const Tensor keys = repeat_kv(k, groups);
-    const Tensor values = repeat_kv(v, groups);
+    Tensor keys = repeat_kv(k, groups);
+    Tensor values = repeat_kv(v, groups);
     Tensor weights = matmul(q, transpose(keys, 2, 3));
     weights = mul(weights, 1.0);
     if (mask.defined()) weights = add(weights, mask);
@@ -56,15 +66,19 @@ Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const T
         const Tensor parts[2] = {weights, sinks};
         return cat(parts, -1);
     }();
+    Tensor clamped;
     {
         const Tensor largest = max_last(combined).values;
-        combined = sub(combined, largest);
+        clamped = sub(combined, largest);
     }
+    combined = std::move(clamped);
     const Tensor probabilities = softmax_in_own_dtype(combined);
     const Tensor scores = slice(probabilities, -1, 0, probabilities.size(-1) - 1);
     weights = to(dropout(scores, run.spec.attention_dropout), values.dtype());
     Tensor out = matmul(weights, values);
     out = contiguous(transpose(out, 1, 2));
+    keys.reset();  // Python's local variables go in their order
+    values.reset();
     return {out, weights};
 }
 
@@ -79,7 +93,9 @@ Attended sink_attention(const Run& run, const DecoderLayer& layer, const Tensor&
     const Tensor& mask = layer.attention == LayerAttention::sliding ? inputs.masks.sliding : inputs.masks.full;
     auto [out, weights] = attention_with_sinks(run, layer, q, k, v, mask);
     out = reshape(out, {out.size(0), out.size(1), -1});
-    return {forward(layer.o, out), weights};
+    out = forward(layer.o, out);
+    for (Tensor* local : {&q, &k, &v}) local->reset();  // Python's local variables go in their order
+    return {out, weights};
 }
 
 Attended attend_with_sinks(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const LayerInputs& inputs) {
@@ -120,7 +136,10 @@ Tensor clamped_gate(const Run&, const Tensor& gate_up) {
         const Tensor open = sigmoid(mul(gate, 1.702));
         return mul(gate, open);
     }();
-    return mul(add(up, 1), glu);
+    Tensor out = mul(add(up, 1), glu);
+    gate.reset();  // Python's local variables go in their order
+    up.reset();
+    return out;
 }
 
 /// GptOssMLP.forward: the layer holds the router's scores to its end.
@@ -143,9 +162,11 @@ Tensor experts_of(const Run& run, const DecoderLayer& layer, const Tensor& hidde
 
 Mixed mixed(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const Tensor hidden = reshape(x, {-1, x.size(-1)});
-    const Routed routed = route_gpt_oss(run, layer, hidden);
+    Routed routed = route_gpt_oss(run, layer, hidden);
     const Tensor out = experts_of(run, layer, hidden, routed);
-    return {reshape(out, x.sizes()), routed.weights};
+    Mixed both{reshape(out, x.sizes()), routed.weights};
+    routed.logits.reset();  // Python's local variables go in their order
+    return both;
 }
 
 Mixed gpt_oss_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
@@ -171,7 +192,10 @@ Tensor gpt_oss_layer(const Run& run, const Family& family, const DecoderLayer& l
     Mixed mixed = gpt_oss_mlp(run, layer, hidden);
     hidden = std::move(mixed.hidden);
     second = std::move(mixed.scores);
-    return add(residual, hidden);
+    Tensor out = add(residual, hidden);
+    hidden.reset();  // Python's local variables go in their order
+    residual.reset();
+    return out;
 }
 
 }  // namespace
@@ -187,6 +211,7 @@ const Family gpt_oss_entry = {
     .half_tables = true,
     .split_plan = SplitPlan::head,
     .cuts = {Cut::none, Cut::none, Cut::none, Cut::none, false},
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

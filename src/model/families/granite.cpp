@@ -10,18 +10,21 @@ using namespace engine;
 
 namespace {
 
-// GraniteDecoderLayer.forward: residual + hidden_states * residual_multiplier.
+/// residual + hidden_states * residual_multiplier.
+Tensor scaled_sum(const Tensor& residual, const Tensor& hidden) { return add(residual, mul(hidden, 1.0)); }
+
+// GraniteDecoderLayer.forward.
 Tensor granite_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                      const LayerInputs& inputs) {
     Tensor residual = input;
     Tensor hidden = family.norm(layer.input_norm, residual);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     hidden = std::move(attended);
-    hidden = add(residual, mul(hidden, 1.0));
+    hidden = scaled_sum(residual, hidden);
     residual = hidden;
     hidden = family.norm(layer.post_attention_norm, hidden);
     hidden = family.mlp(run, layer, hidden);
-    return add(residual, mul(hidden, 1.0));
+    return scaled_sum(residual, hidden);
 }
 
 // GraniteForCausalLM.forward: logits / logits_scaling.
@@ -37,6 +40,7 @@ const Family granite_entry = {
     .layer = granite_layer,
     .multiplies_embedding = true,
     .shape_logits = scale_logits,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

@@ -29,6 +29,7 @@ const Family mistral_entry = {
     .converts_masks = true,
     .flash_repeats_heads = true,
     .additive_window = mistral_window,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

@@ -14,6 +14,7 @@ const Family mixtral_entry = {
     .layer = pre_norm_layer,
     .one_mask = true,
     .split_plan = SplitPlan::experts,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

@@ -43,6 +43,7 @@ const Family nemotron_entry = {
     .rotate = apply_rotary_and_join,
     .mlp = plain_mlp,
     .split_plan = SplitPlan::none,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

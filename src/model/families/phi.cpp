@@ -11,15 +11,22 @@ using namespace engine;
 
 namespace {
 
+Tensor sum_of(const Tensor& attended, const Tensor& fed, const Tensor& residual) {
+    return add(add(attended, fed), residual);
+}
+
 // PhiDecoderLayer.forward: attention and MLP side by side behind one norm; what they gave keeps its names.
 Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                  const LayerInputs& inputs) {
-    const Tensor hidden = family.norm(layer.input_norm, input);
+    Tensor hidden = family.norm(layer.input_norm, input);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     attended = dropout(attended, run.spec.residual_dropout);
     const Tensor fed = dropout(family.mlp(run, layer, hidden), run.spec.residual_dropout);
-    const Tensor sum = add(attended, fed);
-    return add(sum, input);
+    Tensor out = sum_of(attended, fed, input);
+    hidden.reset();
+    attended.reset();  // local variables go in the order of their names
+    weights.reset();
+    return out;
 }
 
 }  // namespace
@@ -33,6 +40,7 @@ const Family phi_entry = {
     .rotate_parts = apply_rotary_of_halves,
     .mlp = plain_mlp,
     .embedding_dropout = "embed_dropout",
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

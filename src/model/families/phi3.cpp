@@ -71,6 +71,7 @@ const Family phi3_entry = {
     .adds_mask_in_place = true,
     .additive_window = phi3_window,
     .cuts = {Cut::columns_gathered, Cut::rows_split, Cut::columns_gathered, Cut::rows_split},
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

@@ -31,6 +31,7 @@ const Family qwen2_entry = {
     .converts_masks = true,
     .flash_repeats_heads = true,
     .additive_window = qwen2_window,
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

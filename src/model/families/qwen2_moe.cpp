@@ -12,6 +12,8 @@ const Family qwen2_moe_entry = {
     .compared = {.tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
+    .masks_from_dictionary = true,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

@@ -12,6 +12,7 @@ const Family smollm3_entry = {
     .compared = {.context_parallelism = true, .tensor_parallelism = true},
     .norm = llama_norm,
     .layer = pre_norm_layer,
+    .masks_from_dictionary = true,
 };
 
 }  // namespace vramfit::families

@@ -15,6 +15,7 @@ const Family starcoder2_entry = {
     .mlp = dropped_mlp,
     .attention_drops = true,
     .one_mask = true,
+    .positions_before_tables = true,
 };
 
 }  // namespace vramfit::families

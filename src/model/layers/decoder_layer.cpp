@@ -174,11 +174,12 @@ Tensor four_norm_layer(const Run& run, const Family& family, const DecoderLayer&
 // transformers 5.17 models/cohere/modeling_cohere.py CohereDecoderLayer.forward; models/cohere2/modeling_cohere2.py.
 Tensor side_by_side_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                           const LayerInputs& inputs) {
-    const Tensor hidden = family.norm(layer.input_norm, input);
-    const auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
+    Tensor hidden = family.norm(layer.input_norm, input);
+    auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
     const Tensor fed = family.mlp(run, layer, hidden);
-    const Tensor sum = add(input, attended);
-    return add(sum, fed);
+    Tensor out = add(add(input, attended), fed);
+    for (Tensor* local : {&hidden, &attended, &weights}) local->reset();  // in the order of their names
+    return out;
 }
 
 // models/cohere/modeling_cohere.py CohereForCausalLM.forward: logits * logit_scale.

@@ -85,12 +85,12 @@ Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, c
     const FoldedParameter gate_up(*w.module, w.gate_up);
     const Tensor sample_weights = reshape(routed.weights, {-1});
     const Tensor expert_ids = reshape(routed.experts, {-1});
-    const auto [expert_ids_g, perm] = sort(expert_ids);
-    const Tensor selected = index_rows(hidden, pointwise_result(perm, DType::int64, Op::floor_divide));
-    const Tensor sample_weights_g = index_rows(sample_weights, perm);
-    const Tensor histc_input = to(expert_ids_g, DType::int32);
-    const Tensor tokens_per_expert = histc(histc_input, run.spec.mixture->num_experts);
-    const Tensor offsets = cumsum_row(tokens_per_expert);
+    auto [expert_ids_g, perm] = sort(expert_ids);
+    Tensor selected = index_rows(hidden, pointwise_result(perm, DType::int64, Op::floor_divide));
+    Tensor sample_weights_g = index_rows(sample_weights, perm);
+    Tensor histc_input = to(expert_ids_g, DType::int32);
+    Tensor tokens_per_expert = histc(histc_input, run.spec.mixture->num_experts);
+    Tensor offsets = cumsum_row(tokens_per_expert);
     const Stack& stack = run.stack;
     Tensor sentinel;
     if (stack.experts_always_mask()) sentinel = unsqueeze(compare(Op::ge, expert_ids_g), -1);
@@ -107,11 +107,15 @@ Tensor grouped_experts(const Run& run, const ExpertWeights& w, ApplyGate gate, c
     if (masks_products) proj_out = masked_fill(proj_out, sentinel);
     Tensor weighted = mul(proj_out, unsqueeze(sample_weights_g, -1));
     if (sentinel.defined() && !masks_products) masked_fill_in_place(weighted, sentinel);
-    const Tensor inverse = empty(run.session, perm.sizes(), DType::int64, Op::empty_like);
+    Tensor inverse = empty(run.session, perm.sizes(), DType::int64, Op::empty_like);
     { const Tensor range = arange(run.session, perm.size(0)); }
     weighted = index_rows(weighted, inverse);
     const Tensor final_hidden = sum_over(view(weighted, {tokens, top_k, width}), 1, false);
-    return to(final_hidden, hidden.dtype());
+    Tensor out = to(final_hidden, hidden.dtype());
+    for (Tensor* local : {&expert_ids_g, &perm, &selected, &sample_weights_g, &histc_input, &tokens_per_expert,
+                          &offsets, &sentinel, &biases, &proj_out, &weighted, &inverse})
+        local->reset();  // Python's local variables go in their order
+    return out;
 }
 
 namespace {
@@ -130,16 +134,20 @@ Tensor sparse_block(const Run& run, const DecoderLayer& layer, const Tensor& x) 
     Tensor hidden = view(x, {-1, x.size(-1)});
     Tensor shared;
     if (layer.shared_gate.in > 0) shared = shared_expert(run, layer, hidden);
-    const Routed routed = route(run, layer, hidden);
+    Routed routed = route(run, layer, hidden);
     Tensor out = all_experts(run, layer, hidden, routed);
     if (shared.defined()) {
+        Tensor gated;
         {
             const Tensor gate = sigmoid(forward(layer.shared_expert_gate, hidden));
-            shared = mul(gate, shared);
+            gated = mul(gate, shared);
         }
+        shared = std::move(gated);
         out = add(out, shared);
     }
-    return reshape(out, x.sizes());
+    out = reshape(out, x.sizes());
+    for (Tensor* local : {&shared, &routed.logits, &routed.weights}) local->reset();  // in the order of their names
+    return out;
 }
 
 }  // namespace

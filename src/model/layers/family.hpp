@@ -107,6 +107,9 @@ struct Family {
     LayerCuts cuts = {};
     /// Between the head's result and the loss; may be null.
     Tensor (*shape_logits)(const Run& run, Tensor logits) = nullptr;
+    bool tables_of_neighbours = false;     ///< rotary tables have each angle twice side by side
+    bool masks_from_dictionary = false;    ///< the decoder keeps what masks are made of to its end (mask_kwargs)
+    bool positions_before_tables = false;  ///< among the named arguments of its layers
 };
 
 /// Throws Error (unsupported) for a type without a file.

@@ -17,7 +17,7 @@ namespace {
 // NewGELUActivation.forward: 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))); the cube is a pow like the
 // square.
 Tensor new_gelu(const Tensor& x) {
-    const Tensor half = mul(x, 0.5);
+    Tensor half = mul(x, 0.5);
     Tensor inner;
     {
         const Tensor cubic = mul(square(x), 0.044715);
@@ -26,7 +26,9 @@ Tensor new_gelu(const Tensor& x) {
     inner = mul(inner, 0.79788);
     inner = tanh(inner);
     inner = add(inner, 1.0);
-    return mul(half, inner);
+    Tensor product = mul(half, inner);
+    half.reset();  // Python lets go of a product's left operand first
+    return product;
 }
 
 // FastGELUActivation.forward: 0.5 * x * (1 + tanh(x * 0.79788 * (1 + 0.044715 * x * x))).
@@ -121,7 +123,9 @@ Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& 
         return forward(layer.down, liger_silu_mul(halves[0], halves[1]));
     }
     up = mul(halves[1], activate(run.spec, halves[0]));
-    return forward(layer.down, up);
+    Tensor out = forward(layer.down, up);
+    up.reset();  // local variables go in the order of their names
+    return out;
 }
 
 // models/gpt_neox/modeling_gpt_neox.py GPTNeoXMLP.

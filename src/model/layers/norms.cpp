@@ -56,11 +56,13 @@ Tensor gemma_normalized(const Norm& norm, const Tensor& input) {
         variance = rsqrt(variance);
         output = mul(x, variance);
     }
+    Tensor scaled;
     {
         Tensor one_plus = to(norm.weight, DType::float32);
         one_plus = add(one_plus, 1.0);
-        output = mul(output, one_plus);
+        scaled = mul(output, one_plus);
     }
+    output = std::move(scaled);
     return to(output, input.dtype());
 }
 
@@ -86,27 +88,33 @@ namespace {
 
 Tensor centred_normalized(const Norm& norm, const Tensor& input) {
     Tensor hidden = to(input, DType::float32);
-    const Tensor mean = mean_last(hidden);
-    Tensor variance;
+    Tensor mean = mean_last(hidden);
+    Tensor variance, scaled;
     {
         Tensor squared = sub(hidden, mean);
         squared = square(squared);
         variance = mean_last(squared);
     }
     {
-        const Tensor centred = sub(hidden, mean);
+        Tensor centred = sub(hidden, mean);
         Tensor scale = add(variance, 1e-5);
         scale = rsqrt(scale);
-        hidden = mul(centred, scale);
+        scaled = mul(centred, scale);
+        centred.reset();
     }
+    hidden = std::move(scaled);
     {
         // q_norm and k_norm have weights [heads, D].
         const bool by_head = input.dim() == 4;
         const Tensor weight =
             to(by_head ? view(norm.weight, {input.size(2), input.size(3)}) : norm.weight, DType::float32);
-        hidden = mul(weight, hidden);
+        scaled = mul(weight, hidden);
     }
-    return to(hidden, input.dtype());
+    hidden = std::move(scaled);
+    Tensor out = to(hidden, input.dtype());
+    hidden.reset();  // local variables go in the order of their names
+    mean.reset();
+    return out;
 }
 
 }  // namespace

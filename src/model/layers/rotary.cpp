@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/attention.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -153,12 +154,15 @@ Angles rotary_angles(const Tensor& inv_freq, const Tensor& position_ids) {
 
 }  // namespace
 
-Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables) {
+Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables,
+                     bool neighbours) {
     Session& session = position_ids.session();
     const GradMode no_grad(session, false);
     Angles held = rotary_angles(inv_freq, position_ids);
     Tensor emb = held.angles;
-    if (!half_tables) {
+    if (neighbours) {
+        emb = repeat_interleave(emb, 2, -1);
+    } else if (!half_tables) {
         const Tensor twice[2] = {emb, emb};
         emb = cat(twice, -1);
     }
@@ -187,49 +191,65 @@ void apply_rotary(Tensor& q, Tensor& k, const Rotary& rotary, Rotate turn) {
 
 namespace {
 
+/// What a function has given in place of q and k, once its own variables are gone.
+struct Turned {
+    Tensor q, k;
+};
+
+void rebind(Tensor& q, Tensor& k, Turned turned) {
+    q = std::move(turned.q);
+    k = std::move(turned.k);
+}
+
 /// Turns what stands for `q` and `k`, and gives both their dtypes back.
-void turn_and_cast(Tensor& q, Tensor& k, const Tensor& for_q, const Tensor& for_k, const Rotary& rotary, Rotate turn) {
+Turned turn_and_cast(Tensor for_q, Tensor for_k, DType q_dtype, DType k_dtype, const Rotary& rotary, Rotate turn) {
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
-    const Tensor q_embed = turn(for_q, cos, sin);
-    const Tensor k_embed = turn(for_k, cos, sin);
-    const Tensor q_cast = to(q_embed, q.dtype());
-    const Tensor k_cast = to(k_embed, k.dtype());
-    q = q_cast;
-    k = k_cast;
+    Tensor q_embed = turn(for_q, cos, sin);
+    Tensor k_embed = turn(for_k, cos, sin);
+    Turned turned{to(q_embed, q_dtype), to(k_embed, k_dtype)};
+    for (Tensor* local : {&for_q, &for_k, &q_embed, &k_embed}) local->reset();
+    return turned;
 }
 
 }  // namespace
 
 // models/olmo2/modeling_olmo2.py apply_rotary_pos_emb.
-void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary) { turn_and_cast(q, k, q, k, rotary, rotate); }
+void apply_rotary_and_cast(Tensor& q, Tensor& k, const Rotary& rotary) {
+    rebind(q, k, turn_and_cast(q, k, q.dtype(), k.dtype(), rotary, rotate));
+}
 
-// models/phi3/modeling_phi3.py apply_rotary_pos_emb.
-void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary) {
-    if (!q.session().stack.phi3_turns_channels_in_part()) return apply_rotary(q, k, rotary);
+namespace {
+
+Turned turn_part_of_each(const Tensor& q, const Tensor& k, const Rotary& rotary) {
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
     const Halves queries = halves(q, cos.size(-1));
     const Halves keys = halves(k, cos.size(-1));
-    const Tensor q_embed = join(rotate(queries.turned, cos, sin), queries.passed);
-    const Tensor k_embed = join(rotate(keys.turned, cos, sin), keys.passed);
-    q = q_embed;
-    k = k_embed;
+    Tensor q_embed = join(rotate(queries.turned, cos, sin), queries.passed);
+    Tensor k_embed = join(rotate(keys.turned, cos, sin), keys.passed);
+    return {std::move(q_embed), std::move(k_embed)};
+}
+
+}  // namespace
+
+// models/phi3/modeling_phi3.py apply_rotary_pos_emb.
+void apply_rotary_one_by_one(Tensor& q, Tensor& k, const Rotary& rotary) {
+    if (!q.session().stack.phi3_turns_channels_in_part()) return apply_rotary(q, k, rotary);
+    rebind(q, k, turn_part_of_each(q, k, rotary));
 }
 
 namespace {
 
 /// Turns a part of q and k and joins it with the rest.
-void turn_and_join(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin,
-                   Tensor (*turn)(const Tensor& x, const Tensor& cos, const Tensor& sin)) {
+Turned turn_and_join(const Tensor& q, const Tensor& k, const Tensor& cos, const Tensor& sin, Rotate turn) {
     const Halves queries = halves(q, cos.size(-1));
     const Halves keys = halves(k, cos.size(-1));
     Tensor q_embed = turn(queries.turned, cos, sin);
     Tensor k_embed = turn(keys.turned, cos, sin);
     q_embed = join(q_embed, queries.passed);
     k_embed = join(k_embed, keys.passed);
-    q = q_embed;
-    k = k_embed;
+    return {std::move(q_embed), std::move(k_embed)};
 }
 
 }  // namespace
@@ -238,7 +258,7 @@ void turn_and_join(Tensor& q, Tensor& k, const Tensor& cos, const Tensor& sin,
 void apply_rotary_then_join(Tensor& q, Tensor& k, const Rotary& rotary) {
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
-    turn_and_join(q, k, cos, sin, rotate);
+    rebind(q, k, turn_and_join(q, k, cos, sin, rotate));
 }
 
 // models/phi/modeling_phi.py PhiAttention.forward: query_rot, query_pass, key_rot, key_pass.
@@ -255,7 +275,7 @@ namespace {
 
 /// x * cos + rotate_half(x) * sin, where torch.stack is unsqueeze and cat.
 Tensor rotate_neighbours(const Tensor& x, const Tensor& cos, const Tensor& sin) {
-    const Tensor straight = mul(x, cos);
+    Tensor straight = mul(x, cos);
     Tensor turned;
     {
         const Tensor x1 = slice_step(x, 0, 2);
@@ -264,7 +284,9 @@ Tensor rotate_neighbours(const Tensor& x, const Tensor& cos, const Tensor& sin) 
         turned = view(cat(pairs, -1), x.sizes());
     }
     turned = mul(turned, sin);
-    return add(straight, turned);
+    Tensor sum = add(straight, turned);
+    straight.reset();
+    return sum;
 }
 
 /// t[..., : t.shape[-1] // 2].repeat_interleave(2, dim=-1).
@@ -278,32 +300,49 @@ Tensor repeated(const Tensor& table) {
 
 }  // namespace
 
+namespace {
+
+Turned turn_neighbours(const Tensor& q, const Tensor& k, const Rotary& rotary) {
+    Tensor cos = repeated(unsqueeze(rotary.cos, 1));
+    const Tensor sin = repeated(unsqueeze(rotary.sin, 1));
+    Turned turned = turn_and_join(q, k, cos, sin, rotate_neighbours);
+    cos.reset();
+    return turned;
+}
+
+}  // namespace
+
 // models/glm4/modeling_glm4.py apply_rotary_pos_emb.
 void apply_rotary_of_neighbours(Tensor& q, Tensor& k, const Rotary& rotary) {
-    const Tensor cos = repeated(unsqueeze(rotary.cos, 1));
-    const Tensor sin = repeated(unsqueeze(rotary.sin, 1));
-    turn_and_join(q, k, cos, sin, rotate_neighbours);
+    rebind(q, k, turn_neighbours(q, k, rotary));
 }
 
 // models/cohere2/modeling_cohere2.py apply_rotary_pos_emb.
 void apply_rotary_in_float32(Tensor& q, Tensor& k, const Rotary& rotary) {
-    const Tensor wide_q = to(q, DType::float32);
-    const Tensor wide_k = to(k, DType::float32);
-    turn_and_cast(q, k, wide_q, wide_k, rotary, rotate_neighbours);
+    Tensor wide_q = to(q, DType::float32);
+    Tensor wide_k = to(k, DType::float32);
+    rebind(q, k, turn_and_cast(std::move(wide_q), std::move(wide_k), q.dtype(), k.dtype(), rotary, rotate_neighbours));
 }
 
-// models/nemotron/modeling_nemotron.py apply_rotary_pos_emb: both are joined when both are turned.
-void apply_rotary_and_join(Tensor& q, Tensor& k, const Rotary& rotary) {
+namespace {
+
+Turned turn_both_and_join(const Tensor& q, const Tensor& k, const Rotary& rotary) {
     const Tensor cos = unsqueeze(rotary.cos, 1);
     const Tensor sin = unsqueeze(rotary.sin, 1);
     const Halves queries = halves(q, cos.size(-1));
     const Halves keys = halves(k, cos.size(-1));
-    const Tensor q_embed = rotate(queries.turned, cos, sin);
+    Tensor q_embed = rotate(queries.turned, cos, sin);
     const Tensor k_embed = rotate(keys.turned, cos, sin);
-    const Tensor q_joined = join(q_embed, queries.passed);
-    const Tensor k_joined = join(k_embed, keys.passed);
-    q = q_joined;
-    k = k_joined;
+    Turned turned{join(q_embed, queries.passed), join(k_embed, keys.passed)};
+    q_embed.reset();
+    return turned;
+}
+
+}  // namespace
+
+// models/nemotron/modeling_nemotron.py apply_rotary_pos_emb: both are joined when both are turned.
+void apply_rotary_and_join(Tensor& q, Tensor& k, const Rotary& rotary) {
+    rebind(q, k, turn_both_and_join(q, k, rotary));
 }
 
 }  // namespace vramfit::model

@@ -7,7 +7,8 @@ namespace vramfit::model {
 
 /// LlamaRotaryEmbedding.forward: cos and sin in a dtype. position_ids -- [1 or B, S]. `half_tables`: each
 /// frequency once.
-Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables);
+Rotary rotary_tables(const Tensor& inv_freq, DType dtype, const Tensor& position_ids, bool half_tables,
+                     bool neighbours = false);
 
 /// dynamic_rope_update: frequencies of types that follow the length are made anew when it grows.
 void update_frequencies(const Network& network, const Tensor& position_ids);

@@ -92,10 +92,21 @@ class RecordedFrame : public recorded::Scope {
         const Scoped<bool> autocast(session().autocast.enabled, session().autocast.enabled && call.flags.autocast);
         const Scoped<Module> module(session().recorder.module,
                                     call.flags.loss ? session().loss : session().recorder.module);
-        Tensor made = run_it(recorded::Arguments(*this, call));
-        if (call.results.size() > 1) recorded::Arguments(*this, call).refuse("several results");
-        if (!call.results.empty()) expect(call, call.results[0], made);
-        if (!call.results.empty() && call.results[0].value) put(*call.results[0].value, std::move(made));
+        const recorded::Arguments arguments(*this, call);
+        if (run_it.one) {
+            Tensor made = run_it.one(arguments);
+            if (call.results.size() > 1) arguments.refuse("several results");
+            if (call.results.empty()) return;
+            expect(call, call.results[0], made);
+            if (call.results[0].value) put(*call.results[0].value, std::move(made));
+            return;
+        }
+        std::vector<Tensor> made = run_it.several(arguments);
+        if (made.size() != call.results.size()) arguments.refuse("another number of results");
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            expect(call, call.results[i], made[i]);
+            if (call.results[i].value) put(*call.results[i].value, std::move(made[i]));
+        }
     }
     void execute(const network::Call&) {}
     /// What a call makes has the sizes that were recorded: an operator that means something else is found here. Only

@@ -34,7 +34,7 @@ RecordedModel::RecordedModel(const network::Document& document) : document_(&doc
         row.reserve(program.code.size());
         for (const network::Instruction& instruction : program.code) {
             const auto* call = std::get_if<network::Call>(&instruction);
-            row.push_back(call ? recorded::operator_named(call->function) : nullptr);
+            row.push_back(call ? recorded::operator_named(call->function) : recorded::Operator());
         }
     }
     add(document.root, {});

@@ -15,13 +15,14 @@ using Kind = network::Argument::Kind;
 Operator operator_named(std::string_view name) {
     static const auto all = [] {
         std::unordered_map<std::string_view, Operator> table;
-        for (const auto operators : {elementwise_operators(), view_operators(), matrix_operators(),
-                                     reduction_operators(), factory_operators(), functional_operators()})
+        for (const auto operators :
+             {elementwise_operators(), in_place_operators(), view_operators(), subscript_operators(), parts_operators(),
+              selection_operators(), matrix_operators(), reduction_operators(), factory_operators()})
             for (const NamedOperator& one : operators) table.emplace(one.name, one.run);
         return table;
     }();
     const auto found = all.find(name);
-    return found == all.end() ? nullptr : found->second;
+    return found == all.end() ? Operator() : found->second;
 }
 
 const network::Argument* Arguments::find(std::size_t place, std::string_view name) const {

@@ -43,6 +43,9 @@ class Arguments {
     const network::Argument* find(std::string_view name) const { return find(count(), name); }
     const network::Argument& at(std::size_t place) const;
 
+    /// How many results the call has.
+    std::size_t results() const { return call_.results.size(); }
+
     Tensor tensor(std::size_t place) const { return tensor(at(place)); }
     Tensor tensor(const network::Argument& argument) const;
     /// Undefined where it is None.
@@ -69,7 +72,18 @@ class Arguments {
 };
 
 /// Runs a call and gives back what it made; nothing for what the host reads.
-using Operator = Tensor (*)(const Arguments& arguments);
+struct Operator {
+    using One = Tensor (*)(const Arguments& arguments);
+    using Several = std::vector<Tensor> (*)(const Arguments& arguments);
+
+    constexpr Operator() = default;
+    constexpr Operator(One run) : one(run) {}          // NOLINT(google-explicit-constructor)
+    constexpr Operator(Several run) : several(run) {}  // NOLINT(google-explicit-constructor)
+    explicit operator bool() const { return one || several; }
+
+    One one = nullptr;
+    Several several = nullptr;  ///< a function whose result is a tuple or list of tensors
+};
 
 struct NamedOperator {
     std::string_view name;  ///< as recorded: "torch.Tensor.add"
@@ -78,13 +92,16 @@ struct NamedOperator {
 
 /// The operators of one file.
 std::span<const NamedOperator> elementwise_operators();
+std::span<const NamedOperator> in_place_operators();
 std::span<const NamedOperator> view_operators();
+std::span<const NamedOperator> subscript_operators();
+std::span<const NamedOperator> parts_operators();
+std::span<const NamedOperator> selection_operators();
 std::span<const NamedOperator> matrix_operators();
 std::span<const NamedOperator> reduction_operators();
 std::span<const NamedOperator> factory_operators();
-std::span<const NamedOperator> functional_operators();
 
-/// The operator of that name, or null.
+/// The operator of that name, or an empty one.
 Operator operator_named(std::string_view name);
 
 }  // namespace vramfit::model::recorded

@@ -1,5 +1,4 @@
 // A recorded llama and the one that is written by hand: the same events for the same question.
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -9,6 +8,7 @@
 #include "spec/network/document.hpp"
 #include "support/catch.hpp"
 #include "support/llama.hpp"
+#include "support/story.hpp"
 #include "vramfit/base/error.hpp"
 
 using namespace vramfit;
@@ -49,48 +49,8 @@ network::Document changed(std::string_view that, std::string_view in_place) {
     return network::read_network(text, "llama-tiny.json");
 }
 
-/// What happens in order: allocations with their sizes and operators, frees, windows.
-std::vector<std::string> story_of(const Program& program) {
-    std::vector<std::string> story;
-    std::size_t window = 0;
-    for (std::size_t i = 0; i < program.events.size(); ++i) {
-        for (; window < program.windows.size() && program.windows[window].first_event == i; ++window) {
-            const Phase& phase = program.windows[window].phase;
-            story.push_back(
-                fmt::format("window {} step {} layer {}", static_cast<int>(phase.kind), phase.step, phase.layer));
-        }
-        const Event& event = program.events[i];
-        if (event.kind == EventKind::free) {
-            story.push_back(fmt::format("free {}", event.id));
-            continue;
-        }
-        const Allocation& made = program.allocations[event.id];
-        if (event.kind == EventKind::alloc)
-            story.push_back(fmt::format("alloc {} {} bytes, {}", event.id, made.bytes, program.ops[made.op]));
-        else
-            story.push_back(fmt::format("event {} of {}", static_cast<int>(event.kind), event.id));
-    }
-    return story;
-}
-
-/// The first place where the two differ, with what is around it; empty: they are equal.
-std::string difference(const Job& job) {
-    const Program written = model::record(job.model, job.plan, job.stack, job.device);
-    const Program recorded = model::record_recorded(job.model, job.plan, job.stack, job.device, recorded_llama());
-    const auto a = story_of(written), b = story_of(recorded);
-    REQUIRE(a.size() > 400);
-    std::size_t at = 0;
-    while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
-    if (at == a.size() && at == b.size()) return "";
-    std::string shown = fmt::format("{} events by hand, {} recorded; they differ from {} on\n", a.size(), b.size(), at);
-    const auto around = [&](const std::vector<std::string>& story, std::string_view name) {
-        for (std::size_t i = at > 12 ? at - 12 : 0; i < std::min(at + 12, story.size()); ++i)
-            shown += fmt::format("{} {} {}\n", name, i, story[i]);
-    };
-    around(a, "by hand");
-    around(b, "recorded");
-    return shown;
-}
+/// The first place where the two differ; empty: they are equal.
+std::string difference(const Job& job) { return test::difference(job, recorded_llama()); }
 
 }  // namespace
 

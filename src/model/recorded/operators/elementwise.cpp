@@ -1,6 +1,7 @@
 // Elementwise torch functions of recorded programs.
+#include "engine/ops/clamp.hpp"
 #include "engine/ops/dropout.hpp"
-#include "engine/ops/in_place.hpp"
+#include "engine/ops/unary.hpp"
 #include "model/recorded/operators.hpp"
 
 namespace vramfit::model::recorded {
@@ -34,20 +35,57 @@ Tensor comparison(const Arguments& a) {
 }
 
 Tensor power(const Arguments& a) {
-    if (!a.at(1).is(network::Argument::Kind::integer) || a.at(1).integer != 2)
-        a.refuse("a power other than the square");
+    const network::Argument& exponent = a.at(1);
+    const bool is_number = exponent.is(network::Argument::Kind::integer) || exponent.is(network::Argument::Kind::real);
+    if (!is_number || exponent.real == 0 || !is_floating(a.tensor(0).dtype())) a.refuse("such a power");
     return square(a.tensor(0));
-}
-
-Tensor activation_silu(const Arguments& a) {
-    if (a.flag(1, "inplace", false)) a.refuse("inplace=True");
-    return silu(a.tensor(0));
 }
 
 Tensor dropped(const Arguments& a) {
     if (a.flag(3, "inplace", false)) a.refuse("inplace=True");
     const bool training = a.session().training;
     return training ? dropout(a.tensor(0), a.real(1, "p", 0.5)) : a.tensor(0);
+}
+
+template <OfOne one>
+Tensor activation(const Arguments& a) {
+    if (a.flag(1, "inplace", false)) a.refuse("inplace=True");
+    return one(a.tensor(0));
+}
+
+/// Tensor.clamp(min, max) with numbers.
+Tensor clamped(const Arguments& a) {
+    const network::Argument *low = a.find(1, "min"), *high = a.find(2, "max");
+    if ((low && Arguments::is_tensor(*low)) || (high && Arguments::is_tensor(*high)) || (!low && !high))
+        a.refuse("bounds that are tensors");
+    return low && high ? clamp_both(a.tensor(0)) : clamp_above(a.tensor(0));
+}
+
+/// masked_fill with a number, or a tensor without dimensions that needs no gradient.
+Tensor filled_where(const Arguments& a) {
+    const network::Argument* value = a.find(2, "value");
+    if (value && Arguments::is_tensor(*value) && a.tensor(*value).requires_grad()) a.refuse("a value with a gradient");
+    return masked_fill(a.tensor(0), a.tensor(1));
+}
+
+/// Of integers, by a number.
+Tensor floor_divided(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (Arguments::is_tensor(a.at(1)) || t.requires_grad() || is_floating(t.dtype()))
+        a.refuse("other than integers by a number");
+    return pointwise_result(t, t.dtype(), Op::floor_divide);
+}
+
+/// ~mask.
+Tensor inverted(const Arguments& a) {
+    if (a.tensor(0).dtype() != DType::boolean) a.refuse("other than a mask");
+    return compare(Op::bitwise_not, a.tensor(0));
+}
+
+/// number - tensor.
+Tensor reversed_difference(const Arguments& a) {
+    if (Arguments::is_tensor(a.at(1)) || a.find("alpha")) a.refuse("a tensor");
+    return subtracted_from_number(a.tensor(0));
 }
 
 /// A number becomes a tensor without dimensions first.
@@ -76,7 +114,43 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.sin", unary<sin>},
     {"torch.Tensor.tanh", unary<tanh>},
     {"torch.tanh", unary<tanh>},
-    {"torch.nn.functional.silu", activation_silu},
+    {"torch.nn.functional.silu", activation<silu>},
+    {"torch.nn.functional.gelu", unary<gelu>},
+    {"torch.nn.functional.relu", activation<relu>},
+    {"torch.relu", unary<relu>},
+    {"torch.sigmoid", unary<sigmoid>},
+    {"torch.Tensor.sigmoid", unary<sigmoid>},
+    {"torch.nn.functional.sigmoid", unary<sigmoid>},
+    {"torch.nn.functional.tanh", unary<tanh>},
+    {"torch.nn.functional.softplus", unary<softplus>},
+    {"torch.exp", unary<exp>},
+    {"torch.Tensor.exp", unary<exp>},
+    {"torch.expm1", unary<expm1>},
+    {"torch.log", unary<log>},
+    {"torch.Tensor.log", unary<log>},
+    {"torch.log1p", unary<log1p>},
+    {"torch.sqrt", unary<sqrt>},
+    {"torch.Tensor.sqrt", unary<sqrt>},
+    {"torch.abs", unary<abs>},
+    {"torch.Tensor.abs", unary<abs>},
+    {"torch.Tensor.reciprocal", unary<reciprocal_of>},
+    {"torch.Tensor.__floordiv__", floor_divided},
+    {"torch.Tensor.__invert__", inverted},
+    {"torch.rsub", reversed_difference},
+    {"torch.Tensor.rsub", reversed_difference},
+    {"torch.Tensor.__rsub__", reversed_difference},
+    {"torch.square", unary<square>},
+    {"torch.Tensor.square", unary<square>},
+    {"torch.clamp", clamped},
+    {"torch.Tensor.clamp", clamped},
+    {"torch.Tensor.masked_fill", filled_where},
+    {"torch.masked_fill", filled_where},
+    {"torch.add", binary<add, add>},
+    {"torch.mul", binary<mul, mul>},
+    {"torch.div", binary<div, div>},
+    {"torch.cos", unary<cos>},
+    {"torch.sin", unary<sin>},
+    {"torch.pow", power},
     {"torch.Tensor.pow", power},
     {"torch.nn.functional.dropout", dropped},
     {"torch.Tensor.__eq__", comparison<Op::eq>},

@@ -1,5 +1,6 @@
 // New tensors and casts in recorded programs.
 #include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
 #include "model/recorded/operators.hpp"
 
 namespace vramfit::model::recorded {
@@ -29,7 +30,25 @@ Tensor cast(const Arguments& a) {
     return dtype ? to(t, *dtype) : t;
 }
 
-Tensor to_float(const Arguments& a) { return to(a.tensor(0), DType::float32); }
+template <DType dtype>
+Tensor cast_to(const Arguments& a) {
+    return to(a.tensor(0), dtype);
+}
+
+/// torch.zeros and its like; sizes come first.
+template <Op op>
+Tensor filled(const Arguments& a) {
+    refuse_host(a, a.find("device"));
+    return empty(a.session(), a.dims(0), a.dtype(a.find("dtype")).value_or(DType::float32), op);
+}
+
+/// Like a tensor, in its dtype or another one.
+template <Op op>
+Tensor filled_like(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (a.find("device") || a.find("memory_format")) a.refuse("an option");
+    return pointwise_result(t, a.dtype(a.find("dtype")).value_or(t.dtype()), op);
+}
 
 Tensor range(const Arguments& a) {
     if (a.count() != 1) a.refuse("a range that does not begin at 0");
@@ -53,8 +72,24 @@ Tensor from_data(const Arguments& a) {
 }
 
 constexpr NamedOperator kFactories[] = {
-    {"torch.Tensor.to", cast}, {"torch.Tensor.float", to_float},       {"torch.Tensor.type_as", cast},
-    {"torch.arange", range},   {"torch.Tensor.new_ones", ones_beside}, {"torch.tensor", from_data},
+    {"torch.Tensor.to", cast},
+    {"torch.Tensor.type_as", cast},
+    {"torch.Tensor.type", cast},
+    {"torch.Tensor.float", cast_to<DType::float32>},
+    {"torch.Tensor.half", cast_to<DType::float16>},
+    {"torch.Tensor.bfloat16", cast_to<DType::bfloat16>},
+    {"torch.Tensor.int", cast_to<DType::int32>},
+    {"torch.Tensor.long", cast_to<DType::int64>},
+    {"torch.Tensor.bool", cast_to<DType::boolean>},
+    {"torch.zeros", filled<Op::zeros>},
+    {"torch.ones", filled<Op::ones>},
+    {"torch.empty", filled<Op::empty>},
+    {"torch.zeros_like", filled_like<Op::zeros_like>},
+    {"torch.ones_like", filled_like<Op::ones_like>},
+    {"torch.empty_like", filled_like<Op::empty_like>},
+    {"torch.arange", range},
+    {"torch.Tensor.new_ones", ones_beside},
+    {"torch.tensor", from_data},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Products, look-ups, attention and losses in recorded programs.
 #include "engine/ops/attention.hpp"
 #include "engine/ops/embedding.hpp"
+#include "engine/ops/layer_norm.hpp"
 #include "engine/ops/loss.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pad.hpp"
@@ -61,6 +62,14 @@ Tensor cross_entropy_loss(const Arguments& a) {
     return cross_entropy(a.tensor(0), a.tensor(1));
 }
 
+/// Over the last dimension.
+Tensor normalized(const Arguments& a) {
+    const network::Argument* shape = a.find(1, "normalized_shape");
+    if (!shape || !shape->is(ArgumentKind::list) || shape->items.size() != 1)
+        a.refuse("a normalization over several dimensions");
+    return engine::layer_norm(a.tensor(0), a.optional_tensor(2, "weight"), a.optional_tensor(3, "bias"));
+}
+
 Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
     const bool at_end = places.is(ArgumentKind::list) && places.items.size() == 2 &&
@@ -78,6 +87,9 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.nn.functional.embedding", looked_up},
     {"torch.nn.functional.scaled_dot_product_attention", attended},
     {"torch.nn.functional.softmax", softmaxed},
+    {"torch.nn.functional.layer_norm", normalized},
+    {"torch.bmm", product},
+    {"torch.Tensor.bmm", product},
     {"torch.nn.functional.cross_entropy", cross_entropy_loss},
     {"torch.nn.functional.pad", padded},
 };

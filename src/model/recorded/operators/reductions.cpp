@@ -1,7 +1,9 @@
 // Reductions and scans in recorded programs, and what the host reads of them.
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/index.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
 #include "model/recorded/operators.hpp"
 
@@ -23,8 +25,11 @@ Tensor mean(const Arguments& a) {
 }
 
 Tensor total(const Arguments& a) {
-    if (a.find(1, "dim") || a.find("dtype")) a.refuse("a sum over one dimension");
-    return sum_all(a.tensor(0));
+    if (a.find("dtype")) a.refuse("another dtype");
+    const network::Argument* dim = a.find(1, "dim");
+    if (!dim) return sum_all(a.tensor(0));
+    if (!is_floating(a.tensor(0).dtype())) a.refuse("a sum of integers over one dimension");
+    return sum_over(a.tensor(0), a.integer(*dim), a.flag(2, "keepdim", false));
 }
 
 Tensor all_true(const Arguments& a) {
@@ -36,7 +41,11 @@ Tensor all_true(const Arguments& a) {
 /// Of flags or integers over the last dimension. ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all are in one row.
 Tensor running_sum(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (!is_last(a, a.find(1, "dim"), t) || is_floating(t.dtype()) || a.find("dtype")) a.refuse("such a running sum");
+    const auto dtype = a.dtype(a.find("dtype"));
+    const network::Argument* dim = a.find(1, "dim");
+    const bool last = dim && (is_last(a, dim, t) || (t.dim() == 1 && a.integer(*dim) == 0));
+    if (last && t.dim() == 1 && t.dtype() == DType::int32 && dtype == DType::int32) return cumsum_row(t);
+    if (!last || is_floating(t.dtype()) || dtype) a.refuse("such a running sum");
     Tensor sums = empty(a.session(), t.sizes(), DType::int64, Op::cumsum);
     const Tensor numbers = to(t, DType::int64);
     Size rows = 1;
@@ -66,8 +75,14 @@ Tensor read_by_host(const Arguments& a) {
 }
 
 constexpr NamedOperator kReductions[] = {
-    {"torch.Tensor.mean", mean},          {"torch.Tensor.sum", total}, {"torch.Tensor.all", all_true},
-    {"torch.Tensor.cumsum", running_sum}, {"torch.diff", differences}, {"torch.Tensor.__bool__", read_by_host},
+    {"torch.Tensor.mean", mean},
+    {"torch.Tensor.sum", total},
+    {"torch.Tensor.all", all_true},
+    {"torch.Tensor.cumsum", running_sum},
+    {"torch.sum", total},
+    {"torch.cumsum", running_sum},
+    {"torch.diff", differences},
+    {"torch.Tensor.__bool__", read_by_host},
     {"torch.Tensor.item", read_by_host},
 };
 

@@ -1,5 +1,7 @@
-// Views, subscripts and concatenation in recorded programs.
+// Views and concatenation in recorded programs.
+#include "engine/ops/attention.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/shape.hpp"
 #include "engine/ops/view.hpp"
 #include "model/recorded/operators.hpp"
 
@@ -27,69 +29,67 @@ Tensor joined(const Arguments& a) {
     return cat(parts, dim ? a.integer(*dim) : 0);
 }
 
-/// One end of a slice: negative ones count from the end.
-Size bound(const Arguments& a, const network::Argument& written, Size otherwise, Size length) {
-    if (written.is(ArgumentKind::none)) return otherwise;
-    const Size size = a.size(written);
-    if (size.is_symbolic()) return same(size, length) || length < size ? length : size;
-    if (size.bits() < 0) return length + size;
-    return length < size ? length : size;
+int wrapped(const Arguments& a, int dim, int rank) {
+    if (dim < -rank || dim >= rank) a.refuse("such a dimension");
+    return dim < 0 ? dim + rank : dim;
 }
 
-/// TensorIndexing.h applySlice: nothing is done where nothing is cut, if there are other parts beside it.
-Tensor sliced(const Arguments& a, const Tensor& t, int dim, const network::Argument& slice_, bool alone) {
-    const network::Argument& step = slice_.items[2];
-    if (!step.is(ArgumentKind::none) && !(step.is(ArgumentKind::integer) && step.integer == 1))
-        a.refuse("a slice with a step");
-    const Size length = t.size(dim);
-    const Size begin = bound(a, slice_.items[0], 0, length), end = bound(a, slice_.items[1], length, length);
-    if (!alone && same(begin, Size(0)) && same(end, length)) return whole(t, dim);
-    return slice(t, dim, begin, end);
-}
-
-/// t[ids, ...] with tensors at several places: they are broadcast, and each one is made dense.
-Tensor picked_at(const Arguments& a, const Tensor& t, const std::vector<Tensor>& places) {
-    if (static_cast<int>(places.size()) != t.dim()) a.refuse("an index tensor beside whole dimensions");
-    if (t.requires_grad()) a.refuse("a gradient");
-    Dims sizes = places[0].sizes();
-    for (const Tensor& place : places) sizes = broadcast_sizes(sizes, place.sizes());
-    std::vector<Tensor> dense;
-    for (const Tensor& place : places) dense.push_back(contiguous(expand(place, sizes)));
-    return empty(a.session(), sizes, t.dtype(), Op::index);
-}
-
-Tensor subscript(const Arguments& a) {
-    Tensor t = a.tensor(0);
-    const network::Argument& written = a.at(1);
-    const bool listed = written.is(ArgumentKind::list);
-    const std::size_t count = listed ? written.items.size() : 1;
-    const auto part = [&](std::size_t i) -> const network::Argument& { return listed ? written.items[i] : written; };
-    int used = 0;
-    std::vector<Tensor> places;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (Arguments::is_tensor(part(i))) places.push_back(a.tensor(part(i)));
-        if (!part(i).is(ArgumentKind::none) && !part(i).is(ArgumentKind::ellipsis)) ++used;
+/// A view or a copy, as reshape decides (ATen/native/TensorShape.cpp flatten).
+Tensor flattened(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument *first = a.find(1, "start_dim"), *last = a.find(2, "end_dim");
+    const int begin = wrapped(a, first ? a.integer(*first) : 0, t.dim());
+    const int end = wrapped(a, last ? a.integer(*last) : -1, t.dim());
+    if (begin == end) return t;
+    Dims sizes;
+    for (int i = 0; i < t.dim(); ++i) {
+        if (i > begin && i <= end)
+            sizes[sizes.size() - 1] *= t.size(i);
+        else
+            sizes.push(t.size(i));
     }
-    if (!places.empty() && places.size() != count) a.refuse("an index tensor beside other parts");
-    if (!places.empty()) return picked_at(a, t, places);
-    if (used > t.dim()) a.refuse("more parts than dimensions");
-    int dim = 0;
-    const int skipped = t.dim() - used;
-    for (std::size_t i = 0; i < count; ++i) {
-        const network::Argument& one = part(i);
-        if (one.is(ArgumentKind::none)) {
-            t = unsqueeze(t, dim++);
-        } else if (one.is(ArgumentKind::ellipsis)) {
-            dim += skipped;
-        } else if (one.is(ArgumentKind::slice)) {
-            t = sliced(a, t, dim++, one, count == 1);
-        } else if (one.is(ArgumentKind::integer) || one.is(ArgumentKind::formula)) {
-            t = select(t, dim);
-        } else {
-            a.refuse("such a subscript");
-        }
-    }
-    return t;
+    return reshape(t, sizes);
+}
+
+Tensor squeezed(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument* dim = a.find(1, "dim");
+    if (!dim) a.refuse("no dimension");
+    return squeeze(t, a.integer(*dim));
+}
+
+Tensor permuted(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const bool listed = a.at(1).is(ArgumentKind::list);
+    std::vector<int> order;
+    for (std::size_t i = 0; i < (listed ? a.at(1).items.size() : a.count() - 1); ++i)
+        order.push_back(wrapped(a, a.integer(listed ? a.at(1).items[i] : a.at(1 + i)), t.dim()));
+    if (static_cast<int>(order.size()) != t.dim()) a.refuse("another number of dimensions");
+    return permute(t, order);
+}
+
+Tensor expanded_as(const Arguments& a) { return expand(a.tensor(0), a.tensor(1).sizes()); }
+Tensor viewed_as(const Arguments& a) { return view(a.tensor(0), a.tensor(1).sizes()); }
+Tensor detached(const Arguments& a) { return detach(a.tensor(0)); }
+Tensor cloned(const Arguments& a) {
+    return a.find("memory_format") ? clone_contiguous(a.tensor(0)) : clone(a.tensor(0));
+}
+
+Tensor stacked(const Arguments& a) {
+    const network::Argument& list = a.at(0);
+    if (!list.is(ArgumentKind::list) || list.items.empty() || list.items.size() > kMostStacked)
+        a.refuse("so many tensors");
+    std::vector<Tensor> parts;
+    for (const network::Argument& item : list.items) parts.push_back(a.tensor(item));
+    const network::Argument* dim = a.find(1, "dim");
+    return stack(parts, dim ? a.integer(*dim) : 0);
+}
+
+/// A number of times, not a tensor of them.
+Tensor repeated_interleaved(const Arguments& a) {
+    const network::Argument *times = a.find(1, "repeats"), *dim = a.find(2, "dim");
+    if (!times || !dim || Arguments::is_tensor(*times)) a.refuse("repeats that are a tensor, or no dimension");
+    return repeat_interleave(a.tensor(0), a.size(*times), a.integer(*dim));
 }
 
 constexpr NamedOperator kViews[] = {
@@ -100,7 +100,17 @@ constexpr NamedOperator kViews[] = {
     {"torch.transpose", transposed},
     {"torch.Tensor.unsqueeze", unsqueezed},
     {"torch.Tensor.contiguous", made_contiguous},
-    {"torch.Tensor.__getitem__", subscript},
+    {"torch.flatten", flattened},
+    {"torch.Tensor.flatten", flattened},
+    {"torch.Tensor.squeeze", squeezed},
+    {"torch.Tensor.permute", permuted},
+    {"torch.Tensor.expand_as", expanded_as},
+    {"torch.Tensor.view_as", viewed_as},
+    {"torch.Tensor.detach", detached},
+    {"torch.Tensor.clone", cloned},
+    {"torch.stack", stacked},
+    {"torch.repeat_interleave", repeated_interleaved},
+    {"torch.Tensor.repeat_interleave", repeated_interleaved},
     {"torch.cat", joined},
 };
 

@@ -1,0 +1,20 @@
+// Dimensions moved, dropped and made by stacking.
+#pragma once
+
+#include <span>
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// t.squeeze(dim): the same sizes where the dimension is not 1.
+Tensor squeeze(const Tensor& t, int dim);
+/// t.permute(order): a view; `order` holds each dimension once.
+Tensor permute(const Tensor& t, std::span<const int> order);
+/// torch.stack of tensors of equal sizes.
+Tensor stack(std::span<const Tensor> tensors, int dim);
+
+/// The most tensors that torch.stack takes here.
+inline constexpr std::size_t kMostStacked = 128;
+
+}  // namespace vramfit::engine

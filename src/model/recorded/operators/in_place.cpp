@@ -1,0 +1,77 @@
+// Functions of recorded programs that write into their first argument and give it back.
+#include "engine/ops/in_place.hpp"
+
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+Tensor added(const Arguments& a) {
+    if (a.find("alpha")) a.refuse("an option");
+    Tensor t = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1))) {
+        add_in_place(t);
+        return t;
+    }
+    add_in_place(t, a.tensor(1));
+    return t;
+}
+
+Tensor multiplied(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
+    mul_(t, a.scalar(a.at(1)));
+    return t;
+}
+
+Tensor divided_in_place(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1))) a.refuse("a number");
+    div_in_place(t, a.tensor(1));
+    return t;
+}
+
+/// Of integers, which no gradient goes through.
+Tensor clamped_in_place(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (t.requires_grad()) a.refuse("a gradient");
+    return t;
+}
+
+Tensor filled_in_place(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (Arguments::is_tensor(a.at(2)) && a.tensor(2).requires_grad()) a.refuse("a value with a gradient");
+    masked_fill_in_place(t, a.tensor(1));
+    return t;
+}
+
+/// Tensor.scatter_(dim, index, number or tensor) without a gradient: one kernel that writes
+/// (ATen/native/TensorAdvancedIndexing.cpp scatter_impl, which copies nothing where the result is the tensor itself).
+Tensor scattered_in_place(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    const network::Argument* source = a.find(3, "src");
+    const bool wants_gradient = source && Arguments::is_tensor(*source) && a.tensor(*source).requires_grad();
+    if (t.requires_grad() || wants_gradient || a.find("reduce")) a.refuse("a gradient or a reduction");
+    return t;
+}
+
+constexpr NamedOperator kInPlace[] = {
+    {"torch.Tensor.scatter_", scattered_in_place},
+    {"torch.Tensor.add_", added},
+    {"torch.Tensor.__iadd__", added},
+    {"torch.Tensor.mul_", multiplied},
+    {"torch.Tensor.__imul__", multiplied},
+    {"torch.Tensor.div_", divided_in_place},
+    {"torch.Tensor.__itruediv__", divided_in_place},
+    {"torch.Tensor.masked_fill_", filled_in_place},
+    {"torch.Tensor.clamp_", clamped_in_place},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> in_place_operators() { return kInPlace; }
+
+}  // namespace vramfit::model::recorded

@@ -1,0 +1,78 @@
+// Sorting, selecting and grouped products in recorded programs: the routing of a mixture of experts.
+#include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/grouped_mm.hpp"
+#include "engine/ops/index.hpp"
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+void only_last(const Arguments& a, const network::Argument* dim, const Tensor& t) {
+    if (dim && a.integer(*dim) != -1 && a.integer(*dim) != t.dim() - 1) a.refuse("another dimension than the last");
+}
+
+std::vector<Tensor> both(Picked picked) { return {std::move(picked.values), std::move(picked.indices)}; }
+
+std::vector<Tensor> largest(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument* k = a.find(1, "k");
+    only_last(a, a.find(2, "dim"), t);
+    if (!k || t.size(-1) > kMostTopkColumns) a.refuse("so many columns");
+    return both(topk(t, a.size(*k)));
+}
+
+std::vector<Tensor> sorted(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (t.dim() != 1 || t.dtype() != DType::int64) a.refuse("another tensor than a row of int64");
+    return both(sort(t));
+}
+
+std::vector<Tensor> maximum(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const network::Argument* dim = a.find(1, "dim");
+    if (!dim || !a.flag(2, "keepdim", false)) a.refuse("another maximum than along a dimension that is kept");
+    only_last(a, dim, t);
+    return both(max_last(t));
+}
+
+Tensor gathered(const Arguments& a) {
+    const Tensor ids = a.optional_tensor(2, "index");
+    if (!ids.defined() || ids.dtype() != DType::int64 || a.flag(3, "sparse_grad", false)) a.refuse("such places");
+    return gather(a.tensor(0), ids);
+}
+
+Tensor histogram(const Arguments& a) {
+    const network::Argument* bins = a.find(1, "bins");
+    if (!bins) a.refuse("100 bins");
+    return histc(a.tensor(0), a.size(*bins));
+}
+
+Tensor grouped_product(const Arguments& a) {
+    const Tensor offs = a.optional_tensor(2, "offs");
+    if (!offs.defined()) a.refuse("no groups");
+    return grouped_mm(a.tensor(0), a.tensor(1), offs);
+}
+
+constexpr NamedOperator kSelections[] = {
+    {"torch.topk", largest},
+    {"torch.Tensor.topk", largest},
+    {"torch.sort", sorted},
+    {"torch.Tensor.sort", sorted},
+    {"torch.Tensor.max", maximum},
+    {"torch.gather", gathered},
+    {"torch.Tensor.gather", gathered},
+    {"torch.histc", histogram},
+    {"torch.nn.functional.grouped_mm", grouped_product},
+    {"torch._grouped_mm", grouped_product},
+    {"_VariableFunctionsClass._grouped_mm", grouped_product},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> selection_operators() { return kSelections; }
+
+}  // namespace vramfit::model::recorded

@@ -1,0 +1,110 @@
+// Tensor.__getitem__ of recorded programs.
+#include "engine/ops/copy.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/view.hpp"
+#include "model/recorded/operators.hpp"
+
+namespace vramfit::model::recorded {
+
+using namespace engine;
+
+namespace {
+
+using ArgumentKind = network::Argument::Kind;
+
+/// One end of a slice: negative ones count from the end.
+Size bound(const Arguments& a, const network::Argument& written, Size otherwise, Size length) {
+    if (written.is(ArgumentKind::none)) return otherwise;
+    const Size size = a.size(written);
+    if (size.is_symbolic()) return same(size, length) || length < size ? length : size;
+    if (size.bits() < 0) return length + size;
+    return length < size ? length : size;
+}
+
+/// TensorIndexing.h applySlice: nothing is done where nothing is cut, if there are other parts beside it.
+Tensor sliced(const Arguments& a, const Tensor& t, int dim, const network::Argument& slice_, bool alone) {
+    const network::Argument& step = slice_.items[2];
+    const Size length = t.size(dim);
+    if (!step.is(ArgumentKind::none) && !(step.is(ArgumentKind::integer) && step.integer == 1)) {
+        if (dim != t.dim() - 1 || !step.is(ArgumentKind::integer) || step.integer < 1 ||
+            !slice_.items[1].is(ArgumentKind::none))
+            a.refuse("such a slice with a step");
+        return slice_step(t, bound(a, slice_.items[0], 0, length), step.integer);
+    }
+    const Size begin = bound(a, slice_.items[0], 0, length), end = bound(a, slice_.items[1], length, length);
+    if (!alone && same(begin, Size(0)) && same(end, length)) return whole(t, dim);
+    return slice(t, dim, begin, end);
+}
+
+/// t[ids, ...] with tensors at several places: they are broadcast, and each one is made dense.
+Tensor picked_at(const Arguments& a, const Tensor& t, const std::vector<Tensor>& places) {
+    if (static_cast<int>(places.size()) != t.dim()) a.refuse("an index tensor beside whole dimensions");
+    if (t.requires_grad()) a.refuse("a gradient");
+    Dims sizes = places[0].sizes();
+    for (const Tensor& place : places) sizes = broadcast_sizes(sizes, place.sizes());
+    std::vector<Tensor> dense;
+    for (const Tensor& place : places) dense.push_back(contiguous(expand(place, sizes)));
+    return empty(a.session(), sizes, t.dtype(), Op::index);
+}
+
+Tensor subscript(const Arguments& a) {
+    const Tensor given = a.tensor(0);
+    Tensor t = given;
+    const network::Argument& written = a.at(1);
+    const bool listed = written.is(ArgumentKind::list);
+    const std::size_t count = listed ? written.items.size() : 1;
+    const auto part = [&](std::size_t i) -> const network::Argument& { return listed ? written.items[i] : written; };
+    int used = 0;
+    std::vector<Tensor> places;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (Arguments::is_tensor(part(i))) places.push_back(a.tensor(part(i)));
+        if (!part(i).is(ArgumentKind::none) && !part(i).is(ArgumentKind::ellipsis)) ++used;
+    }
+    if (places.size() == 1 && count == 1 && places[0].dim() == 1 && places[0].dtype() == DType::int64)
+        return index_rows(t, places[0]);
+    if (!places.empty() && places.size() != count) a.refuse("an index tensor beside other parts");
+    if (!places.empty()) return picked_at(a, t, places);
+    if (used > t.dim()) a.refuse("more parts than dimensions");
+    int dim = 0;
+    const int skipped = t.dim() - used;
+    for (std::size_t i = 0; i < count; ++i) {
+        const network::Argument& one = part(i);
+        if (one.is(ArgumentKind::none)) {
+            t = unsqueeze(t, dim++);
+        } else if (one.is(ArgumentKind::ellipsis)) {
+            dim += skipped;
+        } else if (one.is(ArgumentKind::slice)) {
+            t = sliced(a, t, dim++, one, count == 1);
+        } else if (one.is(ArgumentKind::integer) || one.is(ArgumentKind::formula)) {
+            t = select(t, dim);
+        } else {
+            a.refuse("such a subscript");
+        }
+    }
+    return t.get() == given.get() ? last_places(t, 0, t.size(-1)) : t;  // nothing was cut: an alias
+}
+
+/// t[ids] = values without a gradient: index_put_ with a row of int64 allocates nothing
+/// (ATen/native/TensorAdvancedIndexing.cpp _index_put_impl_, where nothing is added up).
+Tensor put_at(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (!Arguments::is_tensor(a.at(1)) || !Arguments::is_tensor(a.at(2)))
+        a.refuse("other than a tensor at a tensor of places");
+    const Tensor places = a.tensor(1), values = a.tensor(2);
+    const bool plain =
+        places.dtype() == DType::int64 && places.dim() == 1 && t.dim() == 1 && values.dtype() == t.dtype();
+    if (!plain || t.requires_grad() || values.requires_grad()) a.refuse("such places or values");
+    return t;
+}
+
+constexpr NamedOperator kSubscripts[] = {
+    {"torch.Tensor.__setitem__", put_at},
+    {"torch.Tensor.__getitem__", subscript},
+};
+
+}  // namespace
+
+std::span<const NamedOperator> subscript_operators() { return kSubscripts; }
+
+}  // namespace vramfit::model::recorded

@@ -1,0 +1,15 @@
+// What a program's events say in order, as text.
+#pragma once
+
+#include <string>
+
+#include "spec/network/document.hpp"
+#include "vramfit/spec/job.hpp"
+
+namespace vramfit::test {
+
+/// The first place where the events of the recording and of the family written by hand differ, with what is around it;
+/// empty: they are equal.
+std::string difference(const Job& job, const network::Document& recording);
+
+}  // namespace vramfit::test
