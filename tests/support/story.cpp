@@ -12,28 +12,54 @@ namespace vramfit::test {
 
 namespace {
 
-/// What happens in order: allocations with their sizes and operators, frees, windows.
-std::vector<std::string> story_of(const Program& program) {
+/// Where the loading of the network ends.
+std::size_t end_of_load(const Program& program) {
+    const auto first = std::find_if(program.windows.begin(), program.windows.end(), [](const Window& window) {
+        return window.phase.kind != PhaseKind::start && window.phase.kind != PhaseKind::load;
+    });
+    return first == program.windows.end() ? program.events.size() : first->first_event;
+}
+
+/// What happens in order from an event on: allocations with their sizes and operators, frees, windows. What was there
+/// before has no number: only its size is said.
+std::vector<std::string> story_of(const Program& program, std::size_t from) {
+    const auto before = static_cast<std::uint32_t>(
+        std::count_if(program.events.begin(), program.events.begin() + static_cast<std::ptrdiff_t>(from),
+                      [](const Event& event) { return event.kind == EventKind::alloc; }));
+    const auto number_of = [&](std::uint32_t id) {
+        return id < before ? fmt::format("of {} bytes", program.allocations[id].bytes) : std::to_string(id - before);
+    };
     std::vector<std::string> story;
     std::size_t window = 0;
-    for (std::size_t i = 0; i < program.events.size(); ++i) {
-        for (; window < program.windows.size() && program.windows[window].first_event == i; ++window) {
+    for (std::size_t i = from; i < program.events.size(); ++i) {
+        for (; window < program.windows.size() && program.windows[window].first_event <= i; ++window) {
+            if (program.windows[window].first_event < from) continue;
             const Phase& phase = program.windows[window].phase;
             story.push_back(
                 fmt::format("window {} step {} layer {}", static_cast<int>(phase.kind), phase.step, phase.layer));
         }
         const Event& event = program.events[i];
-        if (event.kind == EventKind::free) {
-            story.push_back(fmt::format("free {}", event.id));
-            continue;
-        }
         const Allocation& made = program.allocations[event.id];
-        if (event.kind == EventKind::alloc)
-            story.push_back(fmt::format("alloc {} {} bytes, {}", event.id, made.bytes, program.ops[made.op]));
+        if (event.kind == EventKind::free)
+            story.push_back(fmt::format("free {}", number_of(event.id)));
+        else if (event.kind == EventKind::alloc)
+            story.push_back(
+                fmt::format("alloc {} {} bytes, {}", number_of(event.id), made.bytes, program.ops[made.op]));
         else
-            story.push_back(fmt::format("event {} of {}", static_cast<int>(event.kind), event.id));
+            story.push_back(fmt::format("event {} of {}", static_cast<int>(event.kind), number_of(event.id)));
     }
     return story;
+}
+
+/// Frees that follow each other, by number: autocast's cache goes in an order that follows from where weights lie.
+void sort_frees(std::vector<std::string>& story) {
+    const auto is_free = [](const std::string& one) { return one.starts_with("free"); };
+    for (auto first = std::find_if(story.begin(), story.end(), is_free); first != story.end();
+         first = std::find_if(first, story.end(), is_free)) {
+        const auto end = std::find_if_not(first, story.end(), is_free);
+        std::sort(first, end);
+        first = end;
+    }
 }
 
 }  // namespace
@@ -41,7 +67,11 @@ std::vector<std::string> story_of(const Program& program) {
 std::string difference(const Job& job, const network::Document& recording) {
     const Program written = model::record(job.model, job.plan, job.stack, job.device);
     const Program recorded = model::record_recorded(job.model, job.plan, job.stack, job.device, recording);
-    const auto a = story_of(written), b = story_of(recorded);
+    const bool loads_otherwise = !recording.conversion.empty();
+    auto a = story_of(written, loads_otherwise ? end_of_load(written) : 0);
+    auto b = story_of(recorded, loads_otherwise ? end_of_load(recorded) : 0);
+    if (loads_otherwise)
+        for (auto* story : {&a, &b}) sort_frees(*story);
     if (a.size() < 400) return "too few events";
     std::size_t at = 0;
     while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;

@@ -9,7 +9,7 @@
 namespace vramfit::test {
 
 /// The first place where the events of the recording and of the family written by hand differ, with what is around it;
-/// empty: they are equal.
+/// empty: they are equal. Where the checkpoint is converted on its way, which no recording says, loading is left out.
 std::string difference(const Job& job, const network::Document& recording);
 
 }  // namespace vramfit::test
