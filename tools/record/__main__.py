@@ -2,5 +2,7 @@
 import sys
 
 from vramfit_record.cli import main
+from vramfit_record.seed import run_with_fixed_seed
 
+run_with_fixed_seed()
 sys.exit(main())

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import warnings
@@ -15,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tools/record"))
 
 from vramfit_record import networks  # noqa: E402
 from vramfit_record.record import record_network  # noqa: E402
+from vramfit_record.seed import run_with_fixed_seed  # noqa: E402
 from vramfit_record.variants import BASE, Variant  # noqa: E402
 
 #: What the test asks for: a plain loop and evaluation, then Trainer's questions.
@@ -37,8 +37,7 @@ def as_text(value: Any) -> str:
 
 
 def main() -> None:
-    if os.environ.get("PYTHONHASHSEED") != "0":  # Gemma3TextModel goes through a set of words
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "PYTHONHASHSEED": "0"})
+    run_with_fixed_seed()
     warnings.filterwarnings("ignore")
     flags = argparse.ArgumentParser()
     flags.add_argument("types", nargs="*")

@@ -2,5 +2,7 @@
 import sys
 
 from .cli import main
+from .seed import run_with_fixed_seed
 
+run_with_fixed_seed()
 sys.exit(main())
