@@ -10,7 +10,7 @@ namespace vramfit::engine {
 
 namespace {
 
-enum class Saves : std::uint8_t { nothing, input, result };
+enum class Saves : std::uint8_t { input, result };
 
 Tensor of_one(const Tensor& t, Op op, Saves saves, const NodeType& type) {
     Ref<Node> node;

@@ -117,10 +117,7 @@ namespace {
 void make_recorded_buffers(const Run& run, Network& network) {
     const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-        if (buffers[i].what->persistent) continue;
-        Dims sizes;
-        for (const std::int64_t size : network::sizes_of(*buffers[i].what)) sizes.push(size);
-        network.buffers[i] = empty(run.session, sizes, recorded_dtype(run, buffers[i]), Op::loader);
+        if (!buffers[i].what->persistent) network.buffers[i] = recorded_buffer(run, buffers[i], Op::loader);
     }
 }
 

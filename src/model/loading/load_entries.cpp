@@ -19,6 +19,12 @@ using namespace engine;
 
 namespace {
 
+engine::Dims dims_of(const std::vector<std::int64_t>& sizes) {
+    engine::Dims dims;
+    for (const std::int64_t size : sizes) dims.push(size);
+    return dims;
+}
+
 /// transformers 5.17 quantizers/base.py get_keys_to_not_convert: what is tied, the last module and the head.
 std::vector<std::string> recorded_keys_to_skip(const ModelSpec& spec) {
     std::vector<std::string> keys;
@@ -110,10 +116,13 @@ class RecordedDtypes {
     std::vector<std::string> raised_;
 };
 
-engine::Dims dims_of(const std::vector<std::int64_t>& sizes) {
-    engine::Dims dims;
-    for (const std::int64_t size : sizes) dims.push(size);
-    return dims;
+// What is floating and not the weights' dtype is said by its class.
+DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
+    const network::DTypeName& dtype = buffer.what->dtype;
+    if (dtype.of == network::DTypeName::Of::weights) return run.plan.load.dtype;
+    if (dtype.of == network::DTypeName::Of::name) return dtype.dtype;
+    throw Error(ErrorKind::unsupported, buffer.name, fmt::format("a buffer of dtype {} is not supported", dtype.text),
+                "record the network with the recorder of this version");
 }
 
 /// The same of a recorded network: its leaves in order of registration, then the buffers that checkpoints hold.
@@ -154,13 +163,8 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
 
 }  // namespace
 
-// What is floating and not the weights' dtype is said by its class.
-DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
-    const network::DTypeName& dtype = buffer.what->dtype;
-    if (dtype.of == network::DTypeName::Of::weights) return run.plan.load.dtype;
-    if (dtype.of == network::DTypeName::Of::name) return dtype.dtype;
-    throw Error(ErrorKind::unsupported, buffer.name, fmt::format("a buffer of dtype {} is not supported", dtype.text),
-                "record the network with the recorder of this version");
+Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op op) {
+    return empty(run.session, dims_of(network::sizes_of(*buffer.what)), recorded_dtype(run, buffer), op);
 }
 
 std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
@@ -201,10 +205,8 @@ std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {
     const auto add_bare = [&](BareModule& m) {
         for (std::size_t i = 0; i < m.parameters.size(); ++i) {
             const BareParameter& p = m.parameters[i];
-            engine::Dims sizes;
-            for (const std::int64_t size : p.sizes) sizes.push(size);
             const std::string name = p.merged_from.empty() ? m.published + "." + p.name : m.published;
-            out.push_back({name, sizes, &m.tensors[i], nullptr, false, dtype, p.merged_from,
+            out.push_back({name, dims_of(p.sizes), &m.tensors[i], nullptr, false, dtype, p.merged_from,
                            plan == SplitPlan::experts && p.sizes.size() == 3 && m.pieces == 1});
         }
     };

@@ -24,8 +24,8 @@ struct Entry {
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
 std::vector<Entry> checkpoint_entries(const Run& run, Network& network);
 
-/// The dtype of a recorded network's buffer.
-DType recorded_dtype(const Run& run, const network::Buffer& buffer);
+/// A recorded network's buffer, which `op` makes on the device.
+Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op op);
 
 /// Moves a recorded network that was loaded in host memory, module by module.
 void move_recorded(const Run& run, Network& network);

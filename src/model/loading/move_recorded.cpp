@@ -23,19 +23,16 @@ class Mover {
         const network::ModuleKind& kind = run_.spec.recording->kinds[number];
         const std::size_t first = buffer_;
         buffer_ += kind.buffers.size();
-        const std::string inside = path.empty() ? path : path + '.';
-        for (const network::Child& child : kind.children) move(child.kind, inside + child.name);
+        for (const network::Child& child : kind.children) move(child.kind, network::path_inside(path, child.name));
         const Scoped<Module> module(run_.session.recorder.module, module_named(run_.session.recorder, path));
         for (const network::Parameter& p : kind.parameters) {
-            const auto found = parameters_.find(inside + p.name);
+            const auto found = parameters_.find(network::path_inside(path, p.name));
             if (found != parameters_.end()) set_data(*found->second, to_device(*found->second));
         }
         for (std::size_t i = 0; i < kind.buffers.size(); ++i) {
-            Dims sizes;
-            for (const std::int64_t size : network::sizes_of(kind.buffers[i])) sizes.push(size);
+            const network::Parameter& buffer = kind.buffers[i];
             network_.buffers[first + i] =
-                empty(run_.session, sizes, recorded_dtype(run_, {inside + kind.buffers[i].name, &kind.buffers[i]}),
-                      Op::to_copy);
+                recorded_buffer(run_, {network::path_inside(path, buffer.name), &buffer}, Op::to_copy);
         }
     }
 

@@ -77,6 +77,8 @@ class RecordedFrame : public recorded::Scope {
 
   private:
     const RecordedModule& here() const { return pass_->model.module(module_); }
+    /// For messages: the path, or the class of the whole.
+    std::string place() const { return here().path.empty() ? here().kind->class_name : here().path; }
     void put(network::Number number, Tensor tensor) {
         if (tensor.defined()) dtypes_[number] = tensor.dtype();
         slots_[number] = std::move(tensor);
@@ -84,8 +86,7 @@ class RecordedFrame : public recorded::Scope {
 
     void execute(const network::Call& call, recorded::Operator run_it) {
         if (!run_it)
-            throw Error(ErrorKind::unsupported,
-                        std::string(here().path.empty() ? here().kind->class_name : here().path),
+            throw Error(ErrorKind::unsupported, place(),
                         fmt::format("{} is not supported in recorded networks", call.function),
                         "report the recording, so that the engine learns it");
         const GradMode grad(session(), session().grad_enabled && !call.flags.no_grad);
@@ -96,19 +97,18 @@ class RecordedFrame : public recorded::Scope {
         if (run_it.one) {
             Tensor made = run_it.one(arguments);
             if (call.results.size() > 1) arguments.refuse("several results");
-            if (call.results.empty()) return;
-            expect(call, call.results[0], made);
-            if (call.results[0].value) put(*call.results[0].value, std::move(made));
+            if (!call.results.empty()) keep(call, call.results[0], std::move(made));
             return;
         }
         std::vector<Tensor> made = run_it.several(arguments);
         if (made.size() != call.results.size()) arguments.refuse("another number of results");
-        for (std::size_t i = 0; i < made.size(); ++i) {
-            expect(call, call.results[i], made[i]);
-            if (call.results[i].value) put(*call.results[i].value, std::move(made[i]));
-        }
+        for (std::size_t i = 0; i < made.size(); ++i) keep(call, call.results[i], std::move(made[i]));
     }
     void execute(const network::Call&) {}
+    void keep(const network::Call& call, const network::Result& result, Tensor made) {
+        expect(call, result, made);
+        if (result.value) put(*result.value, std::move(made));
+    }
     /// What a call makes has the sizes that were recorded: an operator that means something else is found here. Only
     /// plain numbers are compared, so that a row is bound to no path by it.
     void expect(const network::Call& call, const network::Result& result, const Tensor& made) const {
@@ -122,7 +122,7 @@ class RecordedFrame : public recorded::Scope {
             if (size.is(network::Argument::Kind::formula)) same = is == recorded::value_of(size.formula, plain).value();
         }
         if (same) return;
-        throw Error(ErrorKind::invalid, std::string(here().path.empty() ? here().kind->class_name : here().path),
+        throw Error(ErrorKind::invalid, place(),
                     fmt::format("{} makes another shape than the recording says", call.function),
                     "record the network again (tools/record)");
     }
@@ -132,7 +132,7 @@ class RecordedFrame : public recorded::Scope {
     void execute(const network::If& condition) const {
         if (recorded::holds(condition.condition, pass_->symbols) == condition.holds) return;
         throw Error(
-            ErrorKind::unsupported, std::string(here().path.empty() ? here().kind->class_name : here().path),
+            ErrorKind::unsupported, place(),
             fmt::format("the recording holds only where {}{}", condition.holds ? "" : "not ", condition.condition.text),
             "ask for another batch or length (B and S)");
     }

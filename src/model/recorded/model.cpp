@@ -13,10 +13,6 @@ namespace vramfit::model {
 
 namespace {
 
-std::string joined_path(std::string_view path, std::string_view name) {
-    return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
-}
-
 /// A decoder layer by its class or by its place in a list of them.
 bool is_decoder_layer(const network::Document& document, const network::ModuleKind& kind, const std::string& path) {
     if (kind.checkpointed) return true;
@@ -51,7 +47,7 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
     modules_[index].is_unit = is_decoder_layer(*document_, what, path);
     units_ += modules_[index].is_unit ? 1 : 0;
     for (const network::Child& child : what.children) {
-        const std::uint32_t made = add(child.kind, joined_path(path, child.name));
+        const std::uint32_t made = add(child.kind, network::path_inside(path, child.name));
         modules_[index].children.push_back(made);
     }
     return index;
@@ -99,7 +95,7 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
         for (std::size_t i = 0; i < module.bare->parameters.size(); ++i) {
             if (module.bare->parameters[i].name != name) continue;
             if (module.bare->lora[i])
-                throw Error(ErrorKind::unsupported, joined_path(module.path, name),
+                throw Error(ErrorKind::unsupported, network::path_inside(module.path, name),
                             "an adapter on a parameter that is no linear layer's was not compared with recorded "
                             "networks yet",
                             "leave it out of the adapter's targets");
@@ -109,7 +105,7 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
         if (module.kind->buffers[i].name == name) found = network.buffers[module.first_buffer + i];
     if (module.bare && found.defined()) read(found);
     if (!found.defined())
-        throw Error(ErrorKind::unsupported, joined_path(module.path, name),
+        throw Error(ErrorKind::unsupported, network::path_inside(module.path, name),
                     "the recorded network reads this parameter itself, which is quantized or not kept",
                     "leave the module out of quantization");
     return found;

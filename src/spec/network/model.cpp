@@ -204,7 +204,7 @@ std::vector<std::string> frozen_parameters(const Document& document) {
     std::vector<std::string> names;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
         for (const Parameter& p : kind.parameters)
-            if (!p.requires_grad) names.push_back(path.empty() ? p.name : fmt::format("{}.{}", path, p.name));
+            if (!p.requires_grad) names.push_back(path_inside(path, p.name));
     });
     return names;
 }
@@ -222,8 +222,7 @@ std::string module_of_its_own_kind(const Document& document) {
 std::vector<Buffer> buffers_in(const Document& document) {
     std::vector<Buffer> all;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        for (const Parameter& p : kind.buffers)
-            all.push_back({path.empty() ? p.name : fmt::format("{}.{}", path, p.name), &p});
+        for (const Parameter& p : kind.buffers) all.push_back({path_inside(path, p.name), &p});
     });
     return all;
 }

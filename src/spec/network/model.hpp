@@ -35,12 +35,19 @@ struct Buffer {
 /// All buffers, in order of named_buffers().
 std::vector<Buffer> buffers_in(const Document& document);
 
+/// The path of what a module of that path holds.
+inline std::string path_inside(std::string_view path, std::string_view name) {
+    std::string inside(path);
+    if (!inside.empty()) inside += '.';
+    return inside += name;
+}
+
 /// Calls `visit` with the path and kind of each module, the root's path being empty.
 template <class Visit>
 void for_each_kind(const Document& document, Number kind, const std::string& path, const Visit& visit) {
     visit(path, document.kinds[kind]);
     for (const Child& child : document.kinds[kind].children)
-        for_each_kind(document, child.kind, path.empty() ? child.name : path + '.' + child.name, visit);
+        for_each_kind(document, child.kind, path_inside(path, child.name), visit);
 }
 template <class Visit>
 void for_each_kind(const Document& document, const Visit& visit) {
