@@ -13,6 +13,8 @@
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
 /// A flag of the question as `vramfit check` has it: "--gpus 8".
 inline void set_flag(vramfit::TrainerQuestion& question, std::string_view flag) {
     const std::size_t space = std::min(flag.find(' '), flag.size());
@@ -27,8 +29,8 @@ inline void set_flag(vramfit::TrainerQuestion& question, std::string_view flag) 
     }
     if (name == "--stack") question.stack = vramfit::stack_from(value).stack;
     if (name == "--model") question.model = value;
-    if (name == "--lengths") question.lengths.push_back(std::max<std::int64_t>(number, 1));
-    if (name == "--seq") question.seq = std::max<std::int64_t>(number, 1);
+    if (name == "--lengths") question.lengths.push_back(std::clamp<std::int64_t>(number, 1, kMostTokens));
+    if (name == "--seq") question.seq = std::clamp<std::int64_t>(number, 1, kMostTokens);
     if (name == "--gpus") question.gpus = std::clamp<std::int64_t>(number, 1, 65'536);
     if (name == "--fp16") question.bf16_card = false;
 }
