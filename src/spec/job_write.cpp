@@ -56,7 +56,7 @@ JsonValue quantization(const QuantizationPlan& plan) {
     if (!eight) out.put("bnb_4bit_quant_type", JsonValue::of(name_of(plan.method)));
     out.put("bnb_4bit_use_double_quant", JsonValue::of(plan.double_quant));
     if (plan.compute_dtype) out.put("bnb_4bit_compute_dtype", or_null(plan.compute_dtype));
-    if (!eight) out.put("bnb_4bit_quant_storage", JsonValue::of(name_of(plan.storage)));
+    if (!eight || plan.storage != DType::uint8) out.put("bnb_4bit_quant_storage", JsonValue::of(name_of(plan.storage)));
     if (plan.skip_modules_given) out.put("llm_int8_skip_modules", texts(plan.skip_modules));
     out.put("llm_int8_threshold", JsonValue::of(plan.int8_threshold));
     return out;

@@ -77,6 +77,12 @@ TEST_CASE("a job of a model alone has the defaults of the schema") {
     check_same(j, job_of(to_json_text(j)));
 }
 
+TEST_CASE("what has no effect beside another key is written and read again") {
+    const Job j = job_of(job(
+        R"("load": {"quantization_config": {"load_in_8bit": true, "bnb_4bit_quant_storage": "float16", "bnb_4bit_compute_dtype": "float16"}})"));
+    check_same(j, job_of(to_json_text(j)));
+}
+
 TEST_CASE("the cache is emptied every n updates where Trainer knows how") {
     const char* const member = R"("training": {"torch_empty_cache_steps": 2})";
     const Job j = job_of(job(member));
