@@ -221,8 +221,9 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
         if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
         if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
-        hidden = run_layer(run, network, layer, hidden, inputs, place);
-        if (around) around->after_layer(static_cast<std::size_t>(layer.index), hidden);
+        Tensor out = run_layer(run, network, layer, hidden, inputs, place);
+        if (around) around->after_layer(static_cast<std::size_t>(layer.index), out);
+        hidden = std::move(out);  // what it was called with is held until its hooks have run
     }
     if (network.hooks) hidden = network.hooks->before_norm(hidden);
     if (network.ends_with_layers) return hidden;
@@ -237,6 +238,7 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
 // The model inside: its arguments have names, its output is a tuple.
 Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                          const Place& place) {
+    if (run.recorded) return recorded_last_hidden_state(run, network, batch, place);
     ModuleHooks* const hooks = run.session.module_hooks;
     if (hooks) hooks->before(key_of(&network, Part::decoder), {});
     run.session.recorder.begin(phase(PhaseKind::embedding, place));

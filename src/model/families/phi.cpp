@@ -34,6 +34,7 @@ Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer
 extern const Family phi_entry;
 const Family phi_entry = {
     .model_type = "phi",
+    .rotary_before_norm = true,
     .compared = {.context_parallelism = true, .tensor_parallelism = true, .pipeline = false},
     .norm = layer_norm,
     .layer = phi_layer,

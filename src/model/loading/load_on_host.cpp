@@ -62,7 +62,9 @@ Network load_on_host(const Run& run) {
 }
 
 void move_to_device(const Run& run, Network& network, std::optional<DType> buffer_dtype) {
+    if (run.spec.recording) return move_recorded(run, network, buffer_dtype);
     HostBuffers buffers(run, network, buffer_dtype);
+    const bool before_norm = family_of(run.spec.model_type).rotary_before_norm;
     bool in_attention = false;
     bool decoder_is_moved = false;
     for (const NamedParameter& p : named_parameters(network)) {
@@ -72,7 +74,8 @@ void move_to_device(const Run& run, Network& network, std::optional<DType> buffe
         const Scoped<Module> module(run.session.recorder.module, module_named(run.session.recorder, p.module));
         if (in_attention && !is_in_attention(p.name())) buffers.move_layer();
         in_attention = is_in_attention(p.name());
-        if (!decoder_is_moved && p.module.starts_with(network.head.name)) {
+        const std::string& behind = before_norm ? network.norm.name : network.head.name;
+        if (!decoder_is_moved && p.module.starts_with(behind)) {
             buffers.move_decoder();
             decoder_is_moved = true;
         }

@@ -11,6 +11,7 @@
 #include "engine/checkpoint.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
+#include "model/network/unit_hooks.hpp"
 #include "model/recorded/operators.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -35,6 +36,12 @@ using PassPointer = std::shared_ptr<Pass>;
 
 std::vector<Tensor> run_program(const PassPointer& pass, network::Number program, std::uint32_t module,
                                 std::vector<Tensor> given, bool in_unit);
+
+std::string_view name_of_input(const network::Program& program, network::Number value) {
+    for (const network::Input& input : program.inputs)
+        if (input.what.value == value) return input.name;
+    return {};
+}
 
 /// One call of a program: its values by number, freed when they end.
 class RecordedFrame : public recorded::Scope {
@@ -62,6 +69,11 @@ class RecordedFrame : public recorded::Scope {
         std::vector<Tensor> results;
         for (const network::Number value : program_.left()) results.push_back(slots_[value]);
         return results;
+    }
+
+    /// A call of a module alone, which this program contains.
+    std::vector<Tensor> call_base(const network::Run& what, std::vector<Tensor> given) {
+        return called_child(what, std::move(given));
     }
 
     Tensor value(network::Number number) const override { return slots_[number]; }
@@ -154,20 +166,24 @@ class RecordedFrame : public recorded::Scope {
         for (std::size_t i = 0; i < results.size(); ++i) put(what.results[i], std::move(results[i]));
     }
 
-    /// The windows of layers and of what comes behind them, which begin outside of checkpointed units.
-    void begin_unit(const Tensor& hidden) {
-        if (in_unit_) return;
-        pass_->windows.layer(static_cast<std::int32_t>(pass_->units++), hidden);
+    UnitHooks* unit_hooks() const { return pass_->network.hooks; }
+
+    /// The window of a layer: it begins outside of what checkpoints it, but behind the hooks of what shares it.
+    void begin_unit(int unit, const Tensor& hidden) {
+        if (session().recomputing) return;
+        pass_->units = static_cast<std::size_t>(unit) + 1;
+        pass_->windows.layer(unit, hidden);
     }
     bool begins_head(const RecordedModule& child) const {
-        if (in_unit_ || pass_->units_are_over || child.is_unit) return false;
+        if (in_unit_ || pass_->units_are_over || child.is_unit()) return false;
         return pass_->units > 0 && pass_->units == pass_->model.units();
     }
 
     std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given) {
         const std::uint32_t index = pass_->model.find(module_, what.path);
         const RecordedModule& child = pass_->model.module(index);
-        if (child.is_unit) begin_unit(given.at(0));
+        if (child.is_unit()) return called_unit(what, index, child, std::move(given));
+        if (unit_hooks() && child.is_final_norm) given[0] = unit_hooks()->before_norm(unit_hooks()->cast(given.at(0)));
         const bool head = begins_head(child);
         if (head) {
             pass_->units_are_over = true;
@@ -178,23 +194,110 @@ class RecordedFrame : public recorded::Scope {
         return results;
     }
 
+    /// A decoder layer: with hooks of its own inside of what checkpoints it, if they are not around that.
+    std::vector<Tensor> called_unit(const network::Run& what, std::uint32_t index, const RecordedModule& child,
+                                    std::vector<Tensor> given) {
+        UnitHooks* const hooks = unit_hooks();
+        const bool hooked = hooks && !(in_unit_ && hooks->around_checkpoints());
+        if (!hooked) {
+            if (!in_unit_) begin_unit(child.unit, given.at(0));
+            return call_module(what, index, child, std::move(given));
+        }
+        for (Tensor& t : given) t = hooks->cast(t);
+        const std::vector<Tensor> arguments = given;  // torch's Module._call_impl holds what it is called with
+        enter_unit(child, given);
+        std::vector<Tensor> results = call_module(what, index, child, std::move(given));
+        leave_unit(child, results);
+        return results;
+    }
+    void enter_unit(const RecordedModule& unit, std::vector<Tensor>& given) {
+        for (std::size_t i = 1; i < given.size(); ++i)
+            if (given[i].defined() && needs_grad(given[i]))
+                refuse_hooks(unit, "is given several tensors that need gradients");
+        given[0] = unit_hooks()->before_layer(static_cast<std::size_t>(unit.unit), given.at(0));
+        begin_unit(unit.unit, given[0]);
+    }
+    void leave_unit(const RecordedModule& unit, const std::vector<Tensor>& results) {
+        if (results.size() != 1) refuse_hooks(unit, "gives back several tensors");
+        unit_hooks()->after_layer(static_cast<std::size_t>(unit.unit), results[0]);
+    }
+    [[noreturn]] void refuse_hooks(const RecordedModule& unit, std::string_view what) const {
+        throw Error(ErrorKind::unsupported, unit.path,
+                    fmt::format("a decoder layer that {} is not supported with FSDP", what), "DDP or ZeRO");
+    }
+
     std::vector<Tensor> call_module(const network::Run& what, std::uint32_t index, const RecordedModule& child,
                                     std::vector<Tensor> given) {
-        if (child.linear) return {forward(*child.linear, given.at(0))};
+        if (child.linear) return {call_linear(*child.linear, given.at(0))};
         if (child.embedding) return {call_embedding(what, index, child, std::move(given))};
         if (child.norm && given.size() == 1)
             return {called_module(*child.norm, given.at(0), [&](const Tensor& input) {
                 return run_program(pass_, what.program, index, {input}, in_unit_).at(0);
             })};
-        const bool in_layer = child.is_unit || session().recorder.module.layer >= 0;
+        const bool in_layer = child.is_unit() || session().recorder.module.layer >= 0;
         const InModule scope(session(), in_layer ? std::string_view(child.path) : std::string_view());
-        return run_program(pass_, what.program, index, std::move(given), in_unit_ || child.is_unit);
+        const auto forward_of = [&](std::vector<Tensor> with) {
+            return run_program(pass_, what.program, index, std::move(with), in_unit_ || child.is_unit());
+        };
+        if (!session().module_hooks) return forward_of(std::move(given));
+        return between_hooks(pass_->model.document().programs[what.program], child, std::move(given), forward_of);
+    }
+
+    /// A module of the network's own between what is hung around it: hooks see positional arguments, and what is given
+    /// back.
+    template <class Forward>
+    std::vector<Tensor> between_hooks(const network::Program& program, const RecordedModule& child,
+                                      std::vector<Tensor> given, const Forward& forward_of) {
+        ModuleHooks& hooks = *session().module_hooks;
+        const ModuleKey key = key_of_module(child);
+        const std::vector<network::Number> places = program.given();
+        std::vector<Tensor*> inputs;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const std::string_view name = name_of_input(program, places[i]);
+            if (!name.empty() && name.front() >= '0' && name.front() <= '9') inputs.push_back(&given[i]);
+            for (const network::Output& output : program.outputs)
+                if (output.value == places[i] && given[i].defined() && needs_grad(given[i]))
+                    throw Error(ErrorKind::unsupported, child.path,
+                                "a module that gives back what it was given is not supported with hooks around it",
+                                "DDP, ZeRO-1, ZeRO-2 or FSDP2");
+        }
+        hooks.before_all(key, inputs);
+        std::vector<Tensor> results = forward_of(std::move(given));
+        std::vector<Tensor*> outputs;
+        const std::vector<network::Number> left = program.left();
+        for (std::size_t i = 0; i < left.size(); ++i)
+            for (const network::Output& output : program.outputs)
+                if (output.value == left[i]) {
+                    outputs.push_back(&results[i]);
+                    break;
+                }
+        hooks.after_all(key, outputs);
+        return results;
+    }
+
+    /// The head has hooks of what gathers it.
+    Tensor call_linear(const Linear& linear, const Tensor& input) const {
+        UnitHooks* const hooks = &linear == &pass_->network.head ? unit_hooks() : nullptr;
+        if (!hooks) return forward(linear, input);
+        const Tensor given = hooks->before_head(hooks->cast(input));
+        const Scoped<Module> in_head(session().recorder.module, {-1, session().recorder.intern("lm_head")});
+        Tensor out = forward(linear, given);
+        hooks->after_head(out);
+        return out;
     }
 
     /// An nn.Embedding, or a class that derives from it and runs its own program.
     Tensor call_embedding(const network::Run& what, std::uint32_t index, const RecordedModule& child,
                           std::vector<Tensor> given) {
         const bool is_input = child.embedding == &pass_->network.embed;
+        UnitHooks* const hooks = is_input ? unit_hooks() : nullptr;
+        if (hooks) hooks->before_embedding();
+        Tensor out = table_forward(what, index, child, std::move(given), is_input);
+        if (hooks) hooks->after_embedding(out);
+        return out;
+    }
+    Tensor table_forward(const network::Run& what, std::uint32_t index, const RecordedModule& child,
+                         std::vector<Tensor> given, bool is_input) {
         if (child.kind->class_name == "Embedding")
             return is_input ? embed(pass_->network, given.at(0)) : forward(*child.embedding, given.at(0));
         if (child.embedding->lora)
@@ -234,17 +337,18 @@ class RecordedFrame : public recorded::Scope {
         }
         return order;
     }
-    static std::string_view name_of_input(const network::Program& program, network::Number value) {
-        for (const network::Input& input : program.inputs)
-            if (input.what.value == value) return input.name;
-        return {};
-    }
 
     /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given) {
         const network::Program& unit_program = pass_->model.document().programs[what.program];
         const std::vector<network::Number> places = unit_program.given();
-        begin_unit(given.at(0));
+        const RecordedModule* const around = unit_inside(unit_program);
+        UnitHooks* const hooks = around ? unit_hooks() : nullptr;
+        const bool hooked = hooks && hooks->around_checkpoints();
+        if (hooked)
+            enter_unit(*around, given);
+        else if (!hooks)
+            begin_unit(around ? around->unit : static_cast<int>(pass_->units), given.at(0));
         engine::Arguments arguments;
         std::vector<std::size_t> is_argument;
         for (std::size_t i = 0; i < places.size(); ++i) {
@@ -273,8 +377,18 @@ class RecordedFrame : public recorded::Scope {
             throw Error(ErrorKind::unsupported, std::string(here().path),
                         "a checkpointed unit with several results, or without arguments, is not supported",
                         "turn gradient checkpointing off");
-        if (pass_->network.checkpointing == Checkpointing::reentrant) return {checkpoint_reentrant(unit, arguments)};
-        return {checkpoint_non_reentrant(unit, arguments)};
+        std::vector<Tensor> results = {pass_->network.checkpointing == Checkpointing::reentrant
+                                           ? checkpoint_reentrant(unit, arguments)
+                                           : checkpoint_non_reentrant(unit, arguments)};
+        if (hooked) leave_unit(*around, results);
+        return results;
+    }
+    /// The decoder layer that a checkpointed unit calls; null: another module, or several.
+    const RecordedModule* unit_inside(const network::Program& unit) const {
+        const auto* inner = unit.code.empty() ? nullptr : std::get_if<network::Run>(&unit.code.front());
+        if (!inner || inner->kind != network::Run::Kind::module) return nullptr;
+        const RecordedModule& called = pass_->model.module(pass_->model.find(module_, inner->path));
+        return called.is_unit() ? &called : nullptr;
     }
 
     PassPointer pass_;
@@ -322,31 +436,97 @@ const network::Variant& variant_for(const RecordedModel& model, const RecordedQu
     return *found;
 }
 
-std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
-                                      const network::Variant& variant, const std::vector<NamedTensor>& given,
-                                      const RecordedWindows& windows) {
-    const network::Program& program = model.document().programs[variant.program];
-    std::vector<Tensor> arguments;
-    for (const network::Number place : program.given()) {
-        const auto input = std::find_if(program.inputs.begin(), program.inputs.end(),
-                                        [&](const network::Input& i) { return i.what.value == place; });
-        const auto named =
-            std::find_if(given.begin(), given.end(), [&](const NamedTensor& n) { return n.name == input->name; });
-        if (named == given.end() || !named->tensor.defined())
-            throw Error(ErrorKind::unsupported, model.document().file,
-                        fmt::format("the network is given '{}', which no loop has", input->name),
-                        "record another variant");
-        arguments.push_back(named->tensor);
-    }
-    const Tensor& ids = arguments.at(0);
-    const auto pass = std::make_shared<Pass>(Pass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
-    std::vector<Tensor> results = run_program(pass, variant.program, 0, std::move(arguments), false);
+namespace {
+
+/// Outputs of a program that it has made, by their names.
+std::vector<NamedTensor> named_outputs(const network::Program& program, const std::vector<Tensor>& results) {
     std::vector<NamedTensor> outputs;
     const std::vector<network::Number> left = program.left();
     for (const network::Output& output : program.outputs)
         for (std::size_t i = 0; i < left.size(); ++i)
             if (output.value == left[i]) outputs.push_back({output.name, results[i]});
     return outputs;
+}
+
+const NamedTensor* named(const std::vector<NamedTensor>& all, std::string_view name) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const NamedTensor& n) { return n.name == name; });
+    return found == all.end() || !found->tensor.defined() ? nullptr : &*found;
+}
+
+/// The call of a module, in what has the head.
+const network::Run* call_of(const network::Program& program, std::string_view path) {
+    for (const network::Instruction& instruction : program.code)
+        if (const auto* run = std::get_if<network::Run>(&instruction);
+            run && run->kind == network::Run::Kind::module && run->path == path)
+            return run;
+    return nullptr;
+}
+
+}  // namespace
+
+Tensor run_recorded_base(const Run& run, const Network& network, const RecordedModel& model,
+                         const network::Variant& variant, const std::vector<NamedTensor>& given,
+                         const RecordedWindows& windows) {
+    const network::Document& document = model.document();
+    const network::Program& whole = document.programs[variant.program];
+    const network::Run* call = model.base().empty() ? nullptr : call_of(whole, model.base());
+    const auto refuse = [&](std::string what) {
+        throw Error(ErrorKind::unsupported, document.file, std::move(what),
+                    "\"trainer\" is transformers' own loop, which runs the whole network");
+    };
+    if (!call) refuse("trl's loss calls the network without its head, which was not recorded as a module");
+    std::vector<Tensor> arguments;
+    for (const network::Number value : call->given) {
+        const std::string_view name = name_of_input(whole, value);
+        const NamedTensor* found = named(given, name);
+        // The number of labels goes to the loss only, and through the network in **kwargs.
+        if (!found && name != "num_items_in_batch")
+            refuse(fmt::format("the network without its head is given '{}', which trl does not give", name));
+        arguments.push_back(found ? found->tensor : Tensor());
+    }
+    const Tensor& ids = arguments.at(0);
+    const auto pass = std::make_shared<Pass>(Pass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).call_base(*call, std::move(arguments));
+    const auto outputs = named_outputs(document.programs[call->program], results);
+    const NamedTensor* hidden = named(outputs, "last_hidden_state");
+    if (!hidden) refuse("the network without its head gives no last_hidden_state");
+    if (!pass->units_are_over) {
+        windows.head(hidden->tensor);
+        run.session.begin_loss();
+    }
+    return hidden->tensor;
+}
+
+const network::Variant& variant_for_base(const RecordedModel& model, RecordedQuestion question, DType weights,
+                                         bool autocast) {
+    for (const bool labels : {true, false})
+        for (const bool items : {true, false}) {
+            question.labels = labels;
+            question.items = items;
+            for (const network::Variant& v : model.document().variants)
+                if (answers(v, question, weights, autocast)) return variant_for(model, question, weights, autocast);
+        }
+    question.labels = question.items = true;
+    return variant_for(model, question, weights, autocast);
+}
+
+std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, const RecordedModel& model,
+                                      const network::Variant& variant, const std::vector<NamedTensor>& given,
+                                      const RecordedWindows& windows) {
+    const network::Program& program = model.document().programs[variant.program];
+    std::vector<Tensor> arguments;
+    for (const network::Number place : program.given()) {
+        const std::string_view name = name_of_input(program, place);
+        const NamedTensor* found = named(given, name);
+        if (!found)
+            throw Error(ErrorKind::unsupported, model.document().file,
+                        fmt::format("the network is given '{}', which no loop has", name), "record another variant");
+        arguments.push_back(found->tensor);
+    }
+    const Tensor& ids = arguments.at(0);
+    const auto pass = std::make_shared<Pass>(Pass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    std::vector<Tensor> results = run_program(pass, variant.program, 0, std::move(arguments), false);
+    return named_outputs(program, results);
 }
 
 }  // namespace vramfit::model
