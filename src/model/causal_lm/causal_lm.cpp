@@ -137,15 +137,16 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
 void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
     ModuleHooks* const hooks = inputs.position_ids.session().module_hooks;
-    if (hooks) hooks->before(key_of(&network, Part::rotary), {});
     const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
     const auto tables = [&](std::size_t i) {
-        return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables,
-                             family.tables_of_neighbours);
+        if (hooks) hooks->before(key_of(&network, Part::rotary), {});
+        auto made = rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables,
+                                  family.tables_of_neighbours);
+        if (hooks) hooks->after(key_of(&network, Part::rotary), {});
+        return made;
     };
     if (!family.rotary_by_type) {
         inputs.rotary = tables(0);
-        if (hooks) hooks->after(key_of(&network, Part::rotary), {});
         return;
     }
     const LayerKinds kinds = layer_kinds(*network.spec);

@@ -135,6 +135,15 @@ const ProcessOption kProcessOptions[] = {
      }},
 };
 
+/// Nemotron's norm asks for autocast, so its program is recorded for its own sizes only. Mixtures of experts under
+/// ZeRO-3 are refused (plan_check_recorded.cpp).
+bool is_left_out(const ModelSpec& model, const Job& job) {
+    const ZeroPlan* const zero =
+        job.plan.distributed ? job.plan.distributed->as<ZeroPlan>() : nullptr;
+    if (model.model_type == "nemotron") return job.plan.training.bf16 && !zero;
+    return zero && zero->stage == 3 && model.mixture;
+}
+
 /// Whether the family that is written by hand knows the question.
 bool is_answered(const Job& job) {
     try {
@@ -158,6 +167,7 @@ TEST_CASE("recorded families have the same events with trl's loss and in several
             INFO(recording.model_type << ", " << option.name);
             Job job = test::job_of_family(model);
             option.set(job);
+            if (is_left_out(model, job)) continue;
             if (!is_answered(job)) {
                 WARN("not by hand: " << recording.model_type << ", " << option.name);
                 continue;
