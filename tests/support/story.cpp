@@ -82,7 +82,8 @@ std::string difference(const Job& job, const network::Document& recording, bool 
         if (at >= story->size() || !(*story)[at].starts_with("free ")) continue;
         const std::string made = "alloc " + (*story)[at].substr(5) + " ";
         for (std::size_t i = 0; i < at; ++i)
-            if ((*story)[i].starts_with(made)) shown += fmt::format("{} is made at {}: {}\n", story == &a ? "by hand" : "recorded", i, (*story)[i]);
+            if ((*story)[i].starts_with(made))
+                shown += fmt::format("{} is made at {}: {}\n", story == &a ? "by hand" : "recorded", i, (*story)[i]);
     }
     const auto around = [&](const std::vector<std::string>& story, std::string_view name) {
         for (std::size_t i = at > 12 ? at - 12 : 0; i < std::min(at + 12, story.size()); ++i)

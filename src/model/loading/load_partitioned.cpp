@@ -76,8 +76,7 @@ void make_module(const Run& run, Network& network, const MadeModule& module, Ten
     const InModule scope(session, module.name);
     for (std::size_t i = 0; i < tensors.size(); ++i)
         *tensors[i] = to(empty(session, module.sizes[i], run.plan.load.dtype), zero_dtype(run));
-    if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))
-        scale = &network.embed.scale;
+    if (tensors[0] == &network.embed.weight && embedding_scales_itself(run)) scale = &network.embed.scale;
     if (scale) *scale = to(empty(session, {}, run.plan.load.dtype, Op::to_copy), zero_dtype(run));
     for (Tensor* t : tensors) partitions.partition(partitions.convert(*t));
 }

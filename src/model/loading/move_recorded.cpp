@@ -29,8 +29,8 @@ class Mover {
         move_parameters(path);
         for (std::size_t i = 0; i < kind.buffers.size(); ++i) {
             const network::Parameter& buffer = kind.buffers[i];
-            network_.buffers[first + i] = recorded_buffer(run_, {network::path_inside(path, buffer.name), &buffer},
-                                                          Op::to_copy, buffer_dtype_);
+            network_.buffers[first + i] =
+                recorded_buffer(run_, {network::path_inside(path, buffer.name), &buffer}, Op::to_copy, buffer_dtype_);
         }
     }
 

@@ -78,7 +78,6 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
     for (std::size_t i = 0; i < made.size(); ++i) keep(call, call.results[i], std::move(made[i]));
 }
 
-
 void RecordedFrame::keep(const network::Call& call, const network::Result& result, Tensor made) {
     expect(call, result, made);
     if (result.value) put(*result.value, std::move(made));

@@ -61,8 +61,7 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     for (const Tensor& closed_over : given)
         if (closed_over.defined() && !closed_over.requires_grad()) label_saved(closed_over);
     std::vector<std::pair<std::size_t, Tensor>> kept;
-    for (const std::size_t place : order_of_closure(unit_program))
-        kept.emplace_back(place, std::move(given[place]));
+    for (const std::size_t place : order_of_closure(unit_program)) kept.emplace_back(place, std::move(given[place]));
     const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
                        kept = std::move(kept), is_argument](std::span<const Tensor> called_with) {
         std::vector<Tensor> all(count);

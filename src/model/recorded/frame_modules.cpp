@@ -29,7 +29,7 @@ std::vector<Tensor> RecordedFrame::called_child(const network::Run& what, std::v
     const std::uint32_t index = pass_->model.find(module_, what.path);
     const RecordedModule& child = pass_->model.module(index);
     if (child.is_unit()) return called_unit(what, index, std::move(given));
-    if (unit_hooks() && child.is_final_norm) given[0] = unit_hooks()->before_norm(unit_hooks()->cast(given.at(0)));
+    if (unit_hooks() && child.is_final_norm) given[0] = unit_hooks()->before_norm(given.at(0));
     const bool head = begins_head(child);
     if (head) {
         pass_->units_are_over = true;
@@ -57,7 +57,11 @@ std::vector<Tensor> RecordedFrame::called_unit(const network::Run& what, std::ui
     return results;
 }
 
+/// What the hooks of a wrapped layer make of all that it is given.
 void RecordedFrame::cast_inputs(const RecordedModule& unit, std::vector<Tensor>& given) const {
+    const auto& processes = pass_->run.plan.distributed;
+    const Fsdp2Plan* const fsdp = processes ? processes->as<Fsdp2Plan>() : nullptr;
+    if (!fsdp || fsdp->wrap_policy != WrapPolicy::transformer_based) return;
     bool any = false;
     for (Tensor& t : given) {
         const Tensor cast = unit_hooks()->cast(t);
@@ -109,7 +113,8 @@ std::vector<Tensor> RecordedFrame::call_module(const network::Run& what, std::ui
     return run_program(what.program, index, std::move(given), in_unit_ || child.is_unit());
 }
 
-/// A module of the network's own between what is hung around it: hooks see positional arguments, and what is given back.
+/// A module of the network's own between what is hung around it: hooks see positional arguments, and what is given
+/// back.
 std::vector<Tensor> RecordedFrame::between_hooks(const network::Run& what, std::uint32_t index,
                                                  std::vector<Tensor> given) {
     const RecordedModule& child = pass_->model.module(index);
@@ -141,7 +146,7 @@ std::vector<Tensor> RecordedFrame::between_hooks(const network::Run& what, std::
 Tensor RecordedFrame::call_linear(const Linear& linear, const Tensor& input) const {
     UnitHooks* const hooks = &linear == &pass_->network.head ? unit_hooks() : nullptr;
     if (!hooks) return forward(linear, input);
-    const Tensor given = hooks->before_head(hooks->cast(input));
+    const Tensor given = hooks->before_head(input);
     const Scoped<Module> in_head(session().recorder.module, {-1, session().recorder.intern("lm_head")});
     Tensor out = forward(linear, given);
     hooks->after_head(out);
@@ -165,10 +170,10 @@ Tensor RecordedFrame::call_table(const network::Run& what, std::uint32_t index, 
     if (child.kind->class_name == "Embedding")
         return is_input ? embed(pass_->network, given.at(0)) : forward(*child.embedding, given.at(0));
     if (child.embedding->lora)
-        throw Error(ErrorKind::unsupported, child.path,
-                    fmt::format("an adapter of a {}, which computes in its own way, is not supported",
-                                child.kind->class_name),
-                    "leave the module out");
+        throw Error(
+            ErrorKind::unsupported, child.path,
+            fmt::format("an adapter of a {}, which computes in its own way, is not supported", child.kind->class_name),
+            "leave the module out");
     const Tensor first = given.at(0);
     return called_module(*child.embedding, first, [&](const Tensor& input) {
         given[0] = input;

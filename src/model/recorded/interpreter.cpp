@@ -96,8 +96,10 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
         arguments.push_back(found ? found->tensor : Tensor());
     }
     const Tensor& ids = arguments.at(0);
-    const auto pass = std::make_shared<RecordedPass>(RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
-    std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).called_child(*call, std::move(arguments));
+    const auto pass = std::make_shared<RecordedPass>(
+        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    std::vector<Tensor> results =
+        RecordedFrame(pass, variant.program, 0, false).called_child(*call, std::move(arguments));
     const auto outputs = named_outputs(document.programs[call->program], results);
     const NamedTensor* hidden = named(outputs, "last_hidden_state");
     if (!hidden) refuse("the network without its head gives no last_hidden_state");
@@ -135,7 +137,8 @@ std::vector<NamedTensor> run_recorded(const Run& run, const Network& network, co
         arguments.push_back(found->tensor);
     }
     const Tensor& ids = arguments.at(0);
-    const auto pass = std::make_shared<RecordedPass>(RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
+    const auto pass = std::make_shared<RecordedPass>(
+        RecordedPass{run, network, model, windows, {ids.size(0), ids.size(1)}, 0, false});
     std::vector<Tensor> results = RecordedFrame(pass, variant.program, 0, false).call(std::move(arguments));
     return named_outputs(program, results);
 }

@@ -12,7 +12,10 @@
 namespace vramfit::model {
 
 RecordedModel::RecordedModel(const network::Document& document)
-    : document_(&document), layers_(network::decoder_layers(document)), base_(network::base_model(document)), final_norm_(network::final_norm(document)) {
+    : document_(&document),
+      layers_(network::decoder_layers(document)),
+      base_(network::base_model(document)),
+      final_norm_(network::final_norm(document)) {
     for (const network::Program& program : document.programs) {
         std::vector<recorded::Operator>& row = operators_.emplace_back();
         row.reserve(program.code.size());

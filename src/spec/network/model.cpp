@@ -252,8 +252,8 @@ std::string final_norm(const Document& document) {
     std::string found;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
         const std::size_t dot = path.rfind('.');
-        const bool is_child = base.empty() ? dot == path.npos && !path.empty()
-                                           : dot != path.npos && path.substr(0, dot) == base;
+        const bool is_child =
+            base.empty() ? dot == path.npos && !path.empty() : dot != path.npos && path.substr(0, dot) == base;
         if (is_child && kind.class_name.find("Norm") != std::string::npos) found = path;
     });
     return found;

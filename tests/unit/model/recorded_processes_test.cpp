@@ -46,6 +46,13 @@ void zero(Job& job, std::int64_t stage) {
     processes(job, plan);
 }
 
+template <class Method>
+void quantized_processes(Job& job, Method method) {
+    test::with_lora(job);
+    job.plan.load.quantization.emplace();
+    processes(job, method);
+}
+
 const ProcessOption kProcessOptions[] = {
     {"SFTTrainer", sft},
     {"SFTTrainer, padded",
@@ -82,6 +89,30 @@ const ProcessOption kProcessOptions[] = {
     {"ZeRO-2, LoRA",
      [](Job& job) {
          test::with_lora(job);
+         zero(job, 2);
+     }},
+    {"DDP, QLoRA", [](Job& job) { quantized_processes(job, DdpPlan{}); }},
+    {"FSDP1, QLoRA",
+     [](Job& job) {
+         quantized_processes(job, Fsdp1Plan{});
+         job.plan.load.quantization->storage = DType::bfloat16;
+     }},
+    {"FSDP2, QLoRA",
+     [](Job& job) {
+         quantized_processes(job, Fsdp2Plan{});
+         job.plan.load.quantization->storage = DType::bfloat16;
+     }},
+    {"FSDP2 of the whole, mixed precision",
+     [](Job& job) {
+         mixed(job);
+         Fsdp2Plan plan;
+         plan.wrap_policy = WrapPolicy::none;
+         processes(job, plan);
+     }},
+    {"ZeRO-2, QLoRA",
+     [](Job& job) {
+         test::with_lora(job);
+         job.plan.load.quantization.emplace();
          zero(job, 2);
      }},
     {"ZeRO-3", [](Job& job) { zero(job, 3); }},
@@ -138,8 +169,7 @@ const ProcessOption kProcessOptions[] = {
 /// Nemotron's norm asks for autocast, so its program is recorded for its own sizes only. Mixtures of experts under
 /// ZeRO-3 are refused (plan_check_recorded.cpp).
 bool is_left_out(const ModelSpec& model, const Job& job) {
-    const ZeroPlan* const zero =
-        job.plan.distributed ? job.plan.distributed->as<ZeroPlan>() : nullptr;
+    const ZeroPlan* const zero = job.plan.distributed ? job.plan.distributed->as<ZeroPlan>() : nullptr;
     if (model.model_type == "nemotron") return job.plan.training.bf16 && !zero;
     return zero && zero->stage == 3 && model.mixture;
 }

@@ -118,7 +118,8 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
     if (buffers.layer && !run_.spec.recording) states = layer_buffers(*buffers.layer);
     for (Tensor* buffer : recorded_buffers(buffers)) states.push_back(*buffer);
     if (buffers.scale && buffers.scale->defined()) states.push_back(*buffers.scale);
-    if (buffers.rotary && !run_.spec.recording) states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
+    if (buffers.rotary && !run_.spec.recording)
+        states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
     if (fsdp1_plan_of(run_).sync_module_states) {
         for (const ParameterPlaces& places : parameters) states.push_back(*places[0]);
         broadcast_coalesced(session, states, kSyncBytes);
@@ -133,8 +134,8 @@ void Fsdp1::move_buffers(const Buffers& buffers) {
     if (run_.spec.recording) {
         const std::vector<network::Buffer> all = network::buffers_in(*run_.spec.recording);
         for (Tensor* buffer : recorded_buffers(buffers))
-            *buffer = recorded_buffer(run_, all[static_cast<std::size_t>(buffer - network_.buffers.data())],
-                                      Op::to_copy);
+            *buffer =
+                recorded_buffer(run_, all[static_cast<std::size_t>(buffer - network_.buffers.data())], Op::to_copy);
         return;
     }
     if (buffers.layer) move_layer_buffers(run_, network_, std::nullopt);

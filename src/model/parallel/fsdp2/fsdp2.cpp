@@ -151,16 +151,16 @@ void Fsdp2::expect(const Tensor& output, Fsdp2Group& group) {
     if (output.is_leaf()) held_ = std::move(node);
 }
 
-Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
-    const Tensor out = enter_group(group, hidden);
-    if (!(out == hidden)) held_.reset();
-    return out;
-}
-
 // FSDPState._pre_forward: cast_forward_inputs, which a recomputation in the backward pass does not come to.
 Tensor Fsdp2::cast(const Tensor& given) {
-    if (run_.session.recomputing || !comm_.compute_dtype || !given.defined() || !is_floating(given.dtype())) return given;
-    return to(given, *comm_.compute_dtype);
+    const bool casts = !run_.session.recomputing && comm_.compute_dtype && given.defined();
+    return casts && is_floating(given.dtype()) ? to(given, *comm_.compute_dtype) : given;
+}
+
+Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
+    const Tensor out = enter_group(group, cast(hidden));
+    if (!(out == hidden)) held_.reset();
+    return out;
 }
 
 void Fsdp2::before_embedding() {

@@ -90,9 +90,11 @@ std::vector<ParameterPlaces> parameters_of(Linear& layer) { return places_of(lay
 
 std::vector<Linear*> adapted_linears(Network& network, std::size_t layer) {
     std::vector<Linear*> out;
-    for_each_module_of_layer(network, layer, Overloaded{[](auto&) {}, [&out](Linear& module) {
-                                                            if (module.lora) out.push_back(&module);
-                                                        }});
+    for_each_module_of_layer(network, layer,
+                             Overloaded{[](auto&) {},
+                                        [&out](Linear& module) {
+                                            if (module.lora) out.push_back(&module);
+                                        }});
     return out;
 }
 

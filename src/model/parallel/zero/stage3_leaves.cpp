@@ -8,6 +8,7 @@
 #include "engine/session.hpp"
 #include "model/network/called.hpp"
 #include "model/parallel/zero/stage3.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -65,9 +66,14 @@ void Zero3::list_mixtures() {
 
 /// Tables beside the input's, and modules with parameters of their own.
 void Zero3::list_recorded() {
-    for (const Embedding* table : embeddings(network_))
-        if (table != &network_.embed)
-            coordinator_.set_parameters(key_of(table, Part::itself), {*partitions_.find(table->weight)});
+    for (const Embedding* table : embeddings(network_)) {
+        if (table == &network_.embed) continue;
+        if (table->lora || table->original)
+            throw Error(ErrorKind::unsupported, table->name,
+                        "an adapter of this table was not compared with recorded networks under ZeRO-3 yet",
+                        "leave it out, or ZeRO-2");
+        coordinator_.set_parameters(key_of(table, Part::itself), {*partitions_.find(table->weight)});
+    }
     for (const BareModule* module : bare_modules(network_)) {
         std::vector<std::size_t> ids;
         for (const Tensor& t : module->tensors) ids.push_back(*partitions_.find(t));
