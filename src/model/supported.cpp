@@ -14,6 +14,7 @@
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/parallel/zero_plan.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -32,9 +33,9 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
                             "a shorter row without padding"});
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
-        if (target.module.name == "lm_head")
+        if (target.module.part == ModulePart::head)
             problems.push_back({"peft.target_modules", "an adapted head under trl's fused head is not supported",
-                                "leave lm_head out"});
+                                fmt::format("leave {} out", target.module.name)});
 }
 
 /// transformers 4.48 cache_utils.py HybridCache.
@@ -162,7 +163,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const auto& processes = run.plan.distributed;
     if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
     const std::string_view version = name_of(processes->method).title;
-    if (processes->as<Fsdp2Plan>()) refuse_family_under(version, &ComparedWith::fsdp2, run, problems);
+    if (processes->as<Fsdp2Plan>() && !run.spec.recording)
+        refuse_family_under(version, &ComparedWith::fsdp2, run, problems);
     if (run.plan.load.quantization)
         refuse_outer_adapters_under("packed weights under FSDP", run, problems);
     else if (!run.stack.fsdp2_is_known())
@@ -247,10 +249,12 @@ void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
     if (plan.load.upcast)
         problems.push_back(
             {"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
-    if (plan.distributed || plan.loop.kind == LoopKind::sft)
-        problems.push_back({"loop.kind",
-                            "one process with a plain loop or transformers' Trainer is supported with "
-                            "recorded networks",
+    refuse_in_fsdp(run, problems);
+    refuse_in_zero(run, problems);
+    const ZeroPlan* const zero = zero_of(plan);
+    if (zero && zero->stage == 3 && plan.load.quantization)
+        problems.push_back({"load.quantization_config",
+                            "quantized weights under ZeRO-3 were not compared with recorded networks yet",
                             "leave it out"});
 }
 

@@ -53,8 +53,8 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
         CHECK(differences(trace) == "");
         windows += trace["windows"].size();
     }
-    CHECK(traces == 46);
-    CHECK(windows >= 1250);
+    CHECK(traces == 113);
+    CHECK(windows >= 3100);
 }
 
 }  // namespace vramfit::test

@@ -101,10 +101,7 @@ Network load(const Run& run) {
     const bool on_device = run.plan.load.on_device || is_tensor_parallel(run.plan);
     if (!on_device && !run.plan.load.quantization) {
         Network network = load_on_host(run);
-        if (run.spec.recording)
-            move_recorded(run, network);
-        else
-            move_to_device(run, network);
+        move_to_device(run, network);
         return network;
     }
     return run.stack.loader_converts_tensors() ? load_sorted(run) : load_by_module(run);
