@@ -96,7 +96,7 @@ void Recorder::empty_cache() {
 }
 
 void Recorder::begin(const Phase& phase) {
-    if (phase == phase_) return;
+    if (holds_phase || phase == phase_) return;
     phase_ = phase;
     if (keeps_program()) program_.windows.push_back({phase, program_.events.size()});
 }

@@ -87,7 +87,9 @@ class Recorder {
     /// The host knows that the first `work` pieces are done: frees that waited for no more than those wait no longer.
     void stream_done(std::uint8_t on, std::uint32_t work);
 
+    /// Begins a window, but inside of a phase that no module's window ends.
     void begin(const Phase& phase);
+    bool holds_phase = false;
     void mark(std::string name);
 
     WrittenTo written_to() const;

@@ -1,0 +1,81 @@
+// trl 0.24 to 1.16 trainer/dpo_trainer.py DPOTrainer.__init__, null_ref_context; trainer/utils.py use_adapter; peft
+// 0.18 to 0.21 peft_model.py disable_adapter.
+#include "model/preferences/reference.hpp"
+
+#include <utility>
+
+#include "model/loading/load.hpp"
+#include "model/network/deep_copy.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// create_model_from_path with the policy's dtype (trl up to 1.15: float32, sdpa), from the checkpoint as it is.
+Reference load_reference(const Run& run) {
+    Reference out;
+    out.plan = std::make_unique<TrainPlan>(run.plan);
+    LoadPlan& load = out.plan->load;
+    load.quantization.reset();
+    load.on_device = true;
+    const Run reference{run.session, run.spec, *out.plan, run.stack, run.sizes, nullptr, run.recorded};
+    out.network = model::load(reference);
+    for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(false);
+    return out;
+}
+
+}  // namespace
+
+Reference make_reference(const Run& run, Network&) {
+    if (run.plan.peft || run.plan.dpo.precompute_ref_log_probs) return {};
+    run.session.recorder.begin({PhaseKind::load_reference});
+    Reference reference = load_reference(run);
+    run.session.recorder.begin({PhaseKind::trainer});
+    return reference;
+}
+
+WithinPhase::WithinPhase(Session& session, const Phase& phase) : session_(session) {
+    session.recorder.begin(phase);
+    session.end_loss();
+    session.recorder.holds_phase = true;
+}
+
+WithinPhase::~WithinPhase() { session_.recorder.holds_phase = false; }
+
+WithoutAdapters::WithoutAdapters(Network& network)
+    : network_(network),
+      linears_(linears(network).size()),
+      embeddings_(embeddings(network).size()),
+      bare_(bare_modules(network).size()) {
+    const std::vector<BareModule*> bare = bare_modules(network);
+    for (std::size_t i = 0; i < bare.size(); ++i) bare_[i].resize(bare[i]->lora.size());
+    exchange();
+}
+
+WithoutAdapters::~WithoutAdapters() { exchange(); }
+
+void WithoutAdapters::exchange() {
+    const auto exchange_whole = [](auto& module) {
+        if (!module.original) return;
+        std::swap(module.weight, module.original->weight);
+        if constexpr (requires { module.bias; }) std::swap(module.bias, module.original->bias);
+        if constexpr (requires { module.scale; }) std::swap(module.scale, module.original->scale);
+    };
+    std::size_t i = 0;
+    for (Linear* layer : linears(network_)) {
+        std::swap(layer->lora, linears_[i++]);
+        exchange_whole(*layer);
+    }
+    i = 0;
+    for (Embedding* layer : embeddings(network_)) {
+        std::swap(layer->lora, embeddings_[i++]);
+        exchange_whole(*layer);
+    }
+    i = 0;
+    for (BareModule* module : bare_modules(network_)) std::swap(module->lora, bare_[i++]);
+    for (Norm* norm : norms(network_)) exchange_whole(*norm);
+}
+
+}  // namespace vramfit::model
