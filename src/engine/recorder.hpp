@@ -73,6 +73,8 @@ class Recorder {
     std::uint32_t managed_alloc(Size bytes, Op op);
     void managed_free(std::uint32_t id);
     void empty_cache();
+    /// Once in a run: a block whose size is the allocator's matter.
+    void warm_up(const WarmUp& block);
     /// Divides a live allocation of a formula: `part` bytes are an allocation of their own from the beginning on,
     /// `rest` bytes stay.
     std::uint32_t split(std::uint32_t id, Size rest, Size part);

@@ -50,6 +50,10 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
     if (plan.evaluation)
         refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
+    const auto& rows = plan.dpo.precompute_ref_batch_size;
+    if (plan.dpo.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
+        refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",
+               "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
         refuse("peft.lora_dropout", "DoRA with a dropout that DPOTrainer switches off is not supported", "0");
     if (plan.peft && !plan.trl_makes_adapters)

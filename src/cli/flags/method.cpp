@@ -166,6 +166,9 @@ void refuse_contradictions(const std::map<std::string, GivenValue>& given) {
     if (four.value_or(false) && eight.value_or(false))
         refuse("load_in_8bit", "load_in_4bit is true as well (transformers: only one can be used at the same time)",
                "give one of them");
+    if (given.contains("seq") && given.contains("completion"))
+        refuse("completion", "--seq says how long prompt and completion are together",
+               "give one of them, with --prompt");
     const auto method = given.find("method");
     if (method == given.end()) return;
     if (method->second.value == "qlora" && eight.value_or(false))

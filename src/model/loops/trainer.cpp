@@ -241,6 +241,7 @@ void run_trainer(const Run& run, Network& network) {
     if (is_preference(run.plan.loop.kind)) {
         if (run.stack.dpo_scores_in_chunks()) prepare_adapted_by_trl(run, network);
         reference = make_reference(run, network);
+        if (run.plan.dpo.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).

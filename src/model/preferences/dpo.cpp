@@ -1,6 +1,7 @@
 // trl 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss.
 #include "model/preferences/dpo.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/autocast.hpp"
@@ -48,6 +49,15 @@ FusedOutput reference_scores(const Run& run, Network& policy, const Reference& r
         const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
         return policy_scores(run, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
     });
+}
+
+/// compute_ref_log_probs before the trainer has prepared the policy: both halves are views of the sums.
+Tensor precomputed_scores(const Run& run, Network& policy, Batch batch) {
+    batch.labels = labels_of_completions(batch);
+    const Tensor log_probs = on_reference(run, policy, {}, [&](const Network& network) {
+        return policy_scores(run, network, batch, kPolicyScores, {}).log_probs;
+    });
+    return sum_over(last_places_of(log_probs), 1, false);
 }
 
 /// value.item() of a temporary.
@@ -120,35 +130,50 @@ struct TokenMetrics {
 };
 
 /// Rewards and log-probabilities of the pairs.
-struct PairMetrics {
-    Tensor chosen_rewards, rejected_rewards, accuracies, margins;
+void pair_metrics(const PairScores& scores, const Tensor& chosen_log_probs, const Tensor& rejected_log_probs,
+                  Variables& names) {
+    names["chosen_rewards"] = mul(detach(scores.chosen_log_ratios), 1.0);
+    names["rejected_rewards"] = mul(detach(scores.rejected_log_ratios), 1.0);
+    read_mean(names["chosen_rewards"]);
+    read_mean(names["rejected_rewards"]);
+    names["reward_accuracies"] =
+        to(compare(Op::gt, names["chosen_rewards"], names["rejected_rewards"]), DType::float32);
+    read_mean(names["reward_accuracies"]);
+    names["margins"] = sub(names["chosen_rewards"], names["rejected_rewards"]);
+    read_mean(names["margins"]);
+    read_mean(chosen_log_probs);
+    read_mean(rejected_log_probs);
+}
 
-    PairMetrics(const PairScores& scores, const Tensor& chosen_log_probs, const Tensor& rejected_log_probs) {
-        chosen_rewards = mul(detach(scores.chosen_log_ratios), 1.0);
-        rejected_rewards = mul(detach(scores.rejected_log_ratios), 1.0);
-        read_mean(chosen_rewards);
-        read_mean(rejected_rewards);
-        accuracies = to(compare(Op::gt, chosen_rewards, rejected_rewards), DType::float32);
-        read_mean(accuracies);
-        margins = sub(chosen_rewards, rejected_rewards);
-        read_mean(margins);
-        read_mean(chosen_log_probs);
-        read_mean(rejected_log_probs);
-    }
-};
-
-/// The sum over loss_type of per_sequence_loss.mean() * weight; `term` is the variable that outlives it.
-Tensor sum_of_losses(const Run& run, const PairScores& scores, Tensor& term) {
+/// The sum over loss_type of per_sequence_loss.mean() * weight.
+Tensor sum_of_losses(const Run& run, const PairScores& scores, Variables& names) {
     Tensor loss;
     for (const PairLoss type : run.plan.dpo.loss_types) {
-        term = loss_of_pairs(run, type, scores);
-        const Tensor weighted = mul(mean_all(term), 1.0);
+        names["per_sequence_loss"] = loss_of_pairs(run, type, scores, names);
+        const Tensor weighted = mul(mean_all(names["per_sequence_loss"]), 1.0);
         loss = loss.defined() ? add(loss, weighted) : add(weighted, 0.0);
     }
     return loss;
 }
 
 }  // namespace
+
+void precompute_references(const Run& run, Network& policy) {
+    {
+        const WithinPhase phase(run.session, {PhaseKind::precompute_reference});
+        const Scoped<bool> evaluates(run.session.training, false);
+        const auto batches = run.plan.loop.steps * run.plan.training.gradient_accumulation_steps;
+        Batch batch;  // enumerate holds one until the next is there
+        Tensor scores;
+        for (std::int64_t number = 0; number < std::min<std::int64_t>(batches, 2); ++number) {
+            batch = fetch_pairs(run, false);
+            scores = precomputed_scores(run, policy, batch);
+            run.session.streams.host_waits(0);  // Tensor.cpu
+            run.session.end_loss();
+        }
+    }
+    run.session.recorder.begin({PhaseKind::trainer});
+}
 
 Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
                 const Place& place) {
@@ -176,15 +201,15 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     scores.rejected_log_ratios = sub(of_policy[1], reference_rejected);
     scores.delta = sub(scores.chosen_log_ratios, scores.rejected_log_ratios);
     scores.completion_mask = inputs.completion_mask;
-    Tensor term;
-    Tensor loss = sum_of_losses(run, scores, term);
+    Variables names;
+    Tensor loss = sum_of_losses(run, scores, names);
     if (outputs.aux_loss.defined()) {
         loss = add(loss, mul(outputs.aux_loss, 1.0));
         read_mean(outputs.aux_loss);
     }
     const Tensor mask = slice(inputs.completion_mask, 1, 1, inputs.completion_mask.size(1));
     const TokenMetrics tokens({run, inputs, outputs, mask, chunk(mask, 2, 0)});
-    const PairMetrics pairs(scores, of_policy[0], of_policy[1]);
+    pair_metrics(scores, of_policy[0], of_policy[1], names);
     return loss;
 }
 

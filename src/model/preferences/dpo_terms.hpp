@@ -1,6 +1,9 @@
 // DPO's loss of each pair, by trl's loss_type.
 #pragma once
 
+#include <map>
+#include <string_view>
+
 #include "model/network/run.hpp"
 
 namespace vramfit::model {
@@ -14,7 +17,10 @@ struct PairScores {
     Tensor log_probs;        ///< per token, [2 B, S - 1]
 };
 
-/// per_sequence_loss -- [B].
-Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores);
+/// Variables of the Python function by their names: they live until it returns.
+using Variables = std::map<std::string_view, Tensor>;
+
+/// per_sequence_loss -- [B]. What else is given a name goes to `names`.
+Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores, Variables& names);
 
 }  // namespace vramfit::model

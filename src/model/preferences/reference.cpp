@@ -21,8 +21,10 @@ Reference load_reference(const Run& run) {
     load.quantization.reset();
     load.on_device = true;
     const Run reference{run.session, run.spec, *out.plan, run.stack, run.sizes, nullptr, run.recorded};
+    const Scoped<bool> again(run.session.loads_again, true);
     out.network = model::load(reference);
-    for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(false);
+    // Nothing freezes them: under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp).
+    for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(true);
     return out;
 }
 
