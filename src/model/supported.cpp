@@ -14,6 +14,7 @@
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/rows.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -50,6 +51,14 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
     if (plan.evaluation)
         refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
+    if (plan.load.resize_token_embeddings)
+        refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
+               "leave it out");
+    if (plan.load.attention == AttentionImplementation::flash_attention_2 &&
+        plan_of_pairs(plan).batch.attention_mask != AttentionMask::ones)
+        refuse("batch.rejected_length",
+               "the package flash_attn packs the tokens of padded rows, which is not supported",
+               "rows of one length, or sdpa");
     const auto& rows = plan.dpo.precompute_ref_batch_size;
     if (plan.dpo.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
         refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",

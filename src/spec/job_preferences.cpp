@@ -10,11 +10,9 @@ namespace vramfit {
 
 namespace {
 
-
-
 constexpr IntegerRange kTokens = {.low = 1, .high = std::int64_t{1} << 31};
 constexpr std::int64_t kPairsByDefault = 32;  // tools/trace/vramfit_trace/job.py PAIRS
-constexpr std::int64_t kMaxLength = 1024;     // trl 0.24.0 to 1.16.0 dpo_config.py
+constexpr std::int64_t kMaxLength = 1024;     // trl 1.16.0 dpo_config.py
 
 /// A number for all rows, or a list with one for each row of a batch.
 std::vector<std::int64_t> lengths(ObjectReader& batch, std::string_view key, std::vector<std::int64_t> otherwise) {
@@ -37,42 +35,28 @@ std::vector<std::int64_t> or_one(std::vector<std::int64_t> list) {
     return list;
 }
 
-// trl.DPOConfig of 0.24.0 to 1.16.0 and what memory does not depend on; 0.24.0's defaults of the rest.
+// trl.DPOConfig of 1.16.0: what memory does not depend on.
 constexpr std::string_view kIgnoredByDpo[] = {"beta",
-                                         "label_smoothing",
-                                         "loss_weights",
-                                         "discopop_tau",
-                                         "ref_model_mixup_alpha",
-                                         "ref_model_sync_steps",
-                                         "dataset_num_proc",
-                                         "truncation_mode",
-                                         "pad_token",
-                                         "padding_value",
-                                         "label_pad_token_id",
-                                         "model_init_kwargs",
-                                         "trust_remote_code",
-                                         "tools",
-                                         "base_model_attribute_name",
-                                         "f_alpha_divergence_coef",
-                                         "model_adapter_name",
-                                         "generate_during_eval",
-                                         "is_encoder_decoder"};
+                                              "label_smoothing",
+                                              "loss_weights",
+                                              "discopop_tau",
+                                              "ref_model_mixup_alpha",
+                                              "ref_model_sync_steps",
+                                              "dataset_num_proc",
+                                              "truncation_mode",
+                                              "pad_token",
+                                              "model_init_kwargs",
+                                              "trust_remote_code",
+                                              "f_alpha_divergence_coef"};
 
 struct RefusedByDpo {
     std::string_view key;
     std::string_view what;
 };
 constexpr RefusedByDpo kRefusedByDpo[] = {
-    {"use_liger_loss", "Liger's loss of preferences is not supported"},
     {"ld_alpha", "length desensitization (ld_alpha) is not supported"},
-    {"rpo_alpha", "the RPO loss (rpo_alpha) is not supported"},
     {"use_weighting", "weighted losses (use_weighting) are not supported"},
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
-    {"ref_model_init_kwargs", "other arguments for the reference model are not supported"},
-    {"ref_adapter_name", "a reference adapter by its name is not supported"},
-    {"reference_free", "training without a reference (reference_free) is not supported"},
-    {"force_use_ref_model", "a reference model beside adapters is not supported"},
-    {"use_logits_to_keep", "logits of the completions alone (use_logits_to_keep) are not supported"},
     {"padding_free", "flattened batches are not supported"},
     {"activation_offloading", "activations in host memory are not supported"},
     {"pad_to_multiple_of", "padding to a multiple is not supported"},
@@ -120,8 +104,7 @@ void read_pairs(ObjectReader batch, BatchPlan& plan) {
     plan.sequence_length = 1;
     for (std::size_t row = 0; row < rows; ++row)
         plan.sequence_length =
-            std::max(plan.sequence_length,
-                     of_row(prompt, row) + std::max(of_row(chosen, row), of_row(rejected, row)));
+            std::max(plan.sequence_length, of_row(prompt, row) + std::max(of_row(chosen, row), of_row(rejected, row)));
     PairLengths& pairs = plan.pairs;
     pairs = {or_one(prompt), {}, {}};
     for (std::size_t row = 0; row < rows; ++row) {
@@ -141,9 +124,6 @@ void read_dpo(ObjectReader& training, TrainingPlan& arguments, DpoPlan& plan) {
     arguments.router_aux_loss_coef = training.real("router_aux_loss_coef", {}, Null::absent);
     arguments.max_length = training.integer("max_length", kTokens, Null::absent);
     if (!training.has("max_length")) arguments.max_length = kMaxLength;
-    if (training.has("max_prompt_length"))
-        plan.max_prompt_length = training.integer("max_prompt_length", kTokens, Null::absent);
-    plan.max_completion_length = training.integer("max_completion_length", kTokens, Null::absent);
     const auto divergence = training.text("f_divergence_type");
     if (divergence && *divergence != "reverse_kl")
         training.problems().unsupported(training.path("f_divergence_type"),
@@ -192,11 +172,6 @@ void put_dpo(const TrainPlan& plan, JsonValue& arguments) {
     if (plan.dpo.precompute_ref_log_probs) arguments.put("precompute_ref_log_probs", JsonValue::of(true));
     if (plan.dpo.precompute_ref_batch_size)
         arguments.put("precompute_ref_batch_size", JsonValue::of(*plan.dpo.precompute_ref_batch_size));
-    if (plan.dpo.max_prompt_length != DpoPlan{}.max_prompt_length)
-        arguments.put("max_prompt_length",
-                      plan.dpo.max_prompt_length ? JsonValue::of(*plan.dpo.max_prompt_length) : JsonValue{});
-    if (plan.dpo.max_completion_length)
-        arguments.put("max_completion_length", JsonValue::of(*plan.dpo.max_completion_length));
     if (!plan.dpo.disable_dropout) arguments.put("disable_dropout", JsonValue::of(false));
     if (!plan.training.max_length) arguments.put("max_length", JsonValue{});
 }

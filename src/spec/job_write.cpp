@@ -3,8 +3,8 @@
 
 #include "spec/config_read.hpp"
 #include "spec/job_deepspeed.hpp"
-#include "spec/json_value.hpp"
 #include "spec/job_read.hpp"
+#include "spec/json_value.hpp"
 #include "spec/network/document.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"

@@ -36,10 +36,10 @@ inline constexpr Named<Labels> kLabelNames[] = {
 inline constexpr Named<LoopKind> kLoopNames[] = {
     {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft}, {"dpo", LoopKind::dpo}};
 inline constexpr Named<PairLoss> kPairLossNames[] = {
-    {"sigmoid", PairLoss::sigmoid},     {"hinge", PairLoss::hinge},         {"ipo", PairLoss::ipo},
-    {"nca_pair", PairLoss::nca_pair},   {"robust", PairLoss::robust},       {"bco_pair", PairLoss::bco_pair},
-    {"sppo_hard", PairLoss::sppo_hard}, {"apo_zero", PairLoss::apo_zero},   {"apo_down", PairLoss::apo_down},
-    {"discopop", PairLoss::discopop},   {"sft", PairLoss::sft},             {"sigmoid_norm", PairLoss::sigmoid_norm}};
+    {"sigmoid", PairLoss::sigmoid},     {"hinge", PairLoss::hinge},       {"ipo", PairLoss::ipo},
+    {"nca_pair", PairLoss::nca_pair},   {"robust", PairLoss::robust},     {"bco_pair", PairLoss::bco_pair},
+    {"sppo_hard", PairLoss::sppo_hard}, {"apo_zero", PairLoss::apo_zero}, {"apo_down", PairLoss::apo_down},
+    {"discopop", PairLoss::discopop},   {"sft", PairLoss::sft},           {"sigmoid_norm", PairLoss::sigmoid_norm}};
 inline constexpr Named<LoopLoss> kLossNames[] = {{"model", LoopLoss::model}, {"logits_mean", LoopLoss::logits_mean}};
 inline constexpr Named<OutputLife> kOutputNames[] = {{"until_next_forward", OutputLife::until_next_forward},
                                                      {"until_step_end", OutputLife::until_step_end}};

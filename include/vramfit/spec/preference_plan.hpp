@@ -39,8 +39,6 @@ struct DpoPlan {
     bool precompute_ref_log_probs = false;
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
-    std::optional<std::int64_t> max_prompt_length = 512;  ///< of trl up to 0.28: longer prompts are cut; absent: not cut
-    std::optional<std::int64_t> max_completion_length;    ///< the same of completions
 
     friend bool operator==(const DpoPlan&, const DpoPlan&) = default;
 };

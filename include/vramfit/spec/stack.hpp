@@ -208,7 +208,6 @@ struct Stack {
     bool sft_balances_experts() const;  ///< SFTTrainer adds the loss that balances experts by itself
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
     bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer, whose reference has the policy's dtype
-    bool dpo_is_of_2025() const;        ///< DPOTrainer of 0.24: prompts and completions are put together on the device
 };
 
 }  // namespace vramfit

@@ -341,7 +341,7 @@ struct TrainPlan {
     std::optional<PreparePlan> prepare_kbit;
     std::optional<LoraPlan> peft;
     bool trl_casting_to_bf16 = false;  ///< trl.peft_module_casting_to_bf16
-    bool trl_makes_adapters = true;    ///< trl.peft_config: false, its trainer of preferences is given a model with them
+    bool trl_makes_adapters = true;  ///< trl.peft_config: false, its trainer of preferences is given a model with them
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;

@@ -21,7 +21,7 @@ Words loss_words() {
 }
 
 constexpr PlanFlag kPreferenceFlags[] = {
-    {"prompt", "prompt_length max_prompt_length", "N", nullptr, kPreferences,
+    {"prompt", "prompt_length", "N", nullptr, kPreferences,
      "Tokens of each prompt; completions have the rest of --seq [1, which needs the most]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.pairs.prompt = {integer_from(value, where)};

@@ -28,7 +28,7 @@ namespace {
 constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_top1 = true};
 
 FusedOutput policy_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
-                   const Place& place) {
+                          const Place& place) {
     std::optional<AutocastScope> autocast;
     if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(run.session, true, *dtype);
     return fused_forward(run, network, batch, scored_tokens(run), parts, place);
@@ -175,8 +175,7 @@ void precompute_references(const Run& run, Network& policy) {
     run.session.recorder.begin({PhaseKind::trainer});
 }
 
-Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
-                const Place& place) {
+Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place) {
     Session& session = run.session;
     Batch batch = inputs;
     batch.labels = labels_of_completions(inputs);

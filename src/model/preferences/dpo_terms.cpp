@@ -86,8 +86,8 @@ Tensor apo_zero(const PairScores& scores, Variables& names) {
 
 Tensor apo_down(const PairScores& scores, Variables& names) {
     names["losses_chosen"] = sigmoid(mul(scores.chosen_log_ratios, 1.0));
-    names["losses_rejected"] = subtracted_from_number(
-        sigmoid(mul(sub(scores.chosen_log_ratios, scores.rejected_log_ratios), 1.0)));
+    names["losses_rejected"] =
+        subtracted_from_number(sigmoid(mul(sub(scores.chosen_log_ratios, scores.rejected_log_ratios), 1.0)));
     return add(names["losses_chosen"], names["losses_rejected"]);
 }
 

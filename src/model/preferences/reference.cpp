@@ -1,11 +1,10 @@
-// trl 0.24 to 1.16 trainer/dpo_trainer.py DPOTrainer.__init__, null_ref_context; trainer/utils.py use_adapter; peft
-// 0.18 to 0.21 peft_model.py disable_adapter.
+// trl 1.16 trainer/dpo_trainer.py DPOTrainer.__init__; trainer/utils.py create_model_from_path, use_adapter; peft 0.21
+// peft_model.py disable_adapter.
 #include "model/preferences/reference.hpp"
 
 #include <utility>
 
 #include "model/loading/load.hpp"
-#include "model/network/deep_copy.hpp"
 
 namespace vramfit::model {
 
@@ -13,13 +12,14 @@ using namespace engine;
 
 namespace {
 
-/// create_model_from_path with the policy's dtype (trl up to 1.15: float32, sdpa), from the checkpoint as it is.
-Reference load_reference(const Run& run) {
+/// create_model_from_path with the policy's dtype, from the checkpoint as it is.
+Reference load_reference(const Run& run, Network& policy) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
     LoadPlan& load = out.plan->load;
     load.quantization.reset();
     load.on_device = true;
+    load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
     const Run reference{run.session, run.spec, *out.plan, run.stack, run.sizes, nullptr, run.recorded};
     const Scoped<bool> again(run.session.loads_again, true);
     out.network = model::load(reference);
@@ -30,10 +30,10 @@ Reference load_reference(const Run& run) {
 
 }  // namespace
 
-Reference make_reference(const Run& run, Network&) {
+Reference make_reference(const Run& run, Network& policy) {
     if (run.plan.peft || run.plan.dpo.precompute_ref_log_probs) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
-    Reference reference = load_reference(run);
+    Reference reference = load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
     return reference;
 }

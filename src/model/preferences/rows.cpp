@@ -63,8 +63,7 @@ Batch fetch_pairs(const Run& run, bool references) {
     };
     const Dims rows{run.sizes.batch, run.sizes.length};
     Batch batch;
-    for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.completion_mask})
-        *t = moved(rows, DType::int64);
+    for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.completion_mask}) *t = moved(rows, DType::int64);
     if (!references) return batch;
     for (Tensor* t : {&batch.reference_chosen, &batch.reference_rejected}) *t = moved({pairs_of(run)}, DType::float32);
     return batch;

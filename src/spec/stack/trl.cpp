@@ -17,7 +17,4 @@ bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 15, 0}; }
 // trainer/dpo_trainer.py DPOTrainer as read in 1.16.0.
 bool Stack::dpo_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
 
-// The same as read in 0.24.0.
-bool Stack::dpo_is_of_2025() const { return trl >= Version{0, 24, 0} && trl < Version{0, 25, 0}; }
-
 }  // namespace vramfit
