@@ -43,11 +43,22 @@ Tensor labels_of_completions(const Batch& batch) {
 /// outputs.x[:, -seq_len:].
 Tensor last_places_of(const Tensor& t) { return slice(t, 1, 0, t.size(1)); }
 
+/// ref_model_kwargs: of the reference no router logits are asked for, unless the model's config does.
+FusedOutput scores_of_reference(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
+                                const Place& place) {
+    if (!run.spec.mixture || run.spec.mixture->output_router_logits)
+        return policy_scores(run, network, batch, parts, place);
+    TrainPlan plan = run.plan;
+    plan.training.router_aux_loss_coef = 0;
+    const Run asked{run.session, run.spec, plan, run.stack, run.sizes, nullptr, run.recorded};
+    return policy_scores(asked, network, batch, parts, place);
+}
+
 FusedOutput reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
                              const Place& place) {
     return on_reference(run, policy, reference, [&](const Network& network) {
         const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
-        return policy_scores(run, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        return scores_of_reference(run, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
     });
 }
 
@@ -55,7 +66,7 @@ FusedOutput reference_scores(const Run& run, Network& policy, const Reference& r
 Tensor precomputed_scores(const Run& run, Network& policy, Batch batch) {
     batch.labels = labels_of_completions(batch);
     const Tensor log_probs = on_reference(run, policy, {}, [&](const Network& network) {
-        return policy_scores(run, network, batch, kPolicyScores, {}).log_probs;
+        return scores_of_reference(run, network, batch, kPolicyScores, {}).log_probs;
     });
     return sum_over(last_places_of(log_probs), 1, false);
 }

@@ -37,8 +37,10 @@ def preferring(job: Job, walker: random.Random, older: bool = False) -> Job:
         training["loss_type"] = walker.choice(LOSSES)
     if walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True
-    # rows in an order of the sampler's own: a batch is known where it has all rows or all are alike
     rows = training["per_device_train_batch_size"]
     batch = lengths(walker, rows if training["gradient_accumulation_steps"] == 1 else 1)
+    loop: dict[str, Any] = {"kind": "dpo"}
+    if isinstance(batch["prompt_length"], list):  # the sampler has an order of its own: a batch is known where it has all rows
+        loop["steps"] = 1
     prepare = job.get("prepare_kbit") if walker.random() < 0.3 and not older else None
-    return {**job, "name": f"{job['name']}-dpo", "loop": {"kind": "dpo"}, "batch": batch, "training": training, "prepare_kbit": prepare}
+    return {**job, "name": f"{job['name']}-dpo", "loop": loop, "batch": batch, "training": training, "prepare_kbit": prepare}
