@@ -177,7 +177,8 @@ TEST_CASE("typing mistakes and wrong values in every section") {
 TEST_CASE("known but not predicted") {
     for (const char* member :
          {R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}})",
-          R"("loop": {"kind": "dpo"}, "training": {"beta": 0.1})", R"("training": {"deepspeed": "ds.json"})",
+          R"("loop": {"kind": "dpo"}, "training": {"loss_type": "aot"})",
+          R"("loop": {"kind": "dpo"}, "training": {"sync_ref_model": true})", R"("training": {"deepspeed": "ds.json"})",
           R"("training": {"torch_compile": true})", R"("training": {"eval_strategy": "epoch"})",
           R"("training": {"eval_strategy": "steps", "batch_eval_metrics": true})",
           R"("training": {"neftune_noise_alpha": 5})", R"("load": {"device_map": "auto"})",
