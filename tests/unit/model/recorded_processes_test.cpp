@@ -46,13 +46,6 @@ void zero(Job& job, std::int64_t stage) {
     processes(job, plan);
 }
 
-template <class Method>
-void quantized_processes(Job& job, Method method) {
-    test::with_lora(job);
-    job.plan.load.quantization.emplace();
-    processes(job, method);
-}
-
 const ProcessOption kProcessOptions[] = {
     {"SFTTrainer", sft},
     {"SFTTrainer, padded",
@@ -91,29 +84,12 @@ const ProcessOption kProcessOptions[] = {
          test::with_lora(job);
          zero(job, 2);
      }},
-    {"DDP, QLoRA", [](Job& job) { quantized_processes(job, DdpPlan{}); }},
-    {"FSDP1, QLoRA",
-     [](Job& job) {
-         quantized_processes(job, Fsdp1Plan{});
-         job.plan.load.quantization->storage = DType::bfloat16;
-     }},
-    {"FSDP2, QLoRA",
-     [](Job& job) {
-         quantized_processes(job, Fsdp2Plan{});
-         job.plan.load.quantization->storage = DType::bfloat16;
-     }},
     {"FSDP2 of the whole, mixed precision",
      [](Job& job) {
          mixed(job);
          Fsdp2Plan plan;
          plan.wrap_policy = WrapPolicy::none;
          processes(job, plan);
-     }},
-    {"ZeRO-2, QLoRA",
-     [](Job& job) {
-         test::with_lora(job);
-         job.plan.load.quantization.emplace();
-         zero(job, 2);
      }},
     {"ZeRO-3", [](Job& job) { zero(job, 3); }},
     {"ZeRO-3, checkpointing",
