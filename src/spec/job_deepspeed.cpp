@@ -280,8 +280,10 @@ ZeroPlan zero_plan_of(std::int64_t stage) {
     ZeroPlan plan;
     plan.stage = stage;
     plan.reduce_bucket_size.reset();
-    plan.prefetch_bucket_size.reset();
-    plan.param_persistence_threshold.reset();
+    if (stage == 3) {
+        plan.prefetch_bucket_size.reset();
+        plan.param_persistence_threshold.reset();
+    }
     plan.own_optimizer = true;
     plan.gradient_clipping.reset();
     return plan;
