@@ -33,10 +33,11 @@ class Forks:
     def server(self, job: Job) -> subprocess.Popen[str]:
         """The process for the job's card, and for how its device keeps time."""
         timing = {"VRAMFIT_TRACE_DEVICE": job["distributed"]["events"]} if job["distributed"] else {}
-        kind = (job["card"], *timing.values())
+        library = "unsloth" if job["loop"]["kind"] == "unsloth" else ""
+        kind = (job["card"], library, *timing.values())
         running = self.servers.get(kind)
         if running is None or running.poll() is not None:
-            command = [self.tracer.python, "-m", "vramfit_trace.worker.forks"]
+            command = [self.tracer.python, "-m", "vramfit_trace.worker.forks", library]
             running = subprocess.Popen(command, env={**self.tracer.environment({**job, "distributed": None}), **timing}, text=True, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
             self.servers[kind] = running
