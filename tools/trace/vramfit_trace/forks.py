@@ -28,6 +28,7 @@ class Forks:
 
     tracer: Tracer
     options: tuple[str, ...] = ()  # of the worker
+    folder: tempfile.TemporaryDirectory[str] = field(default_factory=tempfile.TemporaryDirectory)  # libraries leave files where they run
     servers: dict[tuple[str, ...], subprocess.Popen[str]] = field(default_factory=dict)
 
     def server(self, job: Job) -> subprocess.Popen[str]:
@@ -38,7 +39,7 @@ class Forks:
         running = self.servers.get(kind)
         if running is None or running.poll() is not None:
             command = [self.tracer.python, "-m", "vramfit_trace.worker.forks", library]
-            running = subprocess.Popen(command, env={**self.tracer.environment({**job, "distributed": None}), **timing}, text=True, stdin=subprocess.PIPE,
+            running = subprocess.Popen(command, env={**self.tracer.environment({**job, "distributed": None}), **timing}, text=True, cwd=self.folder.name, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
             self.servers[kind] = running
         return running
@@ -80,3 +81,4 @@ class Forks:
     def close(self) -> None:
         for server in self.servers.values():
             self.end(server)
+        self.folder.cleanup()

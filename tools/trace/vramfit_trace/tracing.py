@@ -41,7 +41,7 @@ def variables_of_processes(job: Job) -> dict[str, str]:
 
 
 def variables_of_unsloth(job: Job) -> dict[str, str]:
-    """Unsloth downloads a file to be counted, and drops Inductor's cache where it is told none."""
+    """Unsloth would download a file to be counted."""
     if job["loop"]["kind"] != "unsloth":
         return {}
     return {"UNSLOTH_DISABLE_STATISTICS": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
@@ -69,7 +69,6 @@ class Tracer:
         out["VRAMFIT_TRACE_CARD"] = card_named(job["card"]).text()
         out["TRITON_LIBCUDA_PATH"] = str(library.parent)
         out["TRITON_CACHE_DIR"] = str(library.parent / "triton")
-        out["TORCHINDUCTOR_CACHE_DIR"] = str(library.parent / "inductor")
         return {**out, **variables_of_processes(job)}
 
     def trace(self, job: Job, events: bool = False, log: Path | None = None, options: Sequence[str] = ()) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ def tokenizer_of(model: torch.nn.Module) -> Any:
     return model._vramfit_tokenizer
 
 
+def compile_anew() -> None:
+    """No earlier run has compiled the loss: its kernels are tried out. Unsloth forgets the variable when it is imported."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(dir=".")
+
+
 def build(job: Job, recorder: Recorder) -> torch.nn.Module:
     """from_pretrained and get_peft_model on an empty checkpoint."""
     from unsloth import FastLanguageModel
@@ -44,6 +50,7 @@ def build(job: Job, recorder: Recorder) -> torch.nn.Module:
     wanted = job["unsloth"]
     arguments = {**wanted, "max_seq_length": wanted["max_seq_length"] or job["batch"]["sequence_length"],
                  "dtype": getattr(torch, wanted["dtype"]) if wanted["dtype"] else None}
+    compile_anew()
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))
         write_tokenizer(Path(folder))
