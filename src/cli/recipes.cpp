@@ -56,7 +56,7 @@ constexpr RecipeFlag kLlamaFactory[] = {{"method", "lora"},
 
 constexpr RecipeFlag kUnsloth[] = {{"method", "qlora"},     {"rank", "16"},
                                    {"lora-alpha", "16"},    {"targets", "all-linear"},
-                                   {"loop", "sft"},         {"mixed-precision", "bf16"},
+                                   {"loop", "trainer"},     {"mixed-precision", "bf16"},
                                    {"optim", "adamw_8bit"}, {"batch", "2"},
                                    {"accumulate", "4"},     {"seq", "2048"}};
 

@@ -13,6 +13,7 @@ struct Card {
     int multiprocessors = 0;
     std::size_t total = 0;  ///< bytes, as the driver reports them
     std::size_t free = 0;   ///< bytes free before the process allocates
+    std::size_t l2 = 0;     ///< bytes of its L2 cache, which Inductor empties between the trial runs of a kernel
 
     bool is(int a, int b) const { return major == a && minor == b; }
 
@@ -27,7 +28,7 @@ struct Card {
     int code_version() const;
 };
 
-/// From VRAMFIT_TRACE_CARD: NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE. Ends the process if that cannot be read.
+/// From VRAMFIT_TRACE_CARD: NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE,L2. Ends the process if that cannot be read.
 const Card& card();
 
 }  // namespace nodevice

@@ -27,7 +27,7 @@ cudaError_t describe(cudaDeviceProp* out) {
     out->sharedMemPerMultiprocessor = card.shared_memory();
     out->reservedSharedMemPerBlock = kSharedMemoryOfSystem;
     out->regsPerBlock = out->regsPerMultiprocessor = kRegisters;
-    out->l2CacheSize = 50 << 20;
+    out->l2CacheSize = static_cast<int>(card.l2);
     out->memoryBusWidth = 5120;
     out->memPitch = 0x7fffffff;
     out->textureAlignment = 512;
@@ -68,7 +68,7 @@ int attribute(cudaDeviceAttr which) {
         case cudaDevAttrReservedSharedMemoryPerBlock: return kSharedMemoryOfSystem;
         case cudaDevAttrMaxRegistersPerBlock:
         case cudaDevAttrMaxRegistersPerMultiprocessor: return kRegisters;
-        case cudaDevAttrL2CacheSize: return 50 << 20;
+        case cudaDevAttrL2CacheSize: return static_cast<int>(card.l2);
         case cudaDevAttrWarpSize: return 32;
         case cudaDevAttrUnifiedAddressing:
         case cudaDevAttrManagedMemory:

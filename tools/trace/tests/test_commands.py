@@ -13,7 +13,7 @@ from vramfit_trace.peaks import at_peaks
 from vramfit_trace.shares import compare_shares
 from vramfit_trace.space import draw
 from vramfit_trace.space_processes import METHODS
-from vramfit_trace.tracing import variables_of_processes
+from vramfit_trace.tracing import variables_of_processes, variables_of_unsloth
 from vramfit_trace.walk import jobs_of
 from vramfit_trace.worker import history, rows
 from vramfit_trace.worker.names import module_of, place_of, span
@@ -92,6 +92,29 @@ class Jobs(unittest.TestCase):
 
     def test_a_card_can_be_spelled_out(self) -> None:
         self.assertEqual(card_named(CARDS["t4"].text()), CARDS["t4"])
+
+    def test_an_l2_cache_of_its_own_may_follow(self) -> None:
+        self.assertEqual(card_named("X,8,9,76,1000,900,4194304").l2, 4194304)
+        self.assertEqual(card_named("X,8,9,76,1000,900").l2, 50 << 20)
+        with self.assertRaises(ValueError):
+            card_named("X,8,9,76,1000,900,1,2")
+
+    def test_unsloth_s_options_have_defaults_of_their_own(self) -> None:
+        job = complete({"model": MODEL, "loop": {"kind": "unsloth"}, "peft": {"r": 16}, "unsloth": {"load_in_4bit": False}})
+        self.assertEqual((job["unsloth"]["load_in_4bit"], job["unsloth"]["use_gradient_checkpointing"]), (False, "unsloth"))
+        self.assertEqual((job["training"]["optim"], job["batch"]["lengths"]), ("adamw_8bit", None))
+        self.assertNotIn("gradient_checkpointing", job["training"])
+        self.assertNotIn("unsloth", complete({"model": MODEL}))
+        for wrong in ({"peft": None}, {"unsloth": {"full_finetuning": True}}, {"unsloth": {"load_in_4_bit": True}}, {"batch": {"lengths": []}},
+                      {"batch": {"lengths": [1]}}, {"batch": {"attention_mask": "absent"}}, {"load": {"dtype": "float32"}}, {"prepare_kbit": {}},
+                      {"distributed": {"kind": "ddp"}}):
+            with self.assertRaises(JobError):
+                complete({"model": MODEL, "loop": {"kind": "unsloth"}, "peft": {"r": 16}, **wrong})
+
+    def test_unsloth_runs_with_nobody_told(self) -> None:
+        job = complete({"model": MODEL, "loop": {"kind": "unsloth"}, "peft": {}})
+        self.assertEqual(variables_of_unsloth(job)["UNSLOTH_DISABLE_STATISTICS"], "1")
+        self.assertEqual(variables_of_unsloth(complete({"model": MODEL})), {})
 
     def test_walks_of_trl_leave_out_what_its_trainer_cannot_trace(self) -> None:
         jobs = jobs_of(1, 40, "hf-2026-11", ["llama"], [], sft=True)

@@ -30,14 +30,38 @@ def read(path: Path, card: str | None = None) -> Job:
 
 
 def run(flags: argparse.Namespace) -> int:
-    """Traces a job."""
-    trace = tracer_of(flags).trace(read(flags.job, flags.card), flags.events, flags.log, ("--labels",) if flags.labels else ())
+    """Traces a job, or several in forked copies of one process, each into a file of the folder."""
+    if len(flags.job) > 1:
+        return run_forked(flags)
+    trace = tracer_of(flags).trace(read(flags.job[0], flags.card), flags.events, flags.log, ("--labels",) if flags.labels else ())
     text = json.dumps(trace)
     if flags.out:
         flags.out.write_text(text)
     else:
         print(text)
     return 0
+
+
+def run_forked(flags: argparse.Namespace) -> int:
+    """One file for each job; what is there already stays."""
+    if not flags.out:
+        raise JobError("several jobs need --out, the folder of their traces")
+    flags.out.mkdir(parents=True, exist_ok=True)
+    forks = Forks(tracer_of(flags), tuple(option for option, given in (("--events", flags.events), ("--labels", flags.labels)) if given))
+    failed = 0
+    try:
+        for path in flags.job:
+            out = flags.out / path.name
+            if out.exists():
+                continue
+            try:
+                out.write_text(json.dumps(forks.trace(read(path, flags.card), flags.log)))
+            except TraceError as error:
+                failed += 1
+                print(f"{path.name}: {error}", file=sys.stderr, flush=True)
+    finally:
+        forks.close()
+    return 2 if failed else 0
 
 
 def compare_traces(flags: argparse.Namespace) -> int:
@@ -113,9 +137,9 @@ def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="trace", description="Traces the real libraries' device memory without a GPU.")
     commands = out.add_subparsers(required=True, metavar="COMMAND")
 
-    one = commands.add_parser("run", help="trace a job", description=run.__doc__)
-    one.add_argument("job", type=Path, help="a job file, a trace (its job is traced again), or - for the standard input")
-    one.add_argument("--out", type=Path, help="the trace (default: standard output)")
+    one = commands.add_parser("run", help="trace a job, or several", description=run.__doc__)
+    one.add_argument("job", type=Path, nargs="+", help="a job file, a trace (its job is traced again), or - for the standard input; several: in forked copies of one process")
+    one.add_argument("--out", type=Path, help="the trace (default: standard output), of several jobs the folder of their traces")
     one.add_argument("--events", action="store_true", help="also every allocation and free, with its operator")
     one.add_argument("--labels", action="store_true",
                      help="also what every window holds at its peak, by category and module; with --events the label of each allocation")

@@ -28,16 +28,18 @@ class Forks:
 
     tracer: Tracer
     options: tuple[str, ...] = ()  # of the worker
+    folder: tempfile.TemporaryDirectory[str] = field(default_factory=tempfile.TemporaryDirectory)  # libraries leave files where they run
     servers: dict[tuple[str, ...], subprocess.Popen[str]] = field(default_factory=dict)
 
     def server(self, job: Job) -> subprocess.Popen[str]:
         """The process for the job's card, and for how its device keeps time."""
         timing = {"VRAMFIT_TRACE_DEVICE": job["distributed"]["events"]} if job["distributed"] else {}
-        kind = (job["card"], *timing.values())
+        library = "unsloth" if job["loop"]["kind"] == "unsloth" else ""
+        kind = (job["card"], library, *timing.values())
         running = self.servers.get(kind)
         if running is None or running.poll() is not None:
-            command = [self.tracer.python, "-m", "vramfit_trace.worker.forks"]
-            running = subprocess.Popen(command, env={**self.tracer.environment({**job, "distributed": None}), **timing}, text=True, stdin=subprocess.PIPE,
+            command = [self.tracer.python, "-m", "vramfit_trace.worker.forks", library]
+            running = subprocess.Popen(command, env={**self.tracer.environment({**job, "distributed": None}), **timing}, text=True, cwd=self.folder.name, stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
             self.servers[kind] = running
         return running
@@ -79,3 +81,4 @@ class Forks:
     def close(self) -> None:
         for server in self.servers.values():
             self.end(server)
+        self.folder.cleanup()

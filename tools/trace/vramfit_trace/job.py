@@ -66,6 +66,15 @@ DEFAULTS: Job = {
     "environment": {},
 }
 
+#: Of Unsloth: arguments of FastLanguageModel.from_pretrained by its names, but for the checkpoint; null: not given, but for
+#: max_seq_length, which is then the batch's. `peft` has the arguments of FastLanguageModel.get_peft_model, `training` those of SFTConfig.
+UNSLOTH: Job = {"max_seq_length": None, "dtype": None, "load_in_4bit": True, "full_finetuning": False, "use_gradient_checkpointing": "unsloth"}
+#: `lengths` has one length for each row of a batch, over and over.
+UNSLOTH_BATCH: Job = {"sequence_length": 128, "lengths": None, "attention_mask": "ones", "labels": "copy"}
+#: What is left out is Unsloth's and trl's own choice.
+UNSLOTH_TRAINING: Job = {"per_device_train_batch_size": 1, "gradient_accumulation_steps": 1, "optim": "adamw_8bit", "max_grad_norm": 1.0,
+                         "use_liger_kernel": False}
+
 #: Of a job with several processes. `kind` is one of the keys of KINDS.
 DISTRIBUTED: Job = {
     "kind": None,
@@ -108,7 +117,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "load.device_map": ({"": 0}, None),
     "batch.attention_mask": ("absent", "ones", "left_padded", "right_padded"),
     "batch.labels": ("copy", "same_tensor"),
-    "loop.kind": ("trainer", "plain", "sft", *BATCHES),
+    "loop.kind": ("trainer", "plain", "sft", "unsloth", *BATCHES),
     "loop.output": ("until_next_forward", "until_step_end"),
     "loop.zero_grad": ("after_step", "before_forward"),
     "loop.batch": ("every_step", "once"),
@@ -137,6 +146,8 @@ def complete(job: Job) -> Job:
     kind = (job.get("loop") or {}).get("kind")
     if kind in BATCHES:
         full.update(batch=copy.deepcopy(BATCHES[kind]), trl=copy.deepcopy(PREFERENCE_TRL))
+    if kind == "unsloth":
+        full.update(copy.deepcopy({"unsloth": UNSLOTH, "batch": UNSLOTH_BATCH, "training": UNSLOTH_TRAINING}))
     for key, value in job.items():
         section = full.get(key)
         if key not in full:
@@ -207,6 +218,8 @@ def check(job: Job) -> None:
             raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
     if job["loop"]["kind"] in BATCHES:
         check_lengths(job["batch"])
+    if job["loop"]["kind"] == "unsloth":
+        check_unsloth(job)
     if job["distributed"]:
         kinds = ("plain",) if job["distributed"]["kind"] == "pipeline" else ("trainer", "sft")
         if job["loop"]["kind"] not in kinds:
@@ -218,6 +231,20 @@ def check(job: Job) -> None:
         card_named(job["card"])
     except ValueError as error:
         raise JobError(str(error)) from None
+
+
+def check_unsloth(job: Job) -> None:
+    """Unsloth loads and prepares the model itself, and its collator makes the mask."""
+    for key in ("prepare_kbit", "evaluation", "load", "batch.attention_mask", "batch.labels"):
+        section, _, rest = key.partition(".")
+        given, default = (job[section][rest], UNSLOTH_BATCH[rest]) if rest else (job[section], DEFAULTS[section])
+        if given != default:
+            raise JobError(f"{key} does not belong to loop.kind unsloth")
+    lengths = job["batch"]["lengths"]
+    if lengths is not None and (not isinstance(lengths, list) or not lengths or any(type(length) is not int or length < 2 for length in lengths)):
+        raise JobError("batch.lengths must be a list with a number of tokens from 2 for each row of a batch")
+    if job["unsloth"]["full_finetuning"] != (job["peft"] is None):
+        raise JobError("unsloth.full_finetuning must be true without peft, and false with it")
 
 
 def check_lengths(batch: Job) -> None:

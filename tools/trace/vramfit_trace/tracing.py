@@ -40,6 +40,13 @@ def variables_of_processes(job: Job) -> dict[str, str]:
             "TORCH_NCCL_ENABLE_MONITORING": "0", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0", "DS_ACCELERATOR": "cuda"}
 
 
+def variables_of_unsloth(job: Job) -> dict[str, str]:
+    """Unsloth would download a file to be counted."""
+    if job["loop"]["kind"] != "unsloth":
+        return {}
+    return {"UNSLOTH_DISABLE_STATISTICS": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+
+
 @dataclass(frozen=True)
 class Tracer:
     """How jobs are traced: `python` has the libraries; on a `real` device nothing is pretended."""
@@ -52,7 +59,7 @@ class Tracer:
     def environment(self, job: Job) -> dict[str, str]:
         """The worker's environment: the job's variables, the card, the runtime in front of CUDA's libraries."""
         path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-        out = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "PYTHONHASHSEED": "0", **job["environment"]}
+        out = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "PYTHONHASHSEED": "0", **variables_of_unsloth(job), **job["environment"]}
         if self.real and job["distributed"]:
             raise JobError("several processes are traced without a device only")
         if self.real:

@@ -35,6 +35,12 @@ def is_ours(error: BaseException) -> bool:
 
 def prepare(job: Job, device: Device) -> None:
     """Imports the libraries: that they are not there is no refusal."""
+    if job["loop"]["kind"] == "unsloth":  # changes the other libraries while they are imported
+        import unsloth  # noqa: F401
+
+        from . import unsloth_lengths
+
+        unsloth_lengths.know()
     from .attention import use_flash_stand_in
 
     use_flash_stand_in(job, device)  # before transformers looks for the package
@@ -48,7 +54,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
     """Windows and what belongs to them, of a run that ends or runs out of memory."""
     import torch
 
-    from . import attention, batch, experts, model, plain, processes, trainer
+    from . import attention, batch, experts, model, plain, processes, trainer, unsloth_model
     from .labels import Labels
     from .recorder import Recorder
 
@@ -82,7 +88,7 @@ def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, An
 
     with attention.forced_kernel(job):
         try:
-            network = model.build(job, recorder, know_arguments, kept)
+            network = unsloth_model.build(job, recorder) if job["loop"]["kind"] == "unsloth" else model.build(job, recorder, know_arguments, kept)
             if loads_first:  # TrainingArguments make the group of processes, which the loader's warm-up asks about
                 processes.start(job, device)
             attention.repeat_heads(job)

@@ -145,6 +145,11 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
 
         cls = trl.SFTConfig
         arguments = {"max_length": None, **arguments, "dataset_kwargs": {"skip_prepare_dataset": True}}
+    elif job["loop"]["kind"] == "unsloth":
+        import trl
+
+        cls = trl.SFTConfig
+        arguments = {"max_length": job["unsloth"]["max_seq_length"] or job["batch"]["sequence_length"], **arguments}
     elif job["loop"]["kind"] in BATCHES:
         cls = of_trl(job["loop"]["kind"], "Config")
     checked(cls, arguments, "training")

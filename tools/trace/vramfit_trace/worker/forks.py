@@ -1,4 +1,4 @@
-"""Traces jobs of one card in forked copies of a process that has the libraries: python -m vramfit_trace.worker.forks.
+"""Traces jobs of one card in forked copies of a process that has the libraries: python -m vramfit_trace.worker.forks [unsloth].
 
 Reads one request a line, {"job", "out", "log"}: file names, "options": more of the worker's, "environment": more variables; answers
 each with the worker's exit status.
@@ -12,15 +12,18 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from ..job import SCHEMA, complete
+from ..job import SCHEMA, Job, complete
 from .__main__ import main as work
 from .__main__ import prepare
 from .device import Device
 
 
-def import_libraries() -> None:
+def import_libraries(unsloth: bool) -> None:
     """All that a job imports; the imports of transformers are lazy."""
-    prepare(complete({"schema": SCHEMA, "model": {"model_type": "llama"}}), Device())
+    job: Job = {"schema": SCHEMA, "model": {"model_type": "llama"}}
+    if unsloth:
+        job.update(loop={"kind": "unsloth"}, peft={})
+    prepare(complete(job), Device())
     import accelerate  # noqa: F401
     import bitsandbytes  # noqa: F401
     import peft  # noqa: F401
@@ -50,12 +53,14 @@ def run(request: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    import_libraries()
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is no answer
+    import_libraries("unsloth" in sys.argv[1:])
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
             os._exit(run(json.loads(line)))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
 
 
 if __name__ == "__main__":

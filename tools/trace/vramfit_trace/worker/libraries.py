@@ -9,7 +9,7 @@ from typing import Any
 
 from ..job import Job, JobError
 
-NAMES = ("torch", "transformers", "peft", "bitsandbytes", "accelerate", "trl", "liger-kernel", "triton", "deepspeed")
+NAMES = ("torch", "transformers", "peft", "bitsandbytes", "accelerate", "trl", "liger-kernel", "triton", "deepspeed", "unsloth", "unsloth_zoo")
 
 
 def version(package: str) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ class Reading:
     reserved: dict[str, int]
     active: dict[str, int]  # allocated, or asked to be freed and still waiting for another stream
     managed: int
-    calls: int  # allocations and frees since the process began: the place in the allocator's history
+    calls: int  # allocations and frees since the history began: the place in the allocator's history
     retries: int
     outside: int  # what the driver counts beyond the allocator's segments: context, kernels, libraries, other processes
 
@@ -40,6 +40,8 @@ class Recorder:
         self.instants: dict[str, dict[str, int]] = {}
         self.failure: tuple[int, Reading] | None = None
         torch.cuda.init()
+        calls = torch._C._cuda_memoryStats(0)["active"]["all"]
+        self.earlier = calls["allocated"] + calls["freed"]  # of a library's import, before the history begins
         torch.cuda.memory._record_memory_history(enabled="all", context=None, stacks="python", max_entries=HISTORY_ENTRIES)
         if not with_events:
             # With the history's callback for annotations a collective keeps the hooks of the checkpointed layer that it begins in,
@@ -86,7 +88,7 @@ class Recorder:
 
         calls = statistics["active"]["all"]  # with several streams a block is free later than it is asked to be
         return Reading(level("requested"), level("allocated"), level("reserved"), level("active"), self.device.managed_peak(),
-                       calls["allocated"] + calls["freed"], statistics["num_alloc_retries"],
+                       calls["allocated"] + calls["freed"] - self.earlier, statistics["num_alloc_retries"],
                        total - free - statistics["reserved_bytes"]["all"]["current"])
 
     def _gave_up(self, device: int, segment: int, total: int, free: int) -> None:

@@ -59,7 +59,9 @@ class Stages:
         for index, layer in enumerate(layers):
             below = f"backward.{index - 1}" if index else "backward.embedding"
             layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
-        norm.register_forward_pre_hook(entry(self, "head", f"backward.{len(layers) - 1}"), with_kwargs=True)
+        self.norm = norm
+        self.at_head = entry(self, "head", f"backward.{len(layers) - 1}")
+        norm.register_forward_pre_hook(self.at_head, with_kwargs=True)
         model.register_forward_pre_hook(lambda module, args: self.of_forward("embedding"))
 
     def enter(self, stage: str) -> None:

@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job
-from . import phases, preferences, processes, sft, zero
+from . import phases, preferences, processes, sft, unsloth_model, zero
 from .batch import data_set, evaluation_set, told_byte, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
@@ -128,6 +128,8 @@ def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Progress, r
     """The trainer that the job's loop names."""
     if job["loop"]["kind"] in BATCHES:
         return preferences.make(job, model, arguments, progress, recorder)
+    if job["loop"]["kind"] == "unsloth":
+        return unsloth_model.make_trainer(job, model, arguments, progress)
     rows, evaluated = data_set(job), evaluation_set(job)
     if trl_makes_adapters(job):
         return sft.make_2024(job, model, arguments, rows, progress, recorder)
@@ -152,6 +154,8 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         recorder.window("trainer")
         trainer = make(job, model, arguments, progress, recorder, device)
         progress.stages = Stages(job, trainer.model, recorder)
+        if job["loop"]["kind"] == "unsloth":
+            unsloth_model.mark_norm(progress.stages)
         if job["distributed"]:
             processes.answer_by_pass(job, progress.stages, device)
         if by_deepspeed:
