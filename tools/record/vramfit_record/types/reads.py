@@ -5,7 +5,7 @@ import contextlib
 import sys
 from typing import Any, Iterator
 
-from .device import replaced
+from ..device import replaced
 
 #: The configuration's own methods read all keys: they say nothing about the network.
 _OWN = ("configuration_utils.py", "dataclasses.py", "copy.py", "modeling_rope_utils.py:standardize")

@@ -62,3 +62,12 @@ def difference(a: Any, b: Any, place: str = "") -> str:
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         return next((found for i, (x, y) in enumerate(zip(a, b)) if (found := difference(x, y, f"{place}/{i}"))), "")
     return "" if a == b else f"{place}: {json.dumps(a)[:160]} / {json.dumps(b)[:160]}"
+
+
+def fingerprint(document: dict[str, Any]) -> str:
+    """FNV-1a of the document without its configuration, with its keys in order: what the program makes has the same."""
+    network = {k: v for k, v in document["network"].items() if k != "config"}
+    number = 0xCBF29CE484222325
+    for byte in json.dumps({**document, "network": network}, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode():
+        number = (number ^ byte) * 0x100000001B3 % (1 << 64)
+    return f"{number:016x}"

@@ -9,8 +9,8 @@ from .draw import drawn
 from .instantiate import NotKnown, instantiate
 from .keys import Keys
 from .normal import difference, normal
-from .record import record_network
-from .variants import TRAINER
+from ..record import record_network
+from ..variants import TRAINER
 
 
 def proofs(type_: dict[str, Any], count: int, seed: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
@@ -19,7 +19,7 @@ def proofs(type_: dict[str, Any], count: int, seed: int = 0) -> Iterator[tuple[d
     done = tries = 0
     while done < count and tries < 20 * count:
         tries += 1
-        config = drawn(type_, keys, chance)
+        config = drawn(type_, keys, chance, done)
         try:
             made = instantiate(type_, config)
         except NotKnown:

@@ -4,15 +4,16 @@ A key has states: plain values, SIZE (three numbers of which formulas are made) 
 """
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import transformers
 
 from .alternatives import Chosen
-from .merge import places_of
-from .sizes import Fit, Number
-from .variants import POINTS
+from ..merge import places_of
+from ..sizes import Fit, Number
+from ..variants import POINTS
 
 SIZE, REAL = {"varied": "size"}, {"varied": "real"}
 VARIED = (SIZE, REAL)
@@ -23,7 +24,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     "num_key_value_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5)}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
-ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh", "gelu_new", "relu", "relu2")
+ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh", "relu")
 #: What does not reach the network, or is asked for by the plan (use_cache, dtype).
 NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
            "finetuning_task", "task_specific_params", "auto_map"}
@@ -114,17 +115,26 @@ class Keys:
         return row
 
     def rope_row(self) -> dict[str, Any]:
-        """Entries of rope_scaling by type; whether rope_parameters means the same; the part of each head that is turned, where that is said."""
+        """Entries of rope_scaling by type; whether rope_parameters means the same, and the type default what is not said; the part of each head that is turned, where that is said."""
         base = self.base()
+        plain = {"rope_type": "default"}
         same = True
         for state in self.states[ROPE_TYPE]:
             values = self.values({**base, ROPE_TYPE: state}, 0)
-            scaling = values.pop("rope_scaling", {"rope_type": "default"})
-            same = same and self.made({**values, "rope_scaling": scaling})["rope_parameters"] == self.made({**values, "rope_parameters": scaling})["rope_parameters"]
-        row: dict[str, Any] = {"types": {state or "default": {"needs": sorted(ROPE[state or "default"][0]), "may": sorted(self.optional if state == "yarn" else [])} for state in self.states[ROPE_TYPE]},
-                               "parameters": same}
-        partial = self.defaults["rope_parameters"].get("partial_rotary_factor") if self.defaults["rope_parameters"] else None
+            scaling = values.pop("rope_scaling", plain)
+            same = same and self.rope_of({**values, "rope_scaling": scaling}) == self.rope_of({**values, "rope_parameters": scaling})
+        types = {state or "default": {"needs": sorted(ROPE[state or "default"][0]), "may": sorted(self.optional if state == "yarn" else [])} for state in self.states[ROPE_TYPE]}
+        values = self.values(base, 0)
+        row: dict[str, Any] = {"types": types, "parameters": same, "explicit": self.rope_of(values) == self.rope_of({**values, "rope_scaling": plain})}
+        partial = (self.defaults["rope_parameters"] or {}).get("partial_rotary_factor")
         return {**row, "partial": partial} if partial is not None else row
+
+    def rope_of(self, values: dict[str, Any]) -> Any:
+        """What the class makes of them; of each such values something else where it refuses them."""
+        try:
+            return self.made(json.loads(json.dumps(values)))["rope_parameters"]
+        except Exception:  # noqa: BLE001  the class's own refusal
+            return object()
 
     def varied(self, chosen: Chosen) -> dict[str, tuple[int, ...]]:
         """The keys that formulas are made of."""

@@ -48,6 +48,20 @@ class Alternatives:
         return self.nodes.setdefault(json.dumps(row, separators=(",", ":")), len(self.nodes))
 
 
+    def written(self) -> dict[str, Any]:
+        """The tables as they are written: each instruction once, programs with their numbers."""
+        numbers: dict[str, int] = {}
+
+        def short(code: list[Any]) -> list[Any]:
+            return [numbers.setdefault(json.dumps(one, separators=(",", ":")), len(numbers)) for one in code]
+        bodies = [json.loads(body) for body in self.bodies]
+        for body in bodies:
+            if isinstance(body, dict) and "code" in body:
+                body["code"] = [["layers", *one[1:3], short(one[3]), {k: short(v) for k, v in one[4].items()}, one[5] and short(one[5])] if one[0] == "layers" else short([one])[0]
+                                for one in body["code"]]
+        return {"instructions": [json.loads(one) for one in numbers], "bodies": bodies, "nodes": [json.loads(node) for node in self.nodes]}
+
+
 def explaining(chosen: Sequence[Chosen], texts: Sequence[str]) -> tuple[str, ...]:
     """The choices that the texts follow from: those that change it alone, and no others unless these do not say it."""
     if len(set(texts)) == 1:

@@ -108,7 +108,7 @@ class Config:
         state = entries.pop("rope_type", entries.get("type", "default"))
         entries.pop("type", None)
         known = rope["types"].get(state)
-        if known is None:
+        if known is None or (state == "default" and self.given.get(key) and not rope["explicit"]):
             raise NotKnown(f"{key}.rope_type: {state}")
         for name in ("rope_theta", "partial_rotary_factor"):
             if name in self.given:
@@ -204,7 +204,7 @@ class Network:
                 "programs": [json.loads(p) for p in self.programs], "variants": rows, "refused": []}
 
     def settings(self) -> dict[str, Any]:
-        return {k: v for k, v in {**self.config.given, **self.config.values}.items() if v is not None}
+        return {k: v for k, v in {**self.config.given, **self.config.values}.items() if v is not None and k != "_name_or_path"}
 
     def body(self, number: int) -> Any:
         node = self.type["nodes"][number]
@@ -234,7 +234,7 @@ class Network:
         seen: set[str] = set()
         code: list[Any] = []
         back = 0
-        for one in row["code"]:
+        for one in map(self.written, row["code"]):
             if one[0] == "layers":
                 back, p = self.layers(one, below, seen, code), one[1]
             else:
@@ -246,6 +246,10 @@ class Network:
                 row["keeps"] = [k + back if k >= p else k for k in row["keeps"]]
         return self.programs.setdefault(json.dumps(row, separators=(",", ":")), len(self.programs))
 
+    def written(self, one: Any) -> Any:
+        """An instruction, which stands once in the type."""
+        return self.type["instructions"][one] if isinstance(one, int) else one
+
     def layers(self, one: Any, below: Any, seen: set[str], code: list[Any]) -> int:
         """Appends what runs the layers; returns by how much the numbers of values behind it are higher."""
         _, p, c, first, middle, last = one
@@ -254,7 +258,7 @@ class Network:
             part = first if i == 0 else last if i == n - 1 else middle.get(kind)
             if part is None:
                 raise NotKnown(f"layer_types: {kind} between others")
-            for row in moved(part, max(0, i - 1) * c, p):
+            for row in moved(list(map(self.written, part)), max(0, i - 1) * c, p):
                 self.instruction(row, i, below, seen, code)
         return max(0, n - 2) * c
 

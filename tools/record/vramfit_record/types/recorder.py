@@ -10,15 +10,18 @@ from typing import Any
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import EQUAL_HEADS, LAYERS, NO_PART, ROPE, ROPE_TYPE, Keys
-from .record import record_network
+from ..record import record_network
 from .trees import Tree, Trees
-from .variants import TRAINER
+from ..variants import TRAINER
 
 SCHEMA = "vramfit.network-type/1"
 #: So many combinations of the choices that decide about one program are recorded at most; others are refused.
 MOST_TOGETHER = 16
 
 
+#: Comparisons from which nothing follows, as configurations show for which they do not hold (draw.py): torch/nn/modules/sparse.py, Embedding,
+#: asserts that padding_idx is below the number of rows, in one way above 0 and in another below.
+SHOWN = ("pad_token_id > 0", "pad_token_id < 0")
 #: Choices that are no single key's.
 APART = (LAYERS, ROPE_TYPE, EQUAL_HEADS)
 
@@ -38,6 +41,7 @@ class TypeRecorder:
         """The document of a configuration; raises where it is not recorded whole."""
         key = as_key(chosen)
         if key not in self.documents:
+            self.say(as_key({k: v for k, v in chosen.items() if v != self.keys.states[k][0]}))
             self.documents[key] = chosen, self.recorded(chosen)
         return self.documents[key][1]
 
@@ -49,6 +53,8 @@ class TypeRecorder:
             made = record_network(configs[0], "causal_lm", TRAINER, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
         if problem := problem_of(made):
             raise NotRecorded(problem)
+        kept = [row for row in made["network"].pop("conditions", []) if row[1] not in SHOWN]
+        made["network"] |= {"conditions": kept} if kept else {}
         return made
 
     def tried(self, chosen: Chosen) -> bool:
@@ -121,11 +127,11 @@ class TypeRecorder:
         self.together()
         found = self.merged()
         _, base = next(iter(self.documents.values()))
-        return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "head": "causal_lm",
+        return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "compared": {"networks": 0, "jobs": 0},
                 "keys": self.key_rows(), "choices": {name: states for name, states in keys.states.items() if name in APART},
                 "layers": keys.layer_row(), **({"rope": keys.rope_row()} if ROPE_TYPE in keys.states else {}),
                 **({"heads": keys.names.get("num_attention_heads", "num_attention_heads")} if EQUAL_HEADS in keys.states else {}),
-                "bodies": [json.loads(b) for b in found.bodies], "nodes": [json.loads(n) for n in found.nodes], "root": found.root}
+                **found.written(), "root": found.root}
 
     def key_rows(self) -> list[dict[str, Any]]:
         keys, rows = self.keys, []
