@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "alloc/warm_up.hpp"
 #include "recurrence.hpp"
 #include "vramfit/alloc/rounding.hpp"
 
@@ -120,6 +121,9 @@ class Replay {
                 case EventKind::managed_free: managed_ -= program_.allocations[event.id].bytes; break;
                 case EventKind::record_stream: allocator_.record_stream(blocks_[event.id], event.stream); break;
                 case EventKind::stream_done: allocator_.finish_stream(event.stream, event.id); break;
+                case EventKind::warm_up:
+                    if (!warm_up(window, at)) return at;
+                    break;
             }
         }
         return at;
@@ -141,6 +145,17 @@ class Replay {
         if (all.requested.peak > requested) window.requested_peak_at = at + 1;
         if (all.allocated.peak > allocated) window.allocated_peak_at = at + 1;
         return true;
+    }
+
+    bool warm_up(WindowLevels& window, Instant at) {
+        const PoolStatistics& all = statistics_->all();
+        const std::int64_t bytes = bytes_of(program_.warm_up, all);
+        const std::int64_t reserved = all.reserved.peak;
+        const AllocationResult result = allocator_.malloc(bytes);
+        if (all.reserved.peak > reserved) window.reserved_peak_at = at + 1;
+        if (!result.ok) record_failure(at, bytes);
+        allocator_.free(result.block);
+        return result.ok;
     }
 
     void record_failure(Instant at, std::int64_t bytes) {

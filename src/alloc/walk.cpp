@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "alloc/warm_up.hpp"
+
 namespace vramfit {
 
 void walk(const Program& program, const AllocatorOptions& options, const std::function<void(const WalkedEvent&)>& see) {
@@ -30,6 +32,13 @@ void walk(const Program& program, const AllocatorOptions& options, const std::fu
             case EventKind::managed_free: break;
             case EventKind::record_stream: allocator.record_stream(blocks[event.id], event.stream); break;
             case EventKind::stream_done: allocator.finish_stream(event.stream, event.id); break;
+            case EventKind::warm_up: {
+                const AllocationResult result =
+                    allocator.malloc(bytes_of(program.warm_up, allocator.statistics().all()));
+                walked.served = result.ok;
+                allocator.free(result.block);
+                break;
+            }
         }
         see(walked);
         if (!walked.served) return;

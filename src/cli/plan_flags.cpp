@@ -57,8 +57,8 @@ std::string shell_word(std::string_view text) {
 
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
-    for (const auto table :
-         {recipe_flags(), method_flags(), load_flags(), training_flags(), card_flags(), several_gpus_flags()}) {
+    for (const auto table : {recipe_flags(), method_flags(), load_flags(), training_flags(), preference_flags(),
+                             card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;
@@ -284,6 +284,7 @@ Error PlanFlags::named_by_flags(const Error& error) const {
         {"training.use_liger_kernel", "use_liger_kernel"},
         {"batch.sequence_length", "seq"},
         {"batch.attention_mask", "mask"},
+        {"batch.prompt_length", "prompt"},
         {"loop.kind", "loop"},
         {"loop.steps", "steps"},
     };
@@ -346,9 +347,9 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     }
     refuse_contradictions(values);
     // The preparation that comes with --method qlora is then not the user's own call but the trainer's.
-    if (state_->job.empty() && job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model() &&
-        !this->given("prepare-kbit"))
-        job.plan.prepare_kbit.reset();
+    const bool prepares =
+        (job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model()) || is_preference(job.plan.loop.kind);
+    if (state_->job.empty() && prepares && !this->given("prepare-kbit")) job.plan.prepare_kbit.reset();
     if (!state_->job.empty() && !given.empty()) {
         job.notes.push_back({NoteKind::flags_before_job,
                              fmt::format("{} {} before what the job file says", fmt::join(given, ", "),

@@ -44,6 +44,7 @@ namespace vramfit::engine {
     X(sigmoid, "aten::sigmoid")                                             \
     X(sigmoid_backward, "aten::sigmoid_backward")                           \
     X(log_sigmoid_forward, "aten::log_sigmoid_forward")                     \
+    X(log_sigmoid_backward, "aten::log_sigmoid_backward")                   \
     X(gelu, "aten::gelu")                                                   \
     X(gelu_backward, "aten::gelu_backward")                                 \
     X(relu, "aten::relu")                                                   \

@@ -85,6 +85,11 @@ void Recorder::tell(std::uint8_t on) {
         program_.events.push_back({EventKind::stream_done, static_cast<std::uint32_t>(s.told), on});
 }
 
+void Recorder::warm_up(const WarmUp& block) {
+    program_.warm_up = block;
+    if (keeps_program()) program_.events.push_back({EventKind::warm_up, 0, 0});
+}
+
 std::uint32_t Recorder::managed_alloc(Size bytes, Op op) { return add(bytes, op, EventKind::managed_alloc); }
 
 void Recorder::managed_free(std::uint32_t id) {
@@ -96,7 +101,7 @@ void Recorder::empty_cache() {
 }
 
 void Recorder::begin(const Phase& phase) {
-    if (phase == phase_) return;
+    if (holds_phase || phase == phase_) return;
     phase_ = phase;
     if (keeps_program()) program_.windows.push_back({phase, program_.events.size()});
 }
@@ -171,7 +176,8 @@ void Recorder::place_splits() {
     std::vector<std::size_t> place{0};  // of the events and behind them
     std::vector<Event> events;
     for (Event event : program_.events) {
-        const bool has_id = event.kind != EventKind::empty_cache && event.kind != EventKind::stream_done;
+        const bool has_id = event.kind != EventKind::empty_cache && event.kind != EventKind::stream_done &&
+                            event.kind != EventKind::warm_up;
         const bool begins = event.kind == EventKind::alloc || event.kind == EventKind::managed_alloc;
         for (std::uint32_t id = event.id; begins && id != kNoId; id = part_of[id]) {
             number[id] = static_cast<std::uint32_t>(order.size());

@@ -73,6 +73,8 @@ class Recorder {
     std::uint32_t managed_alloc(Size bytes, Op op);
     void managed_free(std::uint32_t id);
     void empty_cache();
+    /// Once in a run: a block whose size is the allocator's matter.
+    void warm_up(const WarmUp& block);
     /// Divides a live allocation of a formula: `part` bytes are an allocation of their own from the beginning on,
     /// `rest` bytes stay.
     std::uint32_t split(std::uint32_t id, Size rest, Size part);
@@ -87,7 +89,9 @@ class Recorder {
     /// The host knows that the first `work` pieces are done: frees that waited for no more than those wait no longer.
     void stream_done(std::uint8_t on, std::uint32_t work);
 
+    /// Begins a window, but inside of a phase that no module's window ends.
     void begin(const Phase& phase);
+    bool holds_phase = false;
     void mark(std::string name);
 
     WrittenTo written_to() const;

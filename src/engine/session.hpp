@@ -79,6 +79,7 @@ class Session {
     std::uint32_t recomputed_from = 0;  ///< the first allocation that the recomputation can have made
     Module loss;                        ///< what is not the head's behind the layers
     bool on_host = false;               ///< new tensors are in host memory
+    bool loads_again = false;           ///< weights come to a device where others are already
     bool repeats = true;                ///< what repeats is written again instead of being run
     /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
     std::function<void(const Tensor& leaf)> after_accumulate;

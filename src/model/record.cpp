@@ -15,6 +15,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
+#include "model/preferences/rows.hpp"
 #include "model/recorded/model.hpp"
 #include "model/supported.hpp"
 #include "spec/network/model.hpp"
@@ -69,6 +70,23 @@ void adapt(const Run& run, Network& network) {
     session.recorder.mark("after_adapter");
 }
 
+/// trl's trainers of preferences, given a peft_config: adapters are made while the trainer is.
+void adapt_in_preference_trainer(const Run& run, Network& network) {
+    Recorder& recorder = run.session.recorder;
+    if (run.plan.prepare_kbit) {
+        recorder.begin({PhaseKind::prepare});
+        prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);
+    }
+    recorder.mark("after_load");
+    recorder.begin({PhaseKind::trainer});
+    if (run.plan.peft) {
+        recorder.begin({PhaseKind::adapters});
+        add_adapters(run, network);
+        recorder.begin({PhaseKind::trainer});
+    }
+    recorder.mark("after_adapter");
+}
+
 /// Parameters that a recorded network never trains are named in it.
 void freeze_recorded(Network& network, const network::Document& recording) {
     const std::vector<std::string> frozen = network::frozen_parameters(recording);
@@ -80,15 +98,18 @@ void freeze_recorded(Network& network, const network::Document& recording) {
 void run_all(const Run& stored) {
     refuse_unsupported(stored);
     Session& session = stored.session;
-    const TrainPlan& plan = stored.plan;
+    const bool pairs = is_preference(stored.plan.loop.kind);
+    const TrainPlan plan = pairs ? plan_of_pairs(stored.plan) : stored.plan;
+    RunSizes sizes = stored.sizes;
+    if (pairs) sizes.batch = 2 * sizes.batch;
     ask_for_bf16(stored, false);
     session.recorder.begin({PhaseKind::load});
     Network network = load(stored);
     place_parameters(network);
     std::optional<RecordedModel> recorded;
     if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
-    ModelSpec spec = stored.spec;
-    const Run run{session, spec, plan, stored.stack, stored.sizes, nullptr, recorded ? &*recorded : nullptr};
+    ModelSpec spec = pairs ? spec_of_pairs(stored.spec, stored.plan) : stored.spec;
+    const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);
@@ -98,6 +119,8 @@ void run_all(const Run& stored) {
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)
         adapt_in_sft_trainer(run, network);
+    else if (pairs && plan.trl_makes_adapters)
+        adapt_in_preference_trainer(run, network);
     else
         adapt(run, network);
     ask_for_bf16(run, true);

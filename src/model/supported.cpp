@@ -14,6 +14,8 @@
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/parallel/zero_plan.hpp"
+#include "model/preferences/rows.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -32,9 +34,48 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
                             "a shorter row without padding"});
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
-        if (target.module.name == "lm_head")
+        if (target.module.part == ModulePart::head)
             problems.push_back({"peft.target_modules", "an adapted head under trl's fused head is not supported",
-                                "leave lm_head out"});
+                                fmt::format("leave {} out", target.module.name)});
+}
+
+/// What DPOTrainer was not compared with.
+void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
+    const TrainPlan& plan = run.plan;
+    const auto refuse = [&](const char* where, std::string what, const char* hint) {
+        problems.push_back({where, std::move(what), hint});
+    };
+    if (!run.stack.dpo_scores_in_chunks())
+        refuse("loop.kind", fmt::format("DPOTrainer of trl {} is not supported", text_of(run.stack.trl)),
+               "trl 1.16 is supported");
+    if (run.spec.recording)
+        refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
+    if (plan.evaluation)
+        refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
+    if (plan.load.resize_token_embeddings)
+        refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
+               "leave it out");
+    if (plan.load.attention == AttentionImplementation::flash_attention_2 &&
+        plan_of_pairs(plan).batch.attention_mask != AttentionMask::ones)
+        refuse("batch.rejected_length",
+               "the package flash_attn packs the tokens of padded rows, which is not supported",
+               "rows of one length, or sdpa");
+    const auto& rows = plan.dpo.precompute_ref_batch_size;
+    if (plan.dpo.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
+        refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",
+               "leave it out");
+    if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
+        refuse("peft.lora_dropout", "DoRA with a dropout that DPOTrainer switches off is not supported", "0");
+    if (plan.peft && !plan.trl_makes_adapters)
+        refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
+               "give DPOTrainer a peft_config");
+    if (!plan.peft) return;
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.name == "lm_head")
+            refuse("peft.target_modules",
+                   "trl stops: applying a PEFT adapter to `lm_head` is not supported: the log-probabilities are "
+                   "computed from `lm_head.weight` directly, so the adapter would never be trained",
+                   "leave lm_head out");
 }
 
 /// transformers 4.48 cache_utils.py HybridCache.
@@ -162,7 +203,8 @@ void refuse_in_fsdp(const Run& run, std::vector<Problem>& problems) {
     const auto& processes = run.plan.distributed;
     if (!processes || (!processes->as<Fsdp1Plan>() && !processes->as<Fsdp2Plan>())) return;
     const std::string_view version = name_of(processes->method).title;
-    if (processes->as<Fsdp2Plan>()) refuse_family_under(version, &ComparedWith::fsdp2, run, problems);
+    if (processes->as<Fsdp2Plan>() && !run.spec.recording)
+        refuse_family_under(version, &ComparedWith::fsdp2, run, problems);
     if (run.plan.load.quantization)
         refuse_outer_adapters_under("packed weights under FSDP", run, problems);
     else if (!run.stack.fsdp2_is_known())
@@ -220,7 +262,8 @@ void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
 
 /// Where the loss that balances experts stops in the libraries, or was not compared.
 void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
-    const bool sft = run.plan.loop.kind == LoopKind::sft && run.stack.sft_balances_experts();
+    const LoopKind kind = run.plan.loop.kind;
+    const bool sft = (kind == LoopKind::sft || kind == LoopKind::dpo) && run.stack.sft_balances_experts();
     const char* const where = sft ? "training.router_aux_loss_coef" : "model.output_router_logits";
     const char* const hint = sft ? "0 switches it off" : "leave it out: transformers does not add it by default";
     const auto refuse = [&](std::string what) { problems.push_back({where, std::move(what), hint}); };
@@ -247,10 +290,12 @@ void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
     if (plan.load.upcast)
         problems.push_back(
             {"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
-    if (plan.distributed || plan.loop.kind == LoopKind::sft)
-        problems.push_back({"loop.kind",
-                            "one process with a plain loop or transformers' Trainer is supported with "
-                            "recorded networks",
+    refuse_in_fsdp(run, problems);
+    refuse_in_zero(run, problems);
+    const ZeroPlan* const zero = zero_of(plan);
+    if (zero && zero->stage == 3 && plan.load.quantization)
+        problems.push_back({"load.quantization_config",
+                            "quantized weights under ZeRO-3 were not compared with recorded networks yet",
                             "leave it out"});
 }
 
@@ -303,9 +348,7 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"training.optim", "this version of transformers does not know AdEMAMix",
                             "choose a stack with transformers 4.46 or later"});
     const bool sft = plan.loop.kind == LoopKind::sft;
-    if (plan.loop.kind == LoopKind::dpo)
-        problems.push_back({"loop.kind", "trl's DPOTrainer is not predicted with any version",
-                            "\"trainer\" is transformers' own, \"sft\" trl's SFTTrainer"});
+    if (is_preference(plan.loop.kind)) refuse_in_preferences(run, problems);
     if (sft && !run.stack.sft_prepares_model() && !run.stack.sft_scores_in_chunks())
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8, 1.15 and 1.16 is supported"});

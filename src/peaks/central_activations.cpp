@@ -6,7 +6,7 @@ namespace vramfit::peaks {
 namespace {
 
 bool covers_central_activations(const Phase& phase, const RunShape&) {
-    return phase.kind == PhaseKind::head && phase.evaluation < 0;
+    return (phase.kind == PhaseKind::head || phase.kind == PhaseKind::loss) && phase.evaluation < 0;
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ void Held::apply(const Event& event) {
                 stream.done = static_cast<std::uint32_t>(stream.freed + stream.waiting.size());
             return free_what_is_done();
         case EventKind::managed_alloc:
-        case EventKind::managed_free: return;
+        case EventKind::managed_free:
+        case EventKind::warm_up: return;
     }
 }
 

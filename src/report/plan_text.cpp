@@ -73,6 +73,9 @@ std::string batch(const TrainPlan& plan, Axes axes) {
                                                          plan.batch.sequence_length);
     if (plan.training.gradient_accumulation_steps > 1)
         out += fmt::format(", accumulated {} times", plan.training.gradient_accumulation_steps);
+    if (is_preference(plan.loop.kind))
+        return out + fmt::format(", pairs of a chosen and a rejected row, prompts of {} tokens",
+                                 fmt::join(plan.batch.pairs.prompt, " and "));
     return out + fmt::format(", mask {}", name_of(plan.batch.attention_mask));
 }
 

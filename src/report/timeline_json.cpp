@@ -57,6 +57,7 @@ const char* name_of(EventKind kind) {
         case EventKind::managed_free: return "managed_free";
         case EventKind::record_stream: return "record_stream";
         case EventKind::stream_done: return "stream_done";
+        case EventKind::warm_up: return "warm_up";
     }
     return "unknown";
 }
@@ -70,7 +71,7 @@ void write_events(Out out, const Program& program) {
         const Event event = program.events[i];
         fmt::format_to(out, "{}\n    [{}, \"{}\"", separator, window, name_of(event.kind));
         separator = ",";
-        if (event.kind == EventKind::empty_cache) {
+        if (event.kind == EventKind::empty_cache || event.kind == EventKind::warm_up) {
             fmt::format_to(out, ", 0, 0]");
             continue;
         }

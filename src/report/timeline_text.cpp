@@ -38,6 +38,10 @@ TextTable events_of(const Program& program) {
             table.rows.push_back({place, "empty cache"});
             continue;
         }
+        if (event.kind == EventKind::warm_up) {
+            table.rows.push_back({place, "warm up"});
+            continue;
+        }
         if (event.kind == EventKind::stream_done) {
             table.rows.push_back({place, fmt::format("stream {} done", event.stream)});
             continue;

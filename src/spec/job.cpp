@@ -69,6 +69,17 @@ StackChoice read_stack(ObjectReader& job) {
     return {named_stacks().back(), {}};
 }
 
+// Where a trainer of preferences is not told what its rows are, it has the tracer's.
+void read_rows(ObjectReader& job, TrainPlan& plan) {
+    auto batch = job.object("batch");
+    if (!is_preference(plan.loop.kind)) {
+        if (batch) read_batch(std::move(*batch), plan.batch);
+        return;
+    }
+    const JsonValue nothing = JsonValue::object();
+    read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.batch);
+}
+
 void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) {
     ObjectReader::set(plan.name, job.text("name"));
     if (auto load = job.object("load")) read_load(*load, plan.load);
@@ -76,15 +87,18 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
     if (auto peft = job.object("peft", Null::absent)) plan.peft = read_lora(std::move(*peft));
     if (auto trl = job.object("trl")) {
         ObjectReader::set(plan.trl_casting_to_bf16, trl->boolean("peft_module_casting_to_bf16"));
+        ObjectReader::set(plan.trl_makes_adapters, trl->boolean("peft_config"));
         trl->refuse_unknown();
     }
     if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);
     if (auto training = job.object("training")) {
         plan.distributed = read_training_deepspeed(*training);
         plan.evaluation = read_training_evaluation(*training);
-        read_training(std::move(*training), plan.loop.kind, plan.training);
+        read_training(*training, plan.loop.kind, plan.training);
+        if (is_preference(plan.loop.kind)) read_dpo(*training, plan.training, plan.dpo);
+        training->refuse_unknown();
     }
-    if (auto batch = job.object("batch")) read_batch(std::move(*batch), plan.batch);
+    read_rows(job, plan);
     if (auto evaluation = job.object("evaluation", Null::absent))
         read_evaluation(std::move(*evaluation), plan.evaluation);
     if (auto distributed = job.object("distributed", Null::absent)) {

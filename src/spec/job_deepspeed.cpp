@@ -312,13 +312,16 @@ JsonValue deepspeed_to_json(const ZeroPlan& plan) {
     if (plan.overlap_comm) zero.put("overlap_comm", JsonValue::of(*plan.overlap_comm));
     zero.put("contiguous_gradients", JsonValue::of(plan.contiguous_gradients));
     zero.put("reduce_scatter", JsonValue::of(plan.reduce_scatter));
-    if (plan.stage == 3) {
-        zero.put("stage3_prefetch_bucket_size", or_auto(plan.prefetch_bucket_size));
-        zero.put("stage3_param_persistence_threshold", or_auto(plan.param_persistence_threshold));
-        zero.put("stage3_max_live_parameters", JsonValue::of(plan.max_live_parameters));
-        zero.put("stage3_max_reuse_distance", JsonValue::of(plan.max_reuse_distance));
-        zero.put("sub_group_size", JsonValue::of(plan.sub_group_size));
-    }
+    const auto of_stage_3 = [&](const char* key, const auto& size, const auto& usual) {
+        if (plan.stage == 3 || size != usual) zero.put(key, or_auto(size));
+    };
+    const ZeroPlan usual;
+    of_stage_3("stage3_prefetch_bucket_size", plan.prefetch_bucket_size, usual.prefetch_bucket_size);
+    of_stage_3("stage3_param_persistence_threshold", plan.param_persistence_threshold,
+               usual.param_persistence_threshold);
+    of_stage_3("stage3_max_live_parameters", plan.max_live_parameters, usual.max_live_parameters);
+    of_stage_3("stage3_max_reuse_distance", plan.max_reuse_distance, usual.max_reuse_distance);
+    of_stage_3("sub_group_size", plan.sub_group_size, usual.sub_group_size);
     if (plan.offload_optimizer) zero.put("offload_optimizer", on_cpu());
     if (plan.offload_param) zero.put("offload_param", on_cpu());
     JsonValue out = JsonValue::object();

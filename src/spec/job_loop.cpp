@@ -55,9 +55,6 @@ void read_batch(ObjectReader batch, BatchPlan& plan) {
 
 void read_loop(ObjectReader loop, LoopPlan& plan) {
     ObjectReader::set(plan.kind, loop.choice<LoopKind>("kind", kLoopNames));
-    if (plan.kind == LoopKind::dpo)
-        loop.problems().unsupported(loop.path("kind"), "preference training (dpo) is not supported",
-                                    "supported: trainer, plain, sft");
     ObjectReader::set(plan.steps, loop.integer("steps", {.low = 1, .high = kMostSteps}));
     ObjectReader::set(plan.loss, loop.choice<LoopLoss>("loss", kLossNames));
     ObjectReader::set(plan.grad, loop.boolean("grad"));

@@ -111,7 +111,7 @@ void read_optimizer(ObjectReader& training, TrainingPlan& plan) {
 
 }  // namespace
 
-void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan) {
+void read_training(ObjectReader& training, LoopKind kind, TrainingPlan& plan) {
     ObjectReader::set(plan.per_device_train_batch_size,
                       training.integer("per_device_train_batch_size", {.low = 1, .high = kLargestCount}));
     ObjectReader::set(plan.gradient_accumulation_steps,
@@ -129,9 +129,7 @@ void read_training(ObjectReader training, LoopKind kind, TrainingPlan& plan) {
     ObjectReader::set(plan.use_cache, training.boolean("use_cache", Null::absent));
     refuse(training, kRefused);
     for (const std::string_view key : kIgnoredArguments) training.skip(key);
-    if (kind == LoopKind::sft || kind == LoopKind::dpo) read_sft(training, plan);
-    if (kind == LoopKind::dpo) return;  // refused already; its own arguments are not looked at
-    training.refuse_unknown();
+    if (kind == LoopKind::sft) read_sft(training, plan);
 }
 
 }  // namespace vramfit

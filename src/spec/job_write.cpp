@@ -3,6 +3,7 @@
 
 #include "spec/config_read.hpp"
 #include "spec/job_deepspeed.hpp"
+#include "spec/job_read.hpp"
 #include "spec/json_value.hpp"
 #include "spec/network/document.hpp"
 #include "vramfit/base/error.hpp"
@@ -56,7 +57,7 @@ JsonValue quantization(const QuantizationPlan& plan) {
     if (!eight) out.put("bnb_4bit_quant_type", JsonValue::of(name_of(plan.method)));
     out.put("bnb_4bit_use_double_quant", JsonValue::of(plan.double_quant));
     if (plan.compute_dtype) out.put("bnb_4bit_compute_dtype", or_null(plan.compute_dtype));
-    if (!eight) out.put("bnb_4bit_quant_storage", JsonValue::of(name_of(plan.storage)));
+    if (!eight || plan.storage != DType::uint8) out.put("bnb_4bit_quant_storage", JsonValue::of(name_of(plan.storage)));
     if (plan.skip_modules_given) out.put("llm_int8_skip_modules", texts(plan.skip_modules));
     out.put("llm_int8_threshold", JsonValue::of(plan.int8_threshold));
     return out;
@@ -274,11 +275,15 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     out.put("load", load(plan.load));
     out.put("prepare_kbit", plan.prepare_kbit ? prepare(*plan.prepare_kbit) : JsonValue{});
     out.put("peft", plan.peft ? lora(*plan.peft) : JsonValue{});
-    out.put("trl", JsonValue::object().put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16)));
+    JsonValue trl = JsonValue::object();
+    trl.put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16));
+    if (!plan.trl_makes_adapters) trl.put("peft_config", JsonValue::of(false));
+    out.put("trl", std::move(trl));
     JsonValue arguments = training(plan.training);
     if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);
+    if (is_preference(plan.loop.kind)) put_dpo(plan, arguments);
     out.put("training", std::move(arguments));
-    out.put("batch", batch(plan.batch));
+    out.put("batch", is_preference(plan.loop.kind) ? pairs_to_json(plan.batch) : batch(plan.batch));
     out.put("loop", loop(plan.loop));
     if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));
     if (plan.distributed) out.put("distributed", distributed(*plan.distributed));

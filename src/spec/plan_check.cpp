@@ -204,14 +204,17 @@ void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack&
                          plan.peft ? "load in float32 or bfloat16, or leave biases and whole modules out"
                                    : "load in float32, or use bf16");
     }
-    // trl 1.16.0, sft_trainer.py SFTTrainer.__init__: adapters over packed weights become bfloat16.
-    if (training.fp16 && scales && plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks() &&
-        plan.load.quantization && plan.peft)
+    // trl 1.16.0, sft_trainer.py SFTTrainer.__init__, dpo_trainer.py DPOTrainer.__init__: adapters over packed weights
+    // become bfloat16.
+    const bool casts_adapters = (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks()) ||
+                                (plan.loop.kind == LoopKind::dpo && stack.dpo_scores_in_chunks());
+    if (training.fp16 && scales && casts_adapters && plan.load.quantization && plan.peft)
         problems.invalid(
             "training.fp16",
-            "torch stops in the first step: trl's SFTTrainer makes adapters over packed weights bfloat16, and "
-            "their gradients cannot be unscaled (\"_amp_foreach_non_finite_check_and_unscale_cuda\" not "
-            "implemented for 'BFloat16')",
+            fmt::format("torch stops in the first step: trl's {} makes adapters over packed weights bfloat16, and "
+                        "their gradients cannot be unscaled (\"_amp_foreach_non_finite_check_and_unscale_cuda\" not "
+                        "implemented for 'BFloat16')",
+                        is_preference(plan.loop.kind) ? "DPOTrainer" : "SFTTrainer"),
             "bf16, or neither");
     // transformers 5.17.0, trainer.py, validate_quantization_for_training.
     if (plan.load.quantization && !plan.peft && uses_trainer(plan) && plan.loop.grad) {
@@ -348,6 +351,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_precision(model_, plan, stack_, problems);
     check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);
+    check_pairs(plan, stack_, problems);
     check_distributed(plan, stack_, problems);
     if (plan.distributed && plan.distributed->as<Fsdp1Plan>()) check_fsdp1_targets(plan, targets_, problems);
     if (usable) check_size_units(model_, plan, problems);

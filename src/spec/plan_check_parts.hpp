@@ -30,6 +30,9 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
 /// Evaluation in the course of training.
 void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
 
+/// Rows of preference training.
+void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems);
+
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
 

@@ -1,8 +1,12 @@
 // What recorded networks were not compared with, and releases of transformers that do not go with a recording.
+#include <algorithm>
+#include <set>
+
 #include <fmt/format.h>
 
 #include "spec/network/model.hpp"
 #include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
 
@@ -34,6 +38,47 @@ void check_recorded_release(const network::Document& recording, const Stack& sta
                      fmt::format("record it again with transformers {}", text_of(asked))});
 }
 
+/// What trl and DeepSpeed take for a mixture of experts.
+bool has_mixture(const network::Document& recording) {
+    return std::any_of(recording.kinds.begin(), recording.kinds.end(),
+                       [](const network::ModuleKind& kind) { return kind.leaf == network::Leaf::experts; });
+}
+
+/// accelerate 1.15 utils/dataclasses.py set_auto_wrap_policy: all modules of these classes are wrapped.
+bool wraps_layers_only(const network::Document& recording) {
+    const auto& classes = recording.no_split_modules;
+    const std::vector<std::string> layers = network::decoder_layers(recording);
+    std::vector<std::string> wrapped;
+    std::set<std::string> found;
+    network::for_each_kind(recording, [&](const std::string& path, const network::ModuleKind& kind) {
+        if (std::find(classes.begin(), classes.end(), kind.class_name) == classes.end()) return;
+        wrapped.push_back(path);
+        found.insert(kind.class_name);
+    });
+    return wrapped == layers && found.size() == classes.size();
+}
+
+/// Methods that cut or wrap modules of a recorded network.
+template <class Refuse>
+void check_processes(const network::Document& recording, const DistributedPlan& processes, const Refuse& refuse) {
+    constexpr const char* kHint = "DDP, ZeRO or FSDP";
+    const std::string title(name_of(processes.method).title);
+    if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
+    const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
+    const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
+    if (second && second->context.size > 1) return refuse("distributed", "context parallelism", kHint);
+    if (second && second->prepared_by == FsdpPreparation::axolotl)
+        return refuse("distributed.prepared_by", "axolotl's preparation", "accelerate's");
+    if ((first && first->wrap_policy == WrapPolicy::size_based) ||
+        (second && second->wrap_policy == WrapPolicy::size_based))
+        return refuse("distributed.fsdp_config.auto_wrap_policy", "wrapping by size", "TRANSFORMER_BASED_WRAP");
+    if ((first || second) && !wraps_layers_only(recording))
+        return refuse("distributed", fmt::format("{} of other modules than decoder layers", title), "DDP or ZeRO");
+    const ZeroPlan* const zero = processes.as<ZeroPlan>();
+    if (zero && zero->stage == 3 && has_mixture(recording))
+        return refuse("distributed", "a mixture of experts under ZeRO-3", "FSDP or DDP");
+}
+
 }  // namespace
 
 void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
@@ -52,9 +97,9 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
-    if (plan.distributed) refuse("distributed", "more than one process", "one GPU");
-    if (plan.loop.kind == LoopKind::sft)
-        refuse("loop.kind", "trl's SFTTrainer", "\"trainer\" is transformers' own, \"plain\" a loop of one's own");
+    if (plan.distributed) check_processes(recording, *plan.distributed, refuse);
+    if (plan.loop.kind == LoopKind::sft && has_mixture(recording))
+        refuse("loop.kind", "trl's SFTTrainer, which adds a loss that balances experts,", "transformers' own Trainer");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
     if (plan.training.use_liger_kernel) refuse("training.use_liger_kernel", "Liger's kernels", "leave it out");

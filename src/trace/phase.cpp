@@ -28,6 +28,10 @@ const char* base_name(PhaseKind kind) {
         case PhaseKind::optimizer: return "optimizer";
         case PhaseKind::zero_grad: return "zero_grad";
         case PhaseKind::train_end: return "train_end";
+        case PhaseKind::load_reference: return "load_reference";
+        case PhaseKind::precompute_reference: return "precompute_reference";
+        case PhaseKind::reference_forward: return "reference_forward";
+        case PhaseKind::loss: return "loss";
     }
     return "unknown";
 }

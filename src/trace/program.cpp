@@ -30,7 +30,9 @@ void check_events(const Program& program) {
     std::vector<Life> lives(program.allocations.size(), Life::unborn);
     for (std::size_t i = 0; i < program.events.size(); ++i) {
         const Event event = program.events[i];
-        if (event.kind == EventKind::empty_cache || event.kind == EventKind::stream_done) continue;
+        if (event.kind == EventKind::empty_cache || event.kind == EventKind::stream_done ||
+            event.kind == EventKind::warm_up)
+            continue;
         if (event.id >= lives.size()) fail(i, event.id, "not in the list of allocations");
         switch (event.kind) {
             case EventKind::alloc: begin(lives, i, event.id, Life::live); break;
@@ -41,7 +43,8 @@ void check_events(const Program& program) {
                 if (lives[event.id] != Life::live) fail(i, event.id, "used on a stream without being alive");
                 break;
             case EventKind::empty_cache:
-            case EventKind::stream_done: break;
+            case EventKind::stream_done:
+            case EventKind::warm_up: break;
         }
     }
 }

@@ -86,6 +86,9 @@ std::vector<TrainerFile> follow_named_files(const TrainerQuestion& question, std
             throw Error(ErrorKind::invalid, text_of(documents[i].place(named->place)),
                         fmt::format("the file {} cannot be read", path),
                         "give it as a further FILE, or its right path");
+        if (const Syntax syntax = syntax_of(*text, path); syntax != Syntax::yaml && syntax != Syntax::json)
+            throw Error(ErrorKind::invalid, text_of(documents[i].place(named->place)),
+                        fmt::format("{} is no file of keys", path), "a YAML or JSON file is wanted here");
         documents[i].root.erase("<config>");
         Document inner = documents_of({path, *text}, question.bf16_card).front();
         for (std::size_t k = 0; k < documents[i].root.keys.size(); ++k) {

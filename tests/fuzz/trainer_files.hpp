@@ -2,48 +2,71 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "reads.hpp"
+#include "vramfit/spec/models.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
-/// The files of a text: the first has that name, further ones begin behind lines "%%%% NAME".
-inline std::vector<vramfit::TrainerFile> files_in(const char* name, std::string_view text) {
-    constexpr std::string_view kMark = "\n%%%% ";
-    std::vector<vramfit::TrainerFile> files = {{name, {}}};
-    for (std::size_t mark = text.find(kMark); mark != std::string_view::npos; mark = text.find(kMark)) {
-        files.back().text = text.substr(0, mark);
-        text.remove_prefix(mark + kMark.size());
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        files.push_back({std::string(text.substr(0, end)), {}});
-        text.remove_prefix(std::min(end + 1, text.size()));
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
+/// A flag of the question as `vramfit check` has it: "--gpus 8".
+inline void set_flag(vramfit::TrainerQuestion& question, std::string_view flag) {
+    const std::size_t space = std::min(flag.find(' '), flag.size());
+    const std::string_view name = flag.substr(0, space);
+    const std::string value(flag.substr(std::min(space + 1, flag.size())));
+    const std::int64_t number = std::strtol(value.c_str(), nullptr, 10);
+    if (name == "--format-of") question.format_of = value;
+    if (name == "--assume-off") question.assume_off.push_back(value);
+    if (name == "--set") {
+        const std::size_t equals = std::min(value.find('='), value.size());
+        question.edits.push_back({value.substr(0, equals), value.substr(std::min(equals + 1, value.size()))});
     }
-    files.back().text = text;
-    return files;
+    if (name == "--stack") question.stack = vramfit::stack_from(value).stack;
+    if (name == "--model") question.model = value;
+    if (name == "--lengths") question.lengths.push_back(std::clamp<std::int64_t>(number, 1, kMostTokens));
+    if (name == "--seq") question.seq = std::clamp<std::int64_t>(number, 1, kMostTokens);
+    if (name == "--gpus") question.gpus = std::clamp<std::int64_t>(number, 1, 65'536);
+    if (name == "--fp16") question.bf16_card = false;
 }
 
-/// Reads the text as a run's files, by their content or as one of the formats; no other file is opened.
+/// The files of a text: the first has that name, further ones begin behind lines "%%%% NAME"; a name may be a flag.
+inline void read_files(vramfit::TrainerQuestion& question, const char* name, std::string_view text) {
+    constexpr std::string_view kMark = "\n%%%% ";
+    std::string next = name;
+    while (true) {
+        const std::size_t mark = std::min(text.find(kMark), text.size());
+        if (next.starts_with("--"))
+            set_flag(question, next);
+        else
+            question.files.push_back({next, std::string(text.substr(0, mark))});
+        if (mark == text.size()) return;
+        text.remove_prefix(mark + kMark.size());
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        next = text.substr(0, end);
+        text.remove_prefix(end);  // its line break begins the content
+    }
+}
+
+/// Reads the text as a run's files; no other file is opened.
 inline int reads_trainer_file(const char* name, const std::uint8_t* data, std::size_t size) {
     using namespace vramfit;
-    static const std::vector<KnownTrainer> formats = known_trainers();
-    static const Stack stack = stack_from("").stack;
     return reads(data, size, [&](std::string_view text) {
         TrainerQuestion question;
-        question.files = files_in(name, text);
+        question.model = "llama-3.2-1b";  // names of models may be paths
+        question.seq = 128;
+        read_files(question, name, text);
+        if (!find_built_in(question.model)) return;
         question.open = [given = question.files](const std::string& path) -> std::optional<std::string> {
             for (const TrainerFile& file : given)
                 if (file.name == path) return file.text;
             return std::nullopt;
         };
-        question.stack = stack;
-        question.model = "llama-3.2-1b";  // names of models may be paths
-        question.seq = 128;
-        const std::size_t pick = text.empty() ? 0 : static_cast<unsigned char>(text.back()) % (2 * formats.size());
-        if (pick < formats.size()) question.format_of = formats[pick].name;
         for (const Refusal& refusal : read_trainer_files(question).refusals)
             if (refusal.what.empty()) std::abort();
     });

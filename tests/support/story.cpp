@@ -64,19 +64,27 @@ void sort_frees(std::vector<std::string>& story) {
 
 }  // namespace
 
-std::string difference(const Job& job, const network::Document& recording) {
+std::string difference(const Job& job, const network::Document& recording, bool any_order) {
     const Program written = model::record(job.model, job.plan, job.stack, job.device);
     const Program recorded = model::record_recorded(job.model, job.plan, job.stack, job.device, recording);
     const bool loads_otherwise = !recording.conversion.empty();
     auto a = story_of(written, loads_otherwise ? end_of_load(written) : 0);
     auto b = story_of(recorded, loads_otherwise ? end_of_load(recorded) : 0);
-    if (loads_otherwise)
+    if (loads_otherwise || any_order)
         for (auto* story : {&a, &b}) sort_frees(*story);
     if (a.size() < 400) return "too few events";
     std::size_t at = 0;
     while (at < std::min(a.size(), b.size()) && a[at] == b[at]) ++at;
     if (at == a.size() && at == b.size()) return "";
     std::string shown = fmt::format("{} events by hand, {} recorded; they differ from {} on\n", a.size(), b.size(), at);
+    // What is freed first in one of them, where it is made.
+    for (const auto* story : {&a, &b}) {
+        if (at >= story->size() || !(*story)[at].starts_with("free ")) continue;
+        const std::string made = "alloc " + (*story)[at].substr(5) + " ";
+        for (std::size_t i = 0; i < at; ++i)
+            if ((*story)[i].starts_with(made))
+                shown += fmt::format("{} is made at {}: {}\n", story == &a ? "by hand" : "recorded", i, (*story)[i]);
+    }
     const auto around = [&](const std::vector<std::string>& story, std::string_view name) {
         for (std::size_t i = at > 12 ? at - 12 : 0; i < std::min(at + 12, story.size()); ++i)
             shown += fmt::format("{} {} {}\n", name, i, story[i]);

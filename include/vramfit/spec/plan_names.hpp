@@ -35,6 +35,11 @@ inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
 inline constexpr Named<LoopKind> kLoopNames[] = {
     {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft}, {"dpo", LoopKind::dpo}};
+inline constexpr Named<PairLoss> kPairLossNames[] = {
+    {"sigmoid", PairLoss::sigmoid},     {"hinge", PairLoss::hinge},       {"ipo", PairLoss::ipo},
+    {"nca_pair", PairLoss::nca_pair},   {"robust", PairLoss::robust},     {"bco_pair", PairLoss::bco_pair},
+    {"sppo_hard", PairLoss::sppo_hard}, {"apo_zero", PairLoss::apo_zero}, {"apo_down", PairLoss::apo_down},
+    {"discopop", PairLoss::discopop},   {"sft", PairLoss::sft},           {"sigmoid_norm", PairLoss::sigmoid_norm}};
 inline constexpr Named<LoopLoss> kLossNames[] = {{"model", LoopLoss::model}, {"logits_mean", LoopLoss::logits_mean}};
 inline constexpr Named<OutputLife> kOutputNames[] = {{"until_next_forward", OutputLife::until_next_forward},
                                                      {"until_step_end", OutputLife::until_step_end}};
@@ -87,6 +92,7 @@ constexpr std::string_view name_of(AttentionMask v) { return name_in<AttentionMa
 constexpr std::string_view name_of(Labels v) { return name_in<Labels>(kLabelNames, v); }
 constexpr std::string_view name_of(LoopKind v) { return name_in<LoopKind>(kLoopNames, v); }
 constexpr std::string_view name_of(LoopLoss v) { return name_in<LoopLoss>(kLossNames, v); }
+constexpr std::string_view name_of(PairLoss v) { return name_in<PairLoss>(kPairLossNames, v); }
 constexpr std::string_view name_of(OutputLife v) { return name_in<OutputLife>(kOutputNames, v); }
 constexpr std::string_view name_of(ZeroGrad v) { return name_in<ZeroGrad>(kZeroGradNames, v); }
 constexpr std::string_view name_of(PipelineSchedule v) { return name_in<PipelineSchedule>(kPipelineNames, v); }

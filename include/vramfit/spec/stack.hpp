@@ -207,6 +207,7 @@ struct Stack {
     bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
     bool sft_balances_experts() const;  ///< SFTTrainer adds the loss that balances experts by itself
     bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
+    bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer, whose reference has the policy's dtype
 };
 
 }  // namespace vramfit

@@ -10,6 +10,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/dtype.hpp"
+#include "vramfit/spec/preference_plan.hpp"
 #include "vramfit/spec/zero_plan.hpp"
 
 namespace vramfit {
@@ -119,11 +120,14 @@ struct BatchPlan {
     std::int64_t sequence_length = 128;
     AttentionMask attention_mask = AttentionMask::ones;
     Labels labels = Labels::copy;
+    PairLengths pairs;  ///< of preference training, whose rows have no other mask and labels
 
     friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };
 
 enum class LoopKind : std::uint8_t { trainer, plain, sft, dpo };
+/// trl's trainers of preferences.
+constexpr bool is_preference(LoopKind kind) { return kind == LoopKind::dpo; }
 enum class LoopLoss : std::uint8_t { model, logits_mean };
 enum class OutputLife : std::uint8_t { until_next_forward, until_step_end };
 enum class ZeroGrad : std::uint8_t { after_step, before_forward };
@@ -337,9 +341,11 @@ struct TrainPlan {
     std::optional<PreparePlan> prepare_kbit;
     std::optional<LoraPlan> peft;
     bool trl_casting_to_bf16 = false;  ///< trl.peft_module_casting_to_bf16
+    bool trl_makes_adapters = true;  ///< trl.peft_config: false, its trainer of preferences is given a model with them
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
+    DpoPlan dpo;                                 ///< of the loop dpo
     std::optional<EvaluationPlan> evaluation;    ///< absent: none
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 

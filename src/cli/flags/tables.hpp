@@ -13,7 +13,8 @@ std::span<const PlanFlag> recipe_flags();    ///< a name for several flags
 std::span<const PlanFlag> method_flags();    ///< method, adapters, quantization
 std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop
-std::span<const PlanFlag> card_flags();      ///< card, library versions, allocator
+std::span<const PlanFlag> preference_flags();
+std::span<const PlanFlag> card_flags();  ///< card, library versions, allocator
 std::span<const PlanFlag> several_gpus_flags();
 
 /// A value that was given for a flag, and the spelling that it was given with.

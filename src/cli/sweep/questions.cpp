@@ -40,6 +40,12 @@ const Recipe* recipe_of(const PlanFlags& flags, const SweepAsked& asked, const C
     return name ? &recipe_from(*name, "--recipe") : nullptr;
 }
 
+/// Whether the rows of preferences say how long they are.
+bool has_completions(const PlanFlags& flags, const Chosen& chosen) {
+    const auto is_given = [&](const char* name) { return flags.given(name) || chosen.contains(name); };
+    return is_given("completion") || is_given("rejected");
+}
+
 /// The axes as given; else those of the recipe's adapters; else the paper's.
 SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
     const auto ranks = axis_text(flags, asked, chosen, "rank"), batches = axis_text(flags, asked, chosen, "batch"),
@@ -47,7 +53,11 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
     const Recipe* recipe = recipe_of(flags, asked, chosen);
     SweepSpace space = paper_space(job.model);
     if (batches) space.batches = axis_from(*batches, "--batch");
+    if (lengths && has_completions(flags, chosen))
+        throw Error(ErrorKind::invalid, "--seq", "--completion and --rejected say how long rows are",
+                    "give --prompt with one of them");
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
+    if (has_completions(flags, chosen)) space.lengths = {job.plan.batch.sequence_length};
     if (!job.plan.peft) {
         space.ranks = {1};
         space.targets = {{"all weights", {}}};
@@ -64,7 +74,8 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
 WidenedAxes widening(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen) {
     const Recipe* recipe = recipe_of(flags, asked, chosen);
     if (!asked.widen || (recipe && recipe->paper_space)) return {};
-    return {.length = !axis_text(flags, asked, chosen, "seq"), .batch = !axis_text(flags, asked, chosen, "batch")};
+    const bool has_length = axis_text(flags, asked, chosen, "seq") || has_completions(flags, chosen);
+    return {.length = !has_length, .batch = !axis_text(flags, asked, chosen, "batch")};
 }
 
 /// Axes of adapters need adapters somewhere.

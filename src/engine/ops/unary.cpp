@@ -63,6 +63,13 @@ void softplus_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kSoftplusBackward{"SoftplusBackward0", softplus_backward};
 
+// log_sigmoid_backward; the forward's buffer is empty on CUDA.
+void log_sigmoid_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0);
+    out[0] = pointwise_result(in[0], self, self.dtype(), Op::log_sigmoid_backward);
+}
+const NodeType kLogSigmoidBackward{"LogSigmoidBackward0", log_sigmoid_backward};
+
 // sqrt: grad / (2 * result).
 void sqrt_backward(Node& node, Grads& in, Grads& out) {
     const Tensor result = node.unpack(0);
@@ -100,6 +107,7 @@ Tensor log1p(const Tensor& t) { return of_one(autocast_to_float32(t), Op::log1p,
 Tensor softplus(const Tensor& t) {
     return of_one(autocast_to_float32(t), Op::softplus, Saves::input, kSoftplusBackward);
 }
+Tensor log_sigmoid(const Tensor& t) { return of_one(t, Op::log_sigmoid_forward, Saves::input, kLogSigmoidBackward); }
 Tensor sqrt(const Tensor& t) { return of_one(t, Op::sqrt, Saves::result, kSqrtBackward); }
 Tensor abs(const Tensor& t) { return of_one(t, Op::abs, Saves::input, kAbsBackward); }
 Tensor reciprocal_of(const Tensor& t) {

@@ -10,6 +10,7 @@ Tensor expm1(const Tensor& t);
 Tensor log(const Tensor& t);
 Tensor log1p(const Tensor& t);
 Tensor softplus(const Tensor& t);
+Tensor log_sigmoid(const Tensor& t);
 Tensor sqrt(const Tensor& t);
 Tensor abs(const Tensor& t);
 /// A number divided by it: t.reciprocal() * number.

@@ -137,15 +137,16 @@ KvCachePointer make_cache(const Run& run, const Network& network) {
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
 void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
     ModuleHooks* const hooks = inputs.position_ids.session().module_hooks;
-    if (hooks) hooks->before(key_of(&network, Part::rotary), {});
     const DType dtype = family.float32_rotary ? DType::float32 : of_hidden;
     const auto tables = [&](std::size_t i) {
-        return rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables,
-                             family.tables_of_neighbours);
+        if (hooks) hooks->before(key_of(&network, Part::rotary), {});
+        auto made = rotary_tables(network.buffers[i], dtype, inputs.position_ids, family.half_tables,
+                                  family.tables_of_neighbours);
+        if (hooks) hooks->after(key_of(&network, Part::rotary), {});
+        return made;
     };
     if (!family.rotary_by_type) {
         inputs.rotary = tables(0);
-        if (hooks) hooks->after(key_of(&network, Part::rotary), {});
         return;
     }
     const LayerKinds kinds = layer_kinds(*network.spec);
@@ -221,8 +222,9 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
         if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
         if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
-        hidden = run_layer(run, network, layer, hidden, inputs, place);
-        if (around) around->after_layer(static_cast<std::size_t>(layer.index), hidden);
+        Tensor out = run_layer(run, network, layer, hidden, inputs, place);
+        if (around) around->after_layer(static_cast<std::size_t>(layer.index), out);
+        hidden = std::move(out);  // what it was called with is held until its hooks have run
     }
     if (network.hooks) hidden = network.hooks->before_norm(hidden);
     if (network.ends_with_layers) return hidden;
@@ -237,6 +239,7 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
 // The model inside: its arguments have names, its output is a tuple.
 Tensor last_hidden_state(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                          const Place& place) {
+    if (run.recorded) return recorded_last_hidden_state(run, network, batch, place);
     ModuleHooks* const hooks = run.session.module_hooks;
     if (hooks) hooks->before(key_of(&network, Part::decoder), {});
     run.session.recorder.begin(phase(PhaseKind::embedding, place));

@@ -45,6 +45,9 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                           const Place& place);
 
+/// The model without its head by that recording, from the window of the embedding on.
+Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place);
+
 /// Whether forward computes the mean itself, and has no argument for the number of items.
 bool has_its_own_loss(const Run& run);
 

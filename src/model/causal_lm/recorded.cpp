@@ -43,16 +43,34 @@ RecordedWindows windows_of(const Run& run, const Place& place) {
 
 }  // namespace
 
+namespace {
+
+RecordedQuestion question_of(const Run& run, const Network& network, const Batch& batch, bool items) {
+    return {recorded_attention(run.plan.load.attention),
+            recorded_mask(run, batch),
+            batch.input_ids.size(0),
+            batch.labels.defined(),
+            items,
+            network.checkpointing != Checkpointing::off};
+}
+
+}  // namespace
+
+// trl 1.16 trainer/utils.py _fused_forward: the same call as that of the network with its head, which is given the
+// number of labels in training.
+Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    const network::Variant& variant = variant_for_base(*run.recorded, question_of(run, network, batch, true),
+                                                       run.plan.load.dtype, run.session.autocast.enabled);
+    run.session.recorder.begin({PhaseKind::embedding, place.step, place.micro, -1, place.evaluation});
+    return run_recorded_base(run, network, *run.recorded, variant,
+                             {{"input_ids", batch.input_ids}, {"attention_mask", batch.attention_mask}},
+                             windows_of(run, place));
+}
+
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                           const Place& place) {
-    const RecordedQuestion question{recorded_attention(run.plan.load.attention),
-                                    recorded_mask(run, batch),
-                                    batch.input_ids.size(0),
-                                    batch.labels.defined(),
-                                    items.defined(),
-                                    network.checkpointing != Checkpointing::off};
-    const network::Variant& variant =
-        variant_for(*run.recorded, question, run.plan.load.dtype, run.session.autocast.enabled);
+    const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),
+                                                  run.plan.load.dtype, run.session.autocast.enabled);
     run.session.recorder.begin({PhaseKind::embedding, place.step, place.micro, -1, place.evaluation});
     const std::vector<NamedTensor> given = {{"input_ids", batch.input_ids},
                                             {"attention_mask", batch.attention_mask},

@@ -4,6 +4,7 @@
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
 #include "model/layers/decoder_layer.hpp"
+#include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::families {
@@ -26,10 +27,14 @@ Projected chunk_heads(const Run& run, const Family&, const DecoderLayer& layer, 
 Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& layer, const Tensor& input,
                       const LayerInputs& inputs) {
     auto [attended, weights] = self_attention(run, family, layer, family.norm(layer.input_norm, input), inputs);
-    attended = dropout(attended, run.spec.residual_dropout);
+    const auto dropped = [&run](const void* place, const Tensor& t) {
+        return called(place, Part::dropout, t,
+                      [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); });
+    };
+    attended = dropped(&layer.attention_parameters, attended);
     if (run.spec.use_parallel_residual) {
         Tensor fed = family.mlp(run, layer, family.norm(layer.post_attention_norm, input));
-        fed = dropout(fed, run.spec.residual_dropout);
+        fed = dropped(&layer, fed);
         Tensor out = add(add(fed, attended), input);
         attended.reset();  // local variables go in the order of their names
         weights.reset();
@@ -37,7 +42,7 @@ Tensor gpt_neox_layer(const Run& run, const Family& family, const DecoderLayer& 
     }
     attended = add(attended, input);
     Tensor fed = family.mlp(run, layer, family.norm(layer.post_attention_norm, attended));
-    fed = dropout(fed, run.spec.residual_dropout);
+    fed = dropped(&layer, fed);
     Tensor out = add(fed, attended);
     attended.reset();
     weights.reset();

@@ -79,6 +79,7 @@ Attended attention_with_sinks(const Run& run, const DecoderLayer& layer, const T
     out = contiguous(transpose(out, 1, 2));
     keys.reset();  // Python's local variables go in their order
     values.reset();
+    combined.reset();
     return {out, weights};
 }
 

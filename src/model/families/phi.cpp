@@ -2,6 +2,7 @@
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/layers/decoder_layer.hpp"
+#include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::families {
@@ -20,8 +21,12 @@ Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer
                  const LayerInputs& inputs) {
     Tensor hidden = family.norm(layer.input_norm, input);
     auto [attended, weights] = self_attention(run, family, layer, hidden, inputs);
-    attended = dropout(attended, run.spec.residual_dropout);
-    const Tensor fed = dropout(family.mlp(run, layer, hidden), run.spec.residual_dropout);
+    const auto dropped = [&](const Tensor& t) {
+        return called(&layer, Part::dropout, t,
+                      [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); });
+    };
+    attended = dropped(attended);
+    const Tensor fed = dropped(family.mlp(run, layer, hidden));
     Tensor out = sum_of(attended, fed, input);
     hidden.reset();
     attended.reset();  // local variables go in the order of their names
@@ -34,6 +39,7 @@ Tensor phi_layer(const Run& run, const Family& family, const DecoderLayer& layer
 extern const Family phi_entry;
 const Family phi_entry = {
     .model_type = "phi",
+    .rotary_before_norm = true,
     .compared = {.context_parallelism = true, .tensor_parallelism = true, .pipeline = false},
     .norm = layer_norm,
     .layer = phi_layer,

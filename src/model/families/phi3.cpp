@@ -5,6 +5,7 @@
 #include "engine/ops/view.hpp"
 #include "model/layers/decoder_layer.hpp"
 #include "model/layers/liger.hpp"
+#include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 
 namespace vramfit::families {
@@ -37,12 +38,16 @@ Tensor phi3_layer(const Run& run, const Family& family, const DecoderLayer& laye
     // Up to 4.47 the result has a name of its own, attn_outputs; hidden_states is what went in until the sum is there.
     const bool has_own_name = run.stack.attention_in_classes();
     if (!has_own_name) hidden.reset();
-    hidden = add(residual, dropout(attended, run.spec.residual_dropout));
+    const auto dropped = [&run](const void* place, const Tensor& t) {
+        return called(place, Part::dropout, t,
+                      [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); });
+    };
+    hidden = add(residual, dropped(&layer.attention_parameters, attended));
     if (!has_own_name) attended.reset();
     residual = hidden;
     hidden = norm(layer.post_attention_norm, hidden);
     hidden = family.mlp(run, layer, hidden);
-    return add(residual, dropout(hidden, run.spec.residual_dropout));
+    return add(residual, dropped(&layer, hidden));
 }
 
 RotaryModules phi3_rotary(const Stack& stack) {

@@ -66,6 +66,7 @@ struct ComparedWith {
 /// One family of decoders.
 struct Family {
     std::string_view model_type;
+    bool rotary_before_norm = false;  ///< registered there in the decoder
     ComparedWith compared = {};
     /// The norm that all of its layers use.
     Tensor (*norm)(const Norm& norm, const Tensor& hidden);

@@ -116,16 +116,18 @@ Tensor dropped_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor
 // models/phi3/modeling_phi3.py Phi3MLP: the product takes the name of one half, whose storage the other half holds.
 Tensor fused_gated_mlp(const Run& run, const DecoderLayer& layer, const Tensor& x) {
     const InModule scope(run.session, parent_of(layer.down.name));
-    Tensor up = forward(layer.gate_up, x);
-    const std::vector<Tensor> halves = chunk(up, 2, -1);
-    if (uses_liger(run)) {  // LigerPhi3SwiGLUMLP.forward
-        up.reset();
-        return forward(layer.down, liger_silu_mul(halves[0], halves[1]));
-    }
-    up = mul(halves[1], activate(run.spec, halves[0]));
-    Tensor out = forward(layer.down, up);
-    up.reset();  // local variables go in the order of their names
-    return out;
+    return called(&layer, Part::mlp, x, [&](const Tensor& given) {
+        Tensor up = forward(layer.gate_up, given);
+        const std::vector<Tensor> halves = chunk(up, 2, -1);
+        if (uses_liger(run)) {  // LigerPhi3SwiGLUMLP.forward
+            up.reset();
+            return forward(layer.down, liger_silu_mul(halves[0], halves[1]));
+        }
+        up = mul(halves[1], activated(run, layer, halves[0]));
+        Tensor out = forward(layer.down, up);
+        up.reset();  // local variables go in the order of their names
+        return out;
+    });
 }
 
 // models/gpt_neox/modeling_gpt_neox.py GPTNeoXMLP.

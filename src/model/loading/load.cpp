@@ -29,10 +29,11 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
     std::int64_t half_bytes = 0;
     for (const Entry& e : all) half_bytes += half_bytes_of(run, e);
     std::int64_t total = half_bytes / 2;
-    const std::int64_t unused = left_by_bf16(run);
-    total = total > 2 * unused ? total - unused : 0;
     const Device& device = run.session.device;
     const std::int64_t most = device.total.count - 1288490189;  // 1.2 GiB
+    if (run.session.loads_again) return run.session.recorder.warm_up({total, device.capacity_known ? most : total});
+    const std::int64_t unused = left_by_bf16(run);
+    total = total > 2 * unused ? total - unused : 0;
     if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
     const Tensor block = empty(run.session, {total / 2}, DType::float16, Op::loader);
     label(block, Category::temporaries);  // holds nothing
@@ -101,10 +102,7 @@ Network load(const Run& run) {
     const bool on_device = run.plan.load.on_device || is_tensor_parallel(run.plan);
     if (!on_device && !run.plan.load.quantization) {
         Network network = load_on_host(run);
-        if (run.spec.recording)
-            move_recorded(run, network);
-        else
-            move_to_device(run, network);
+        move_to_device(run, network);
         return network;
     }
     return run.stack.loader_converts_tensors() ? load_sorted(run) : load_by_module(run);

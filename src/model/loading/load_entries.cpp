@@ -163,8 +163,10 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
 
 }  // namespace
 
-Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op op) {
-    return empty(run.session, dims_of(network::sizes_of(*buffer.what)), recorded_dtype(run, buffer), op);
+Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op op, std::optional<DType> cast) {
+    const DType dtype = recorded_dtype(run, buffer);
+    return empty(run.session, dims_of(network::sizes_of(*buffer.what)),
+                 is_floating(dtype) ? cast.value_or(dtype) : dtype, op);
 }
 
 std::vector<Entry> checkpoint_entries(const Run& run, Network& n) {

@@ -24,11 +24,11 @@ struct Entry {
 /// The tensors in the order of the modules. Throws Error (unsupported) for a quantizer that is not known here.
 std::vector<Entry> checkpoint_entries(const Run& run, Network& network);
 
-/// A recorded network's buffer, which `op` makes on the device.
-Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op op);
+/// A recorded network's buffer, which `op` makes on the device. `cast`: what floating-point buffers were cast to.
+Tensor recorded_buffer(const Run& run, const network::Buffer& buffer, engine::Op op, std::optional<DType> cast = {});
 
 /// Moves a recorded network that was loaded in host memory, module by module.
-void move_recorded(const Run& run, Network& network);
+void move_recorded(const Run& run, Network& network, std::optional<DType> buffer_dtype);
 
 /// Takes a tensor that has come onto the device to its place, through bitsandbytes where it has taken the layer's.
 void place_entry(const Run& run, Network& network, const Entry& entry, Tensor value);

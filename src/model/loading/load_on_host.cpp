@@ -1,5 +1,8 @@
 // A network that is loaded in host memory and then moved: torch/nn/modules/module.py Module.to, module by module.
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"
@@ -38,6 +41,19 @@ class HostBuffers {
     RotaryModules rotary_;
 };
 
+/// Module._apply: modules inside go before the parameters of the one around them (an attention with sinks).
+std::vector<NamedParameter> in_order_of_moving(std::vector<NamedParameter> all) {
+    for (auto first = all.begin(); first != all.end(); ++first) {
+        const std::string inner = std::string(first->module) + ".";
+        const auto is_own = [&](const NamedParameter& p) { return p.module == first->module; };
+        const auto end_of_own = std::find_if_not(first, all.end(), is_own);
+        const auto is_inner = [&](const NamedParameter& p) { return p.module.starts_with(inner); };
+        const auto end = std::find_if_not(end_of_own, all.end(), is_inner);
+        std::rotate(first, end_of_own, end);
+    }
+    return all;
+}
+
 bool is_in_attention(std::string_view name) { return name.find(".self_attn.") != std::string_view::npos; }
 
 }  // namespace
@@ -62,17 +78,20 @@ Network load_on_host(const Run& run) {
 }
 
 void move_to_device(const Run& run, Network& network, std::optional<DType> buffer_dtype) {
+    if (run.spec.recording) return move_recorded(run, network, buffer_dtype);
     HostBuffers buffers(run, network, buffer_dtype);
+    const bool before_norm = family_of(run.spec.model_type).rotary_before_norm;
     bool in_attention = false;
     bool decoder_is_moved = false;
-    for (const NamedParameter& p : named_parameters(network)) {
+    for (const NamedParameter& p : in_order_of_moving(named_parameters(network))) {
         const Scoped<Category> fresh(run.session.recorder.fresh, p.tensor->requires_grad() && run.plan.peft
                                                                      ? Category::adapters
                                                                      : Category::weights);
         const Scoped<Module> module(run.session.recorder.module, module_named(run.session.recorder, p.module));
         if (in_attention && !is_in_attention(p.name())) buffers.move_layer();
         in_attention = is_in_attention(p.name());
-        if (!decoder_is_moved && p.module.starts_with(network.head.name)) {
+        const std::string& behind = before_norm ? network.norm.name : network.head.name;
+        if (!decoder_is_moved && p.module.starts_with(behind)) {
             buffers.move_decoder();
             decoder_is_moved = true;
         }

@@ -1,6 +1,10 @@
 // transformers 5.17 modeling_utils.py from_pretrained under HfDeepSpeedConfig: get_init_context, deepspeed.zero.Init.
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -11,6 +15,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/partitions.hpp"
 #include "model/parallel/zero_plan.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -52,17 +57,27 @@ std::vector<MadeModule> in_order_of_making(std::vector<MadeModule> modules) {
     return modules;
 }
 
+/// The modules of a recorded network that have parameters or buffers, as they are made: in order of registration, those
+/// around others behind them.
+void list_made(const network::Document& document, network::Number number, const std::string& path,
+               std::vector<std::string>& order) {
+    const network::ModuleKind& kind = document.kinds[number];
+    for (const network::Child& child : kind.children)
+        list_made(document, child.kind, network::path_inside(path, child.name), order);
+    if (!kind.parameters.empty() || !kind.buffers.empty()) order.push_back(path);
+}
+
 /// A module's __init__, on the device, in the dtype that is loaded; zero.Init's constructors cast it to DeepSpeed's
 /// (zero_wrapper_for_fp_tensor_constructor). Then Init._post_init_method.
-void make_module(const Run& run, Network& network, const MadeModule& module) {
+void make_module(const Run& run, Network& network, const MadeModule& module, Tensor* scale = nullptr) {
     Session& session = run.session;
     Partitions& partitions = *network.partitions;
     const std::vector<Tensor*>& tensors = module.tensors;
     const InModule scope(session, module.name);
     for (std::size_t i = 0; i < tensors.size(); ++i)
         *tensors[i] = to(empty(session, module.sizes[i], run.plan.load.dtype), zero_dtype(run));
-    if (tensors[0] == &network.embed.weight && embedding_scales_itself(run))
-        network.embed.scale = to(empty(session, {}, run.plan.load.dtype, Op::to_copy), zero_dtype(run));
+    if (tensors[0] == &network.embed.weight && embedding_scales_itself(run)) scale = &network.embed.scale;
+    if (scale) *scale = to(empty(session, {}, run.plan.load.dtype, Op::to_copy), zero_dtype(run));
     for (Tensor* t : tensors) partitions.partition(partitions.convert(*t));
 }
 
@@ -174,21 +189,90 @@ Tensor linear_frequencies(Session& session, Size count) {
     return inverse_powers(std::move(exponents));
 }
 
-Tensor frequencies_of(const Run& run, Size count) {
+Tensor frequencies_of(const Run& run, Size count, std::string_view type) {
     Session& session = run.session;
-    const std::string& type = run.spec.rope_type;
     if (type == "llama3") return llama3_frequencies(session, count);
     if (type == "yarn") return yarn_frequencies(session, count, zero_dtype(run));
     if (type == "linear") return linear_frequencies(session, count);
     return default_frequencies(session, count, zero_dtype(run));
 }
 
+/// A module whose buffers are frequencies and their original, for each kind of layers or for all, as transformers'
+/// rotary embeddings have them.
+bool is_rotary(const network::ModuleKind& kind) {
+    bool all = kind.class_name.ends_with("RotaryEmbedding") && kind.parameters.empty() && kind.buffers.size() % 2 == 0;
+    for (std::size_t i = 0; all && i < kind.buffers.size(); i += 2) {
+        const std::string& name = kind.buffers[i].name;
+        all = name.ends_with("inv_freq") &&
+              kind.buffers[i + 1].name == name.substr(0, name.size() - 8) + "original_inv_freq";
+    }
+    return all;
+}
+
+/// GemmaTextScaledWordEmbedding and its likes: a number that torch.tensor makes.
+bool is_scaled_table(const network::ModuleKind& kind) {
+    return kind.leaf == network::Leaf::embedding && kind.buffers.size() == 1 && kind.buffers[0].sizes.empty() &&
+           kind.buffers[0].dtype.of == network::DTypeName::Of::weights;
+}
+
+/// Modules of a recorded network as zero.Init makes them, with their buffers.
+void make_recorded(const Run& run, Network& network, const std::vector<MadeModule>& modules) {
+    const network::Document& document = *run.spec.recording;
+    std::map<std::string, const network::ModuleKind*, std::less<>> kinds;
+    std::map<std::string, std::size_t, std::less<>> first_buffers;
+    std::size_t buffers = 0;
+    network::for_each_kind(document, [&](const std::string& path, const network::ModuleKind& kind) {
+        kinds.emplace(path, &kind);
+        first_buffers.emplace(path, buffers);
+        buffers += kind.buffers.size();
+    });
+    std::vector<std::string> order;
+    list_made(document, document.root, {}, order);
+    for (const std::string& path : order) {
+        const network::ModuleKind& kind = *kinds.at(path);
+        Tensor* const places = kind.buffers.empty() ? nullptr : &network.buffers[first_buffers.at(path)];
+        for (const MadeModule& module : modules)
+            if (module.name == path) make_module(run, network, module, is_scaled_table(kind) ? places : nullptr);
+        if (!places || is_scaled_table(kind)) continue;
+        if (!is_rotary(kind))
+            throw Error(ErrorKind::unsupported, path,
+                        fmt::format("buffers that {} makes while DeepSpeed cuts the network are not supported",
+                                    kind.class_name),
+                        "ZeRO-1, ZeRO-2, FSDP or DDP");
+        for (std::size_t i = 0; i < kind.buffers.size(); i += 2) {
+            const std::string type = network::rope_type(document, kind.buffers[i].name);
+            places[i] = frequencies_of(run, network::sizes_of(kind.buffers[i]).at(0), type);
+            places[i + 1] = clone(places[i]);
+        }
+    }
+}
+
 /// The rotary embedding's buffers, made on the device as everything is in zero.Init.
 void make_frequencies(const Run& run, Network& network) {
     if (!family_of(run.spec.model_type).rotate) return;
-    const Tensor frequencies = frequencies_of(run, (run.spec.rotary_dim() + 1) / 2);
-    network.buffers.push_back(frequencies);
-    network.buffers.push_back(clone(frequencies));
+    const auto make = [&](std::string_view type) {
+        const Tensor frequencies = frequencies_of(run, (run.spec.rotary_dim() + 1) / 2, type);
+        network.buffers.push_back(frequencies);
+        network.buffers.push_back(clone(frequencies));
+    };
+    const LayerKinds kinds = layer_kinds(run.spec);
+    const bool by_type = family_of(run.spec.model_type).rotary_by_type;
+    if (!by_type || kinds.full) make(run.spec.rope_type);
+    if (by_type && kinds.sliding) make("default");  // Gemma3TextConfig
+}
+
+void make_by_family(const Run& run, Network& network, const std::vector<MadeModule>& modules) {
+    const bool before_norm = family_of(run.spec.model_type).rotary_before_norm;
+    const Tensor* const behind = before_norm ? &network.norm.weight : &network.head.weight;
+    bool is_made = false;
+    for (const MadeModule& module : in_order_of_making(modules)) {
+        if (module.tensors[0] == behind) {
+            make_frequencies(run, network);
+            is_made = true;
+        }
+        make_module(run, network, module);
+    }
+    if (!is_made) make_frequencies(run, network);
 }
 
 }  // namespace
@@ -201,12 +285,11 @@ Network load_partitioned(const Run& run) {
     Partitions& partitions = *network.partitions;
     const std::vector<Entry> entries = checkpoint_entries(run, network);
     const std::vector<MadeModule> modules = modules_of(entries);
-    for (const MadeModule& module : in_order_of_making(modules)) {
-        if (module.tensors[0] == &network.head.weight) make_frequencies(run, network);
-        make_module(run, network, module);
-    }
+    if (run.spec.recording)
+        make_recorded(run, network, modules);
+    else
+        make_by_family(run, network, modules);
     if (network.tied) {
-        make_frequencies(run, network);
         Tensor head;
         make_module(run, network, {"", {&head}, {network.embed.weight.sizes()}});
         network.uncollected.push_back(partitions.forget_last());

@@ -12,11 +12,12 @@ using namespace engine;
 
 namespace {
 
-/// Modules inside go first, then a module's own parameters, then its buffers.
+/// Modules inside go first, then a module's own parameters with what peft has put on it, then its buffers.
 class Mover {
   public:
-    Mover(const Run& run, Network& network) : run_(run), network_(network) {
-        for (const NamedParameter& p : named_parameters(network)) parameters_.emplace(p.name(), p.tensor);
+    Mover(const Run& run, Network& network, std::optional<DType> buffer_dtype)
+        : run_(run), network_(network), buffer_dtype_(buffer_dtype) {
+        for (const NamedParameter& p : named_parameters(network)) parameters_[std::string(p.module)].push_back(p);
     }
 
     void move(network::Number number, const std::string& path) {
@@ -25,26 +26,37 @@ class Mover {
         buffer_ += kind.buffers.size();
         for (const network::Child& child : kind.children) move(child.kind, network::path_inside(path, child.name));
         const Scoped<Module> module(run_.session.recorder.module, module_named(run_.session.recorder, path));
-        for (const network::Parameter& p : kind.parameters) {
-            const auto found = parameters_.find(network::path_inside(path, p.name));
-            if (found != parameters_.end()) set_data(*found->second, to_device(*found->second));
-        }
+        move_parameters(path);
         for (std::size_t i = 0; i < kind.buffers.size(); ++i) {
             const network::Parameter& buffer = kind.buffers[i];
             network_.buffers[first + i] =
-                recorded_buffer(run_, {network::path_inside(path, buffer.name), &buffer}, Op::to_copy);
+                recorded_buffer(run_, {network::path_inside(path, buffer.name), &buffer}, Op::to_copy, buffer_dtype_);
         }
     }
 
   private:
+    void move_parameters(const std::string& path) {
+        const auto found = parameters_.find(path);
+        if (found == parameters_.end()) return;
+        for (const NamedParameter& p : found->second) {
+            const Scoped<Category> fresh(run_.session.recorder.fresh, p.tensor->requires_grad() && run_.plan.peft
+                                                                          ? Category::adapters
+                                                                          : Category::weights);
+            set_data(*p.tensor, to_device(*p.tensor));
+        }
+    }
+
     const Run& run_;
     Network& network_;
-    std::map<std::string, Tensor*, std::less<>> parameters_;
+    std::optional<DType> buffer_dtype_;
+    std::map<std::string, std::vector<NamedParameter>, std::less<>> parameters_;
     std::size_t buffer_ = 0;
 };
 
 }  // namespace
 
-void move_recorded(const Run& run, Network& network) { Mover(run, network).move(run.spec.recording->root, {}); }
+void move_recorded(const Run& run, Network& network, std::optional<DType> buffer_dtype) {
+    Mover(run, network, buffer_dtype).move(run.spec.recording->root, {});
+}
 
 }  // namespace vramfit::model

@@ -11,8 +11,8 @@ namespace {
 
 std::uint32_t id_of(const Tensor& t) { return t.defined() && !is_on_host(t) ? t->storage->id : Recorder::kNoId; }
 
-std::array<const Tensor*, 4> labelled(const Batch& batch, const Tensor& items) {
-    return {&batch.input_ids, &batch.attention_mask, &batch.labels, &items};
+std::array<const Tensor*, 5> labelled(const Batch& batch, const Tensor& items) {
+    return {&batch.input_ids, &batch.attention_mask, &batch.labels, &items, &batch.completion_mask};
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class RepeatedMicroBatch {
     std::uint32_t loss_ = 0;
     Category fresh_ = Category::temporaries;
     engine::Module module_;
-    std::array<Category, 4> labels_ = {};  ///< of the batch's tensors and the number of its items
+    std::array<Category, 5> labels_ = {};  ///< of the batch's tensors and the number of its items
     std::vector<Parameter> parameters_;
     std::vector<Gradient> gradients_;
     std::vector<engine::Storage> storages_;  ///< of the gradients

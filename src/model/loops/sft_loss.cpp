@@ -1,43 +1,21 @@
-// trl 1.16 trainer/sft_trainer.py compute_loss and trainer/utils.py add_fused_lm_head.
+// trl 1.16 trainer/sft_trainer.py compute_loss.
 #include "model/loops/sft_loss.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "engine/autocast.hpp"
-#include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
-#include "engine/ops/view.hpp"
 #include "engine/session.hpp"
-#include "model/losses/balancing_loss.hpp"
-#include "model/losses/chunked_log_prob.hpp"
-#include "model/network/unit_hooks.hpp"
+#include "model/causal_lm/fused_head.hpp"
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
-#include "model/parallel/tensor/tensor_parallel.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
 
 namespace {
-
-/// FusedCausalLMOutput, [B, S - 1] each; [B, S] of labels that are shifted already.
-struct FusedOutput {
-    Tensor loss;
-    Tensor log_probs;
-    Tensor entropy;
-    Tensor is_top1;
-    Tensor label_mask;
-    Tensor aux_loss;  ///< undefined without
-
-    std::vector<Tensor*> all() {
-        std::vector<Tensor*> out = {&loss, &log_probs, &entropy, &is_top1, &label_mask};
-        if (aux_loss.defined()) out.push_back(&aux_loss);
-        return out;
-    }
-};
 
 bool is_padded(const Run& run) { return run.plan.batch.attention_mask == AttentionMask::right_padded; }
 
@@ -55,55 +33,6 @@ Size labelled(const Run& run) {
         return seen + std::min(part, std::max<Size>(0, missing - part * (2 * ring->size - 1 - ring->rank)));
     };
     return run.sizes.batch * 2 * part - (run.sizes.batch - 1) * without(1) - without(padding_of(run) + 1);
-}
-
-Tensor scattered(const Tensor& mask, const Tensor& source) {
-    const Tensor zeros = empty(mask.session(), mask.sizes(), source.dtype(), Op::zeros);
-    return masked_scatter(zeros, mask, source);
-}
-
-/// _fused_forward.
-FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    FusedOutput out;
-    const CalledModel model(run, network, place);
-    std::vector<Tensor> router_logits;
-    const Tensor last = [&] {
-        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
-        return last_hidden_state(run, network, batch, {}, place);
-    }();
-    const bool is_shifted = batch.shift_labels.defined();  // as Trainer does for context parallelism
-    const Tensor hidden = is_shifted ? last : slice(last, 1, 0, last.size(1) - 1);
-    const Tensor labels = is_shifted ? batch.shift_labels : slice(batch.labels, 1, 1, batch.labels.size(1));
-    Tensor weight = network.head.weight, bias = network.head.bias;
-    if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
-    if (run.session.module_hooks && bias.defined()) run.session.module_hooks->read(bias);
-    out.label_mask = compare(Op::ne, labels);
-    for (Tensor* parameter : {&weight, &bias}) {
-        if (!parameter->defined()) continue;
-        if (network.hooks) *parameter = network.hooks->head_weight(*parameter);
-        if (network.head.cut != Cut::none) *parameter = whole_weight(*parameter, network.head.pieces);
-    }
-    {
-        const Size count = labelled(run);
-        const Tensor picked = index_by_mask(hidden, out.label_mask, count);
-        const Tensor targets = index_by_mask(labels, out.label_mask, count);
-        const TokenScores scores = chunked_log_prob(picked, weight, bias, targets);
-        out.log_probs = scattered(out.label_mask, scores.log_probs);
-        out.entropy = scattered(out.label_mask, scores.entropy);
-        out.is_top1 = scattered(out.label_mask, scores.is_top1);
-    }
-    {
-        Tensor minus = sum_all(out.log_probs);
-        minus = neg(minus);
-        const Tensor number = clamp(sum_all(out.label_mask));
-        out.loss = div(minus, number);
-    }
-    if (!router_logits.empty()) {
-        out.aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
-        out.loss = add(out.loss, mul(out.aux_loss, 1.0));
-    }
-    model.finish(out.all());
-    return out;
 }
 
 /// gather_for_metrics(t.sum()).sum(); one process gathers nothing.
@@ -146,7 +75,7 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
             run.plan.distributed && (run.plan.distributed->as<Fsdp2Plan>() || run.plan.distributed->as<ZeroPlan>());
         if ((training.bf16 || training.fp16) && !casts_itself)
             autocast.emplace(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
-        outputs = fused_forward(run, network, batch, place);
+        outputs = fused_forward(run, network, batch, labelled(run), {.entropy = true, .is_top1 = true}, place);
     }
     if (wrapper.after) {
         wrapper.after(outputs.log_probs, outputs.all());

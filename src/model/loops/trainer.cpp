@@ -19,6 +19,8 @@
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/dpo.hpp"
+#include "model/preferences/rows.hpp"
 #include "model/step/dtensor_gradients.hpp"
 #include "model/step/step_in_backward.hpp"
 #include "spec/network/document.hpp"
@@ -57,7 +59,17 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     return loss;
 }
 
+/// training_step of a loss for which no items were counted.
+Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place) {
+    Tensor loss = dpo_loss(trainer.run, trainer.network, trainer.reference, batch, place);
+    empty_cache_by_steps(trainer, place);
+    loss = div(loss, 1);  // self.current_gradient_accumulation_steps
+    accelerator_backward(trainer, loss, place);
+    return detach(loss);
+}
+
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    if (is_preference(trainer.run.plan.loop.kind)) return preference_step(trainer, batch, place);
     const CutBatch cut(trainer.run, batch);
     const Tensor loss = compute_loss(trainer, batch, items, place);
     empty_cache_by_steps(trainer, place);
@@ -74,6 +86,11 @@ void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
         add_(total, loss);
     else
         total = add(total, loss);
+}
+
+Batch next_batch(const Run& run) {
+    if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
+    return fetch_pairs(run, run.plan.dpo.precompute_ref_log_probs);
 }
 
 /// store_flos at the end of training.
@@ -102,7 +119,7 @@ void run_epoch(Trainer& trainer) {
         session.recorder.begin({PhaseKind::inputs, step, micros > 1 ? 0 : -1});
         {
             std::vector<Batch> next;
-            for (int i = 0; i < micros; ++i) next.push_back(fetch_batch(trainer.run));
+            for (int i = 0; i < micros; ++i) next.push_back(next_batch(trainer.run));
             Tensor count = count_items(trainer.run, next);
             batches = std::move(next);
             items = std::move(count);
@@ -183,6 +200,7 @@ bool shifts_labels(const Run& run) {
 }  // namespace
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
+    if (is_preference(run.plan.loop.kind)) return {};  // their batches have no labels
     if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
     if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
     const bool shifted = run.stack.trainer_counts_shifted_labels() && shifts_labels(run);
@@ -219,6 +237,12 @@ void run_trainer(const Run& run, Network& network) {
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
+    Reference reference;
+    if (is_preference(run.plan.loop.kind)) {
+        if (run.stack.dpo_scores_in_chunks()) prepare_adapted_by_trl(run, network);
+        reference = make_reference(run, network);
+        if (run.plan.dpo.precompute_ref_log_probs) precompute_references(run, network);
+    }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).
     if (!network.tied || is_partitioned(run.plan)) network.uncollected.clear();
@@ -230,6 +254,7 @@ void run_trainer(const Run& run, Network& network) {
         outside.optim = "none";
     }
     Trainer trainer{run, network, {}, scaler_of(run.plan), {}, {}, {}, {}, {}, false};
+    trainer.reference = std::move(reference);
     trainer.optimizer.type = &optimizer_of("none");  // DeepSpeed holds its own
     // trainer_optimizer.py _get_adamw_torch: no fused or foreach kernels over cut and whole parameters.
     const bool is_mixed = trains_mixed(run, network);

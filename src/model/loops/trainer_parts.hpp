@@ -8,6 +8,7 @@
 #include "model/parallel/fsdp1/fsdp1.hpp"
 #include "model/parallel/fsdp2/fsdp2.hpp"
 #include "model/parallel/zero/zero.hpp"
+#include "model/preferences/reference.hpp"
 #include "model/step/grad_scaler.hpp"
 #include "model/step/optimizer.hpp"
 
@@ -27,6 +28,8 @@ struct Trainer {
 
     /// AcceleratedOptimizer scales gradients back and looks for infinities.
     bool unscales = false;
+
+    Reference reference = {};  ///< of preference training
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }

@@ -105,7 +105,7 @@ struct Scored {
     Tensor log_z;
 };
 
-Scored score(const Tensor& hidden, const Head& head, DType compute) {
+Scored score(const Tensor& hidden, const Head& head, DType compute, const ScoreParts& parts) {
     Session& session = hidden.session();
     const GradMode no_grad(session, false);
     const Statistics s(session, hidden.size(0));
@@ -120,7 +120,9 @@ Scored score(const Tensor& hidden, const Head& head, DType compute) {
     Scored out;
     out.log_z = add(s.running_max, pointwise_result(s.sum_exp, DType::float32, Op::log));
     out.scores.log_probs = sub(s.target_logit, out.log_z);
-    out.scores.entropy = sub(out.log_z, div(s.x_sum_exp, s.sum_exp));
+    if (parts.entropy) out.scores.entropy = sub(out.log_z, div(s.x_sum_exp, s.sum_exp));
+    if (parts.mean_logits) out.scores.mean_logits = div(s.z_sum, 1);
+    if (!parts.is_top1) return out;
     const Tensor largest = compare(Op::ge, s.target_logit, s.running_max);
     const Tensor first = compare(Op::gt, s.target_logit, s.max_before_target);
     out.scores.is_top1 = compare(Op::bitwise_and, largest, first);
@@ -129,7 +131,8 @@ Scored score(const Tensor& hidden, const Head& head, DType compute) {
 
 }  // namespace
 
-TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const Tensor& bias, const Tensor& targets) {
+TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const Tensor& bias, const Tensor& targets,
+                             const ScoreParts& parts) {
     Session& session = hidden.session();
     const DType compute = session.autocast.enabled ? session.autocast.dtype : hidden.dtype();
     Ref<Node> node;
@@ -140,10 +143,10 @@ TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const T
         add_edge(*node, bias);
         node->dtypes[0] = compute;
     }
-    Scored scored = score(hidden, {weight, bias}, compute);
+    Scored scored = score(hidden, {weight, bias}, compute, parts);
     if (!node) return scored.scores;
     set_history(scored.scores.log_probs, node);
-    set_history(scored.scores.entropy, node);
+    if (parts.entropy) set_history(scored.scores.entropy, node);
     node->save(hidden);
     node->save(weight);
     if (bias.defined()) {
@@ -152,7 +155,7 @@ TokenScores chunked_log_prob(const Tensor& hidden, const Tensor& weight, const T
     }
     node->save(targets);
     node->save(scored.log_z);
-    node->save(scored.scores.entropy, true);
+    if (parts.entropy) node->save(scored.scores.entropy, true);
     return scored.scores;
 }
 

@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "spec/network/model.hpp"
+#include "vramfit/spec/size_units.hpp"
+
 namespace vramfit::model {
 
 namespace {
@@ -223,14 +226,38 @@ void add_leaf(Network& n, const NamedModule& module) {
     }
 }
 
+/// All of them, and which are those of each decoder layer: they follow each other.
+void add_leaves(Network& n, const network::Document& recording) {
+    const std::vector<std::string> layers = network::decoder_layers(recording);
+    std::size_t next = 0;
+    for (const NamedModule& module : network::modules_in(recording)) {
+        if (next < layers.size() && module.name == layers[next]) {
+            n.leaf_layers.push_back({n.leaves.size(), n.leaves.size(), layers[next]});
+            ++next;
+        }
+        add_leaf(n, module);
+        if (!n.leaf_layers.empty() && is_inside(module.name, n.leaf_layers.back().path))
+            n.leaf_layers.back().end = n.leaves.size();
+    }
+}
+
 }  // namespace
+
+Norm* final_norm(Network& network) {
+    if (network.leaves.empty()) return &network.norm;
+    const std::string path = network::final_norm(*network.spec->recording);
+    Norm* found = nullptr;
+    for (Norm* norm : norms(network))
+        if (norm->name == path) found = norm;
+    return found;
+}
 
 Network make_network(const ModelSpec& spec) {
     Network n;
     n.spec = &spec;
     n.tied = spec.tie_word_embeddings;
     if (spec.recording) {
-        for (const NamedModule& module : modules_of(spec)) add_leaf(n, module);
+        add_leaves(n, *spec.recording);
         return n;
     }
     n.layers.resize(static_cast<std::size_t>(spec.num_hidden_layers));

@@ -190,6 +190,13 @@ enum class Member : std::uint8_t { embedding, head };
 /// A module of a recorded network: its members, and what else has parameters.
 using RecordedLeaf = std::variant<Member, Embedding, Linear, Norm, BareModule>;
 
+/// Where the modules of one decoder layer stand in that list.
+struct LeafRange {
+    std::size_t first = 0;
+    std::size_t end = 0;
+    std::string path;  ///< of the layer
+};
+
 class UnitHooks;
 class Partitions;
 
@@ -201,6 +208,7 @@ struct Network {
     Embedding positions;  ///< learned positions; no rows: none
     std::vector<DecoderLayer> layers;
     std::vector<RecordedLeaf> leaves;  ///< of a recorded network, in order of registration, in place of layers and norm
+    std::vector<LeafRange> leaf_layers;
     Norm norm;
     Linear head;
     bool tied = false;                          ///< head.weight is embed.weight
@@ -217,26 +225,30 @@ struct Network {
     UnitHooks* hooks = nullptr;              ///< around modules that are gathered as units; null: none
 };
 
-/// Calls `visit` with each module that may have parameters (Embedding, Linear, Norm, BareModule), in order of
-/// registration.
+/// Calls `visit` with the module that stands at a place of a recorded network's list.
 template <class Visit>
-void for_each_module(Network& network, const Visit& visit) {
+void visit_leaf(Network& network, RecordedLeaf& leaf, const Visit& visit) {
     const auto visit_member = [&](Member member) {
         if (member == Member::embedding)
             visit(network.embed);
         else
             visit(network.head);
     };
-    for (RecordedLeaf& leaf : network.leaves) {
-        std::visit(
-            [&](auto& module) {
-                if constexpr (std::is_same_v<std::remove_reference_t<decltype(module)>, Member>)
-                    visit_member(module);
-                else
-                    visit(module);
-            },
-            leaf);
-    }
+    std::visit(
+        [&](auto& module) {
+            if constexpr (std::is_same_v<std::remove_reference_t<decltype(module)>, Member>)
+                visit_member(module);
+            else
+                visit(module);
+        },
+        leaf);
+}
+
+/// Calls `visit` with each module that may have parameters (Embedding, Linear, Norm, BareModule), in order of
+/// registration.
+template <class Visit>
+void for_each_module(Network& network, const Visit& visit) {
+    for (RecordedLeaf& leaf : network.leaves) visit_leaf(network, leaf, visit);
     if (!network.leaves.empty()) return;
     visit(network.embed);
     visit(network.positions);
@@ -244,6 +256,48 @@ void for_each_module(Network& network, const Visit& visit) {
     visit(network.norm);
     visit(network.head);
 }
+
+/// How many decoder layers there are.
+inline std::size_t layer_count(const Network& network) {
+    return network.leaves.empty() ? network.layers.size() : network.leaf_layers.size();
+}
+
+/// The same of the modules of one decoder layer.
+template <class Visit>
+void for_each_module_of_layer(Network& network, std::size_t layer, const Visit& visit) {
+    if (network.leaves.empty()) return for_each_module(network.layers[layer], visit, visit, visit);
+    const LeafRange& range = network.leaf_layers[layer];
+    for (std::size_t i = range.first; i < range.end; ++i) visit_leaf(network, network.leaves[i], visit);
+}
+
+/// The same of the modules that are in no decoder layer, and `on_layer` with the number of each layer, in order.
+template <class Visit, class OnLayer>
+void for_each_part(Network& network, const Visit& visit, const OnLayer& on_layer) {
+    if (network.leaves.empty()) {
+        visit(network.embed);
+        visit(network.positions);
+        for (std::size_t layer = 0; layer < network.layers.size(); ++layer) on_layer(layer);
+        visit(network.norm);
+        visit(network.head);
+        return;
+    }
+    std::size_t place = 0;
+    for (std::size_t layer = 0; layer < network.leaf_layers.size(); ++layer) {
+        const LeafRange& range = network.leaf_layers[layer];
+        for (; place < range.first; ++place) visit_leaf(network, network.leaves[place], visit);
+        on_layer(layer);
+        place = range.end;
+    }
+    for (; place < network.leaves.size(); ++place) visit_leaf(network, network.leaves[place], visit);
+}
+
+template <class Visit>
+void for_each_module_around_layers(Network& network, const Visit& visit) {
+    for_each_part(network, visit, [](std::size_t) {});
+}
+
+/// The norm behind the last layer, as accelerate finds it; null: there is none.
+Norm* final_norm(Network& network);
 
 /// A visitor of several functions, one for each type.
 template <class... Functions>

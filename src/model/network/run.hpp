@@ -36,12 +36,15 @@ struct Run {
 
 /// A batch on the device.
 struct Batch {
-    Tensor input_ids;          ///< [B, S] int64
-    Tensor attention_mask;     ///< [B, S] int64, or undefined
-    Tensor labels;             ///< [B, S] int64, or undefined
-    Tensor inputs_embeds;      ///< [B, S, H]: given instead of token ids
-    Tensor shift_labels = {};  ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
-    Tensor position_ids = {};  ///< the same
+    Tensor input_ids;             ///< [B, S] int64
+    Tensor attention_mask;        ///< [B, S] int64, or undefined
+    Tensor labels;                ///< [B, S] int64, or undefined
+    Tensor inputs_embeds;         ///< [B, S, H]: given instead of token ids
+    Tensor shift_labels = {};     ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
+    Tensor position_ids = {};     ///< the same
+    Tensor completion_mask = {};  ///< of preferences: [2 B, S] int64
+    Tensor reference_chosen = {};    ///< precomputed log-probabilities, [B]
+    Tensor reference_rejected = {};  ///< the same
 };
 
 }  // namespace vramfit::model

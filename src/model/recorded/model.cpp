@@ -11,20 +11,11 @@
 
 namespace vramfit::model {
 
-namespace {
-
-/// A decoder layer by its class or by its place in a list of them.
-bool is_decoder_layer(const network::Document& document, const network::ModuleKind& kind, const std::string& path) {
-    if (kind.checkpointed) return true;
-    const auto& classes = document.no_split_modules;
-    const std::size_t dot = std::min(path.rfind('.'), path.size());
-    return std::find(classes.begin(), classes.end(), kind.class_name) != classes.end() &&
-           network::layer_of(path) >= 0 && network::layer_of(path.substr(0, dot)) < 0;
-}
-
-}  // namespace
-
-RecordedModel::RecordedModel(const network::Document& document) : document_(&document) {
+RecordedModel::RecordedModel(const network::Document& document)
+    : document_(&document),
+      layers_(network::decoder_layers(document)),
+      base_(network::base_model(document)),
+      final_norm_(network::final_norm(document)) {
     for (const network::Program& program : document.programs) {
         std::vector<recorded::Operator>& row = operators_.emplace_back();
         row.reserve(program.code.size());
@@ -44,8 +35,8 @@ std::uint32_t RecordedModel::add(network::Number kind, std::string path) {
     modules_[index].path = path;
     modules_[index].first_buffer = buffers_;
     buffers_ += what.buffers.size();
-    modules_[index].is_unit = is_decoder_layer(*document_, what, path);
-    units_ += modules_[index].is_unit ? 1 : 0;
+    if (units_ < layers_.size() && path == layers_[units_]) modules_[index].unit = static_cast<int>(units_++);
+    modules_[index].is_final_norm = !path.empty() && path == final_norm_;
     for (const network::Child& child : what.children) {
         const std::uint32_t made = add(child.kind, network::path_inside(path, child.name));
         modules_[index].children.push_back(made);
@@ -101,9 +92,9 @@ Tensor RecordedModel::parameter(const Network& network, std::uint32_t from, std:
                             "leave it out of the adapter's targets");
             found = module.bare->tensors[i];
         }
+    if (found.defined()) read(found);
     for (std::size_t i = 0; i < module.kind->buffers.size(); ++i)
         if (module.kind->buffers[i].name == name) found = network.buffers[module.first_buffer + i];
-    if (module.bare && found.defined()) read(found);
     if (!found.defined())
         throw Error(ErrorKind::unsupported, network::path_inside(module.path, name),
                     "the recorded network reads this parameter itself, which is quantized or not kept",

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/network/called.hpp"
 #include "model/network/network.hpp"
 #include "model/recorded/operators.hpp"
 #include "spec/network/document.hpp"
@@ -18,13 +19,23 @@ struct RecordedModule {
     const network::ModuleKind* kind = nullptr;
     std::string path;                     ///< "model.layers.0.self_attn.q_proj"; empty: the whole
     std::vector<std::uint32_t> children;  ///< in order of registration, as the kind's
-    bool is_unit = false;                 ///< a decoder layer: windows begin with it
+    int unit = -1;                        ///< which decoder layer it is: windows begin with it
+    bool is_final_norm = false;           ///< behind the last of them
     Linear* linear = nullptr;             ///< what stands there in memory, of a leaf
     Embedding* embedding = nullptr;
     Norm* norm = nullptr;
     BareModule* bare = nullptr;
     std::size_t first_buffer = 0;  ///< its first among the network's buffers
+
+    bool is_unit() const { return unit >= 0; }
 };
+
+/// What hooks know a module by: its own parameters' place, if it has some.
+inline engine::ModuleKey key_of_module(const RecordedModule& module) {
+    if (module.bare) return key_of(module.bare, Part::itself);
+    if (module.norm) return key_of(module.norm, Part::itself);
+    return key_of(&module, Part::itself);
+}
 
 /// A recording and the tree of its modules; the document outlives it.
 class RecordedModel {
@@ -44,11 +55,16 @@ class RecordedModel {
     /// The operators of a program's instructions; null where an instruction is no call.
     const std::vector<recorded::Operator>& operators(network::Number program) const { return operators_[program]; }
     std::size_t units() const { return units_; }
+    /// The path of the network inside of what has the head; empty: there is none.
+    const std::string& base() const { return base_; }
 
   private:
     std::uint32_t add(network::Number kind, std::string path);
 
     const network::Document* document_;
+    std::vector<std::string> layers_;
+    std::string base_;
+    std::string final_norm_;
     std::vector<RecordedModule> modules_;
     std::vector<std::vector<recorded::Operator>> operators_;
     std::size_t units_ = 0;

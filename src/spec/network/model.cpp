@@ -126,6 +126,9 @@ void read_recorded_config(const JsonValue& config, ModelSpec& model) {
         number_in(config, {"num_key_value_heads", "num_kv_heads"}).value_or(model.num_attention_heads);
     model.head_dim = number_in(config, {"head_dim"})
                          .value_or(std::max<std::int64_t>(1, model.hidden_size / model.num_attention_heads));
+    const JsonValue* rope = config.find("rope_parameters");
+    const JsonValue* kind = rope && rope->kind == JsonValue::Kind::object ? rope->find("rope_type") : nullptr;
+    if (kind && kind->kind == JsonValue::Kind::text) model.rope_type = kind->text;
     const JsonValue* cache = config.find("use_cache");
     model.use_cache = cache && cache->kind == JsonValue::Kind::boolean && cache->boolean;
     const JsonValue* dtype = config.find("dtype");
@@ -217,6 +220,53 @@ std::string module_of_its_own_kind(const Document& document) {
         if (own && found.empty()) found = fmt::format("{} ({})", path, kind.class_name);
     });
     return found;
+}
+
+std::vector<std::string> decoder_layers(const Document& document) {
+    std::vector<std::string> paths;
+    const auto& classes = document.no_split_modules;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        const std::size_t dot = std::min(path.rfind('.'), path.size());
+        const bool named = std::find(classes.begin(), classes.end(), kind.class_name) != classes.end();
+        if (kind.checkpointed || (named && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0))
+            paths.push_back(path);
+    });
+    return paths;
+}
+
+std::string base_model(const Document& document) {
+    std::string found;
+    for (const std::string& path : decoder_layers(document)) {
+        const std::string first = path.substr(0, path.find('.'));
+        if (!found.empty() && first != found) return {};
+        found = first;
+    }
+    for (const Child& child : document.kinds[document.root].children)
+        if (child.name == found && layer_of(found + ".0") < 0) return found;
+    return {};
+}
+
+// accelerate 1.15 utils/fsdp_utils.py _find_final_norm.
+std::string final_norm(const Document& document) {
+    const std::string base = base_model(document);
+    std::string found;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        const std::size_t dot = path.rfind('.');
+        const bool is_child =
+            base.empty() ? dot == path.npos && !path.empty() : dot != path.npos && path.substr(0, dot) == base;
+        if (is_child && kind.class_name.find("Norm") != std::string::npos) found = path;
+    });
+    return found;
+}
+
+std::string rope_type(const Document& document, std::string_view buffer) {
+    Problems problems(document.file);
+    const JsonValue config = parse_json(document.config, problems);
+    const JsonValue* rope = config.find("rope_parameters");
+    const std::size_t end = buffer.find("_inv_freq");
+    if (rope && rope->kind == JsonValue::Kind::object && end != buffer.npos) rope = rope->find(buffer.substr(0, end));
+    const JsonValue* type = rope && rope->kind == JsonValue::Kind::object ? rope->find("rope_type") : nullptr;
+    return type && type->kind == JsonValue::Kind::text ? type->text : std::string("default");
 }
 
 std::vector<Buffer> buffers_in(const Document& document) {

@@ -54,6 +54,19 @@ void for_each_kind(const Document& document, const Visit& visit) {
     for_each_kind(document, document.root, std::string(), visit);
 }
 
+/// The paths of the decoder layers, in order: modules by their class or by their place in a list of layers.
+std::vector<std::string> decoder_layers(const Document& document);
+
+/// The path of the network inside of what has the head: the child of the root that has all decoder layers. Empty: the
+/// root has them itself, or there is none.
+std::string base_model(const Document& document);
+
+/// The path of the last child of that whose class is a norm by its name, or empty.
+std::string final_norm(const Document& document);
+
+/// The kind of frequencies that a rotary embedding's buffer of that name has, "full_attention_inv_freq" or "inv_freq".
+std::string rope_type(const Document& document, std::string_view buffer);
+
 /// The sizes of a parameter as plain numbers. Throws Error (unsupported) where they are formulas.
 std::vector<std::int64_t> sizes_of(const Parameter& parameter);
 

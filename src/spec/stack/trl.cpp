@@ -14,4 +14,7 @@ bool Stack::sft_balances_experts() const { return trl >= Version{1, 1, 0}; }
 // trainer/utils.py add_fused_lm_head as read in 1.15.0 and 1.16.0; SFTTrainer of 1.9.0 has a loss_type "chunked_nll".
 bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 15, 0}; }
 
+// trainer/dpo_trainer.py DPOTrainer as read in 1.16.0.
+bool Stack::dpo_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
+
 }  // namespace vramfit

@@ -1,44 +1,12 @@
 // Every family that is written by hand, and its recording: the same events for the same question.
-#include <fstream>
-
-#include <nlohmann/json.hpp>
-
-#include "spec/network/document.hpp"
 #include "support/catch.hpp"
-#include "support/llama.hpp"
+#include "support/recordings.hpp"
 #include "support/story.hpp"
 #include "vramfit/base/error.hpp"
-#include "vramfit/spec/config.hpp"
 
 using namespace vramfit;
 
 namespace {
-
-struct Recorded {
-    network::Document network;
-    ModelSpec model;
-};
-
-std::string in_networks(std::string_view name) {
-    return std::string(VRAMFIT_TEST_DATA_DIR) + "/networks/" + std::string(name);
-}
-
-/// Lines of two files: recordings, whose instructions are on the first line, and the configurations that were recorded.
-std::vector<Recorded> recordings() {
-    std::ifstream networks(in_networks("families.jsonl")), configurations(in_networks("families.config.jsonl"));
-    std::vector<Recorded> all;
-    std::string network, configuration;
-    std::getline(networks, network);
-    const auto instructions = nlohmann::ordered_json::parse(network);
-    while (std::getline(networks, network) && std::getline(configurations, configuration)) {
-        auto whole = nlohmann::ordered_json::parse(network);
-        for (auto& program : whole["programs"])
-            for (auto& one : program["code"]) one = instructions.at(one.get<std::size_t>());
-        all.push_back(
-            {network::read_network(whole.dump(), "families.jsonl"), read_config(configuration, "config.json")});
-    }
-    return all;
-}
 
 /// What is not compared. A recomputation of a checkpointed unit stops where all that was saved is there again: in which
 /// order the frames' variables go then is none of the language, and of these layers the last module is left in the
@@ -56,14 +24,8 @@ struct Option {
     void (*set)(Job& job);
 };
 
-void lora(Job& job) {
-    job.plan.peft.emplace();
-    job.plan.peft->target_modules = "all-linear";
-    if (job.model.mixture) job.plan.peft->target_modules = std::vector<std::string>{"q_proj", "o_proj"};
-}
-
 void quantized(Job& job) {
-    lora(job);
+    test::with_lora(job);
     job.plan.load.quantization.emplace();
 }
 
@@ -93,7 +55,7 @@ constexpr Option kOptions[] = {
          job.plan.load.attention = AttentionImplementation::eager;
          job.plan.batch.attention_mask = AttentionMask::right_padded;
      }},
-    {"LoRA", lora},
+    {"LoRA", test::with_lora},
     {"QLoRA", quantized},
     {"evaluation",
      [](Job& job) {
@@ -107,20 +69,10 @@ constexpr Option kOptions[] = {
      }},
 };
 
-Job job_of(const ModelSpec& model) {
-    Job job = test::small_llama(2);
-    job.model = model;
-    job.plan.training.per_device_train_batch_size = 2;
-    job.plan.batch.sequence_length = 48;
-    job.plan.batch.attention_mask = AttentionMask::absent;
-    if (model.model_type == "gpt_oss") job.plan.load.attention = AttentionImplementation::eager;  // it has no other
-    return job;
-}
-
 }  // namespace
 
 TEST_CASE("recorded families have the events of those written by hand") {
-    const auto all = recordings();
+    const auto all = test::recorded_families();
     REQUIRE(all.size() == 24);
     [[maybe_unused]] std::size_t asked = 0;
     std::size_t compared = 0;
@@ -131,7 +83,7 @@ TEST_CASE("recorded families have the events of those written by hand") {
             if (asked++ % 7 != 0) continue;
 #endif
             INFO(recording.model_type << ", " << option.name);
-            Job job = job_of(model);
+            Job job = test::job_of_family(model);
             option.set(job);
             try {
                 CHECK(test::difference(job, recording) == "");

@@ -17,7 +17,7 @@ namespace {
 /// A phase of every kind; the layered ones for each layer.
 std::vector<Phase> phases_of(std::int32_t layers) {
     std::vector<Phase> phases;
-    for (int kind = 0; kind <= static_cast<int>(PhaseKind::train_end); ++kind) {
+    for (int kind = 0; kind <= static_cast<int>(PhaseKind::loss); ++kind) {
         const auto k = static_cast<PhaseKind>(kind);
         if (k == PhaseKind::forward_layer || k == PhaseKind::backward_layer) {
             for (std::int32_t layer = 0; layer < layers; ++layer) phases.push_back({k, 1, -1, layer});

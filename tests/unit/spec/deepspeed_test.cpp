@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/job_deepspeed.hpp"
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -53,6 +54,17 @@ TEST_CASE("what a DeepSpeed file leaves out has DeepSpeed's default") {
     CHECK(plan.bf16 == false);
     CHECK(plan.fp16 == false);
     CHECK_FALSE(plan.own_optimizer);
+}
+
+TEST_CASE("what is read of a DeepSpeed file is written so that it is read as the same") {
+    for (const char* members : {
+             R"("zero_optimization": {"stage": 1, "stage3_param_persistence_threshold": "auto"})",
+             R"("zero_optimization": {"stage": 2, "sub_group_size": 5, "stage3_max_live_parameters": 7})",
+             R"("zero_optimization": {"stage": 3, "stage3_prefetch_bucket_size": 0}, "bf16": {"enabled": true})",
+         }) {
+        const ZeroPlan plan = zero_of_text(members);
+        CHECK(read_deepspeed_file(to_text(deepspeed_to_json(plan)), "again.json") == plan);
+    }
 }
 
 TEST_CASE("DeepSpeed keys that are wrong, and those whose effect is not known") {

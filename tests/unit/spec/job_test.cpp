@@ -77,6 +77,12 @@ TEST_CASE("a job of a model alone has the defaults of the schema") {
     check_same(j, job_of(to_json_text(j)));
 }
 
+TEST_CASE("what has no effect beside another key is written and read again") {
+    const Job j = job_of(job(
+        R"("load": {"quantization_config": {"load_in_8bit": true, "bnb_4bit_quant_storage": "float16", "bnb_4bit_compute_dtype": "float16"}})"));
+    check_same(j, job_of(to_json_text(j)));
+}
+
 TEST_CASE("the cache is emptied every n updates where Trainer knows how") {
     const char* const member = R"("training": {"torch_empty_cache_steps": 2})";
     const Job j = job_of(job(member));
@@ -171,7 +177,8 @@ TEST_CASE("typing mistakes and wrong values in every section") {
 TEST_CASE("known but not predicted") {
     for (const char* member :
          {R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}})",
-          R"("loop": {"kind": "dpo"}, "training": {"beta": 0.1})", R"("training": {"deepspeed": "ds.json"})",
+          R"("loop": {"kind": "dpo"}, "training": {"loss_type": "aot"})",
+          R"("loop": {"kind": "dpo"}, "training": {"sync_ref_model": true})", R"("training": {"deepspeed": "ds.json"})",
           R"("training": {"torch_compile": true})", R"("training": {"eval_strategy": "epoch"})",
           R"("training": {"eval_strategy": "steps", "batch_eval_metrics": true})",
           R"("training": {"neftune_noise_alpha": 5})", R"("load": {"device_map": "auto"})",

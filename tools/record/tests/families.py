@@ -19,7 +19,8 @@ from vramfit_record.variants import BASE, Variant  # noqa: E402
 
 #: What the test asks for: a plain loop and evaluation, then Trainer's questions.
 ASKED = (BASE, Variant(items=True), Variant(mask="full", items=True), Variant(mask="padded", items=True), Variant(checkpointing=True, items=True),
-         Variant(attention="eager", items=True), Variant(attention="eager", mask="padded", items=True))
+         Variant(mask="full", checkpointing=True, items=True), Variant(attention="eager", items=True),
+         Variant(attention="eager", mask="padded", items=True), Variant(attention="eager", mask="full", items=True))
 
 
 def compact(recordings: list[dict[str, Any]]) -> Iterator[str]:

@@ -78,7 +78,7 @@ def walk(flags: argparse.Namespace) -> int:
         raise JobError(f"no tiny model for {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(flags.seed, flags.count, flags.stack, flags.families or list(FAMILIES), flags.config, not flags.no_threads,
-                   flags.distributed, flags.sft, flags.evaluation)
+                   flags.distributed, flags.sft, flags.evaluation, flags.preferences)
     forks = Forks(tracer_of(flags), ("--labels",) if flags.labels else ())
     try:
         rows = Walk(flags.folder, forks, flags.vramfit, flags.supported, flags.stored).run(jobs)
@@ -149,6 +149,8 @@ def parser() -> argparse.ArgumentParser:
     many.add_argument("--distributed", nargs="+", default=[], choices=sorted(METHODS), metavar="KIND",
                       help=f"each job is one rank of several processes: {', '.join(METHODS)}")
     many.add_argument("--sft", action="store_true", help="each job is one of trl's SFTTrainer")
+    many.add_argument("--preferences", nargs="?", const="newer", choices=("newer", "older"),
+                      help="each job is one of trl's DPOTrainer; older: what trl 0.24 knows")
     many.add_argument("--labels", action="store_true", help="the traces say what every window holds at its peak; compares that too")
     many.add_argument("--stored", action="store_true", help="trace nothing: compare what is there")
     add_program(many)

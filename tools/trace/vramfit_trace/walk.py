@@ -14,6 +14,7 @@ from .job import WITHOUT_THREADS, JobError, complete
 from .prediction import UNSUPPORTED, PredictionError, timeline
 from .space import draw
 from .space_evaluation import evaluated
+from .space_preferences import preferring
 from .tracing import TraceError
 
 
@@ -103,14 +104,17 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: list[Path], threads: bool = True,
             kinds: list[str] | None = None, sft: bool = False,
-            evaluation: str | None = None) -> list[dict[str, Any]]:
+            evaluation: str | None = None, preferences: str | None = None) -> list[dict[str, Any]]:
     """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes,
-    with `evaluation`, which names the argument that asks for it, each evaluates."""
+    with `evaluation`, which names the argument that asks for it, each evaluates, with `preferences` each is one of trl's DPOTrainer."""
     models = [json.loads(path.read_text()) for path in configs]
     environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
     jobs = [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
     if evaluation:
         jobs = [evaluated(job, random.Random(f"{seed}/{number}/evaluation"), evaluation) for number, job in enumerate(jobs)]
+    if preferences:
+        return [preferring(job, random.Random(f"{seed}/{number}/preferences"), preferences == "older") for number, job in enumerate(jobs)
+                if "load_in_8bit" not in str(job["load"])]
     return [by_trl(job) for job in jobs if "load_in_8bit" not in str(job["load"])] if sft else jobs
 
 

@@ -44,11 +44,6 @@ std::vector<Leaf> leaves_of(Network& network) {
     return out;
 }
 
-/// Of the network: 0.
-int depth_of(std::string_view name) {
-    return name.empty() ? 0 : 1 + static_cast<int>(std::count(name.begin(), name.end(), '.'));
-}
-
 /// "model.layers.3.mlp" -> "model.layers.3".
 std::string_view parent_of(std::string_view name) { return name.substr(0, name.rfind('.')); }
 
@@ -104,7 +99,8 @@ void Fsdp1::wrap_by_size() {
     for (const std::string& name : units) {
         const UnitParameters parameters = take(name);
         const UnitPlace place = place_of(name, network_, leaves);
-        Buffers buffers{.layer = place.layer};
+        Buffers buffers;
+        if (place.layer) buffers.layer = static_cast<std::size_t>(place.layer->index);
         const bool is_decoder = place.key == key_of(&network_, Part::decoder);
         if (is_decoder) buffers.rotary = std::exchange(of_root.rotary, false);
         if (is_inside(network_.embed.name, name)) buffers.scale = std::exchange(of_root.scale, nullptr);

@@ -19,6 +19,7 @@
 #include "model/parallel/fsdp1/unit_parameters.hpp"
 #include "model/parallel/fsdp2/parameters.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/size_units.hpp"
 
 namespace vramfit::model {
 
@@ -112,18 +113,13 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
         set_data(*places[0], to_device(*places[0]));
         session.streams.host_waits(0);  // for a copy out of pageable memory
     }
-    if (buffers.layer && moves) move_layer_buffers(run_, network_, std::nullopt);
+    if (moves) move_buffers(buffers);
     std::vector<Tensor> states;
-    if (buffers.layer) states = layer_buffers(*buffers.layer);
-    if (buffers.scale && embedding_scales_itself(run_) && moves)
-        *buffers.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+    if (buffers.layer && !run_.spec.recording) states = layer_buffers(*buffers.layer);
+    for (Tensor* buffer : recorded_buffers(buffers)) states.push_back(*buffer);
     if (buffers.scale && buffers.scale->defined()) states.push_back(*buffers.scale);
-    if (buffers.rotary && moves) {
-        const bool rotates = family_of(run_.spec.model_type).rotary_modules(run_.stack).decoder;
-        for (int i = 0; rotates && i < rotary_buffers(run_); ++i)
-            network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
-    }
-    if (buffers.rotary) states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
+    if (buffers.rotary && !run_.spec.recording)
+        states.insert(states.end(), network_.buffers.begin(), network_.buffers.end());
     if (fsdp1_plan_of(run_).sync_module_states) {
         for (const ParameterPlaces& places : parameters) states.push_back(*places[0]);
         broadcast_coalesced(session, states, kSyncBytes);
@@ -131,6 +127,38 @@ std::unique_ptr<Fsdp1Unit> Fsdp1::wrap(const std::vector<ParameterPlaces>& param
             broadcast_coalesced(session, states, kSyncBytes);  // of all nodes
     }
     return std::make_unique<Fsdp1Unit>(shared_, parameters, is_root);
+}
+
+void Fsdp1::move_buffers(const Buffers& buffers) {
+    Session& session = run_.session;
+    if (run_.spec.recording) {
+        const std::vector<network::Buffer> all = network::buffers_in(*run_.spec.recording);
+        for (Tensor* buffer : recorded_buffers(buffers))
+            *buffer =
+                recorded_buffer(run_, all[static_cast<std::size_t>(buffer - network_.buffers.data())], Op::to_copy);
+        return;
+    }
+    if (buffers.layer) move_layer_buffers(run_, network_, std::nullopt);
+    if (buffers.scale && embedding_scales_itself(run_))
+        *buffers.scale = empty(session, {}, run_.plan.load.dtype, Op::to_copy);
+    if (!buffers.rotary || !family_of(run_.spec.model_type).rotary_modules(run_.stack).decoder) return;
+    for (int i = 0; i < rotary_buffers(run_); ++i)
+        network_.buffers.push_back(empty(session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));
+}
+
+/// Those of a layer, or of what no layer has.
+std::vector<Tensor*> Fsdp1::recorded_buffers(const Buffers& buffers) const {
+    std::vector<Tensor*> out;
+    if (!run_.spec.recording || (!buffers.layer && !buffers.others)) return out;
+    const std::vector<network::Buffer> all = network::buffers_in(*run_.spec.recording);
+    const bool wraps = wrap_policy() == WrapPolicy::transformer_based;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        std::optional<std::size_t> layer;
+        for (std::size_t l = 0; wraps && l < layer_count(network_); ++l)
+            if (is_inside(all[i].name, path_of_layer(l))) layer = l;
+        if (layer == buffers.layer) out.push_back(&network_.buffers[i]);
+    }
+    return out;
 }
 
 // fsdp_auto_wrap_policy: a module without children whose weight is trained is a unit.
@@ -182,25 +210,38 @@ void Fsdp1::add_embedding(Embedding& module, int depth, UnitParameters& paramete
     if (module.lora->magnitude.defined()) wrap_alone(&module, Part::magnitude, {&module.lora->magnitude});
 }
 
-void Fsdp1::add_layer(DecoderLayer& layer, int depth, UnitParameters& parameters) {
-    const auto norm = [&](Norm& module) {
-        const bool inner = module.name.find(".self_attn.") != std::string::npos;
-        add_norm(module, depth + (inner ? 2 : 1), parameters);
-    };
-    const auto linear = [&](Linear& module) { add_linear(module, depth + 2, parameters); };
-    const auto bare = [&](BareModule& module) {
-        for (Tensor& t : module.tensors) parameters.add(depth + 2, t);  // experts and routers of a layer's mlp
-    };
-    for_each_module(layer, linear, norm, bare);
+void Fsdp1::add_bare(BareModule& module, int depth, UnitParameters& parameters) {
+    for (Tensor& t : module.tensors) parameters.add(depth, t);
+}
+
+/// How deep a module lies below the unit.
+template <class Module>
+void Fsdp1::add_module(Module& module, std::string_view of, UnitParameters& parameters) {
+    const int depth = depth_of(module.name) - depth_of(of);
+    if constexpr (std::is_same_v<Module, Linear>) add_linear(module, depth, parameters);
+    if constexpr (std::is_same_v<Module, Norm>) add_norm(module, depth, parameters);
+    if constexpr (std::is_same_v<Module, Embedding>) add_embedding(module, depth, parameters);
+    if constexpr (std::is_same_v<Module, BareModule>) add_bare(module, depth, parameters);
+}
+
+void Fsdp1::add_layer(std::size_t layer, std::string_view of, UnitParameters& parameters) {
+    for_each_module_of_layer(network_, layer, [&](auto& module) { add_module(module, of, parameters); });
+}
+
+/// "model.layers.3", of which every layer has a norm.
+std::string Fsdp1::path_of_layer(std::size_t layer) const {
+    if (!network_.leaf_layers.empty()) return network_.leaf_layers[layer].path;
+    const std::string& name = network_.layers[layer].input_norm.name;
+    return name.substr(0, name.rfind('.'));
 }
 
 // _auto_wrap goes through the modules from the leaves up.
-void Fsdp1::wrap_layer(DecoderLayer& layer) {
+void Fsdp1::wrap_layer(std::size_t layer) {
     const std::size_t place = all_.size();
     all_.push_back(nullptr);
     UnitParameters parameters;
-    add_layer(layer, 0, parameters);
-    layers_.push_back(wrap(parameters.all(), parameters.to_move(), {.layer = &layer}, false));
+    add_layer(layer, path_of_layer(layer), parameters);
+    layers_.push_back(wrap(parameters.all(), parameters.to_move(), {.layer = layer}, false));
     all_[place] = layers_.back().get();
 }
 
@@ -214,18 +255,17 @@ Tensor& Fsdp1::scale() { return network_.embed.original ? network_.embed.origina
 
 void Fsdp1::wrap_all() {
     if (wrap_policy() == WrapPolicy::size_based) return wrap_by_size();
+    // In the order of the modules: what is before the layers, they, and what is behind.
+    const bool wraps = wrap_policy() == WrapPolicy::transformer_based;
     UnitParameters parameters;
-    add_embedding(network_.embed, 2, parameters);
-    if (network_.positions.weight.defined()) add_embedding(network_.positions, 2, parameters);
-    for (DecoderLayer& layer : network_.layers) {
-        if (wrap_policy() == WrapPolicy::transformer_based)
+    const auto add = [&](auto& module) { add_module(module, {}, parameters); };
+    for_each_part(network_, add, [&](std::size_t layer) {
+        if (wraps)
             wrap_layer(layer);
         else
-            add_layer(layer, 3, parameters);
-    }
-    add_norm(network_.norm, 2, parameters);
-    add_linear(network_.head, 1, parameters);
-    set_root(parameters, {.scale = &scale(), .rotary = true});
+            add_layer(layer, {}, parameters);
+    });
+    set_root(parameters, {.scale = &scale(), .rotary = true, .others = true});
 }
 
 void Fsdp1::set_root(const UnitParameters& parameters, const Buffers& buffers) {
@@ -241,8 +281,7 @@ bool Fsdp1::around_checkpoints() const {
 }
 
 /// Of its rotary embedding.
-std::vector<Tensor> Fsdp1::layer_buffers(const DecoderLayer& layer) const {
-    const auto index = static_cast<std::size_t>(layer.index);
+std::vector<Tensor> Fsdp1::layer_buffers(std::size_t index) const {
     std::vector<Tensor> out;
     if (index < network_.layer_buffers.size()) out.push_back(network_.layer_buffers[index]);
     for (std::size_t table = 2 * index; table < 2 * index + 2; ++table)
@@ -255,13 +294,18 @@ void Fsdp1::initialise() {
     is_initialised_ = true;
     if (shared_.compute_dtype) {
         std::vector<Tensor> buffers;
-        for (auto layer = network_.layers.rbegin(); layer != network_.layers.rend(); ++layer)
-            for (const Tensor& buffer : layer_buffers(*layer)) buffers.push_back(buffer);
+        for (std::size_t layer = layer_count(network_); layer-- > 0;) {
+            if (!run_.spec.recording)
+                for (const Tensor& buffer : layer_buffers(layer)) buffers.push_back(buffer);
+            for (const Tensor* buffer : recorded_buffers({.layer = layer})) buffers.push_back(*buffer);
+        }
         if (network_.embed.scale.defined()) buffers.push_back(network_.embed.scale);
         if (network_.embed.original && network_.embed.original->scale.defined())
             buffers.push_back(network_.embed.original->scale);
-        buffers.insert(buffers.end(), network_.buffers.begin(), network_.buffers.end());
-        for (Tensor& buffer : buffers) set_data(buffer, to(buffer, *shared_.compute_dtype));
+        if (!run_.spec.recording) buffers.insert(buffers.end(), network_.buffers.begin(), network_.buffers.end());
+        for (const Tensor* buffer : recorded_buffers({.others = true})) buffers.push_back(*buffer);
+        for (Tensor& buffer : buffers)
+            if (is_floating(buffer.dtype())) set_data(buffer, to(buffer, *shared_.compute_dtype));
     }
     for (Fsdp1Unit* unit : all_) unit->make_buffers();
 }

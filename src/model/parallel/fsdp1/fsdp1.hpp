@@ -4,6 +4,9 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/module_hooks.hpp"
@@ -59,20 +62,28 @@ class Fsdp1 final : public UnitHooks, public engine::ModuleHooks {
   private:
     /// Buffers of a unit.
     struct Buffers {
-        const DecoderLayer* layer = nullptr;
+        std::optional<std::size_t> layer = {};
         engine::Tensor* scale = nullptr;  ///< of the embedding
         bool rotary = false;              ///< of the decoder
+        bool others = false;              ///< of a recorded network: all that no layer has
     };
     std::unique_ptr<Fsdp1Unit> wrap(const std::vector<ParameterPlaces>& parameters,
                                     const std::vector<ParameterPlaces>& to_move, const Buffers& buffers, bool is_root);
-    std::vector<Tensor> layer_buffers(const DecoderLayer& layer) const;
+    std::vector<Tensor> layer_buffers(std::size_t layer) const;
+    void move_buffers(const Buffers& buffers);
+    std::vector<Tensor*> recorded_buffers(const Buffers& buffers) const;
     void wrap_alone(const void* module, Part part, std::initializer_list<engine::Tensor*> tensors);
     void add_norm(Norm& module, int depth, UnitParameters& parameters);
     void add_linear(Linear& module, int depth, UnitParameters& parameters);
     void add_embedding(Embedding& module, int depth, UnitParameters& parameters);
-    void add_layer(DecoderLayer& layer, int depth, UnitParameters& parameters);
+    void add_bare(BareModule& module, int depth, UnitParameters& parameters);
+    /// A module of the network: `of` is the unit's path.
+    template <class Module>
+    void add_module(Module& module, std::string_view of, UnitParameters& parameters);
+    void add_layer(std::size_t layer, std::string_view of, UnitParameters& parameters);
+    std::string path_of_layer(std::size_t layer) const;
     WrapPolicy wrap_policy() const;
-    void wrap_layer(DecoderLayer& layer);
+    void wrap_layer(std::size_t layer);
     void wrap_all();
     void wrap_by_size();
     void set_root(const UnitParameters& parameters, const Buffers& buffers);

@@ -1,12 +1,19 @@
 // Which parameters a unit of FullyShardedDataParallel has, and in which order they go to the device.
 #pragma once
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "model/parallel/fsdp2/group.hpp"
 
 namespace vramfit::model {
+
+/// How deep a module lies in the network, which is 0.
+inline int depth_of(std::string_view name) {
+    return name.empty() ? 0 : 1 + static_cast<int>(std::count(name.begin(), name.end(), '.'));
+}
 
 /// Parameters of a unit in the order of the module tree, those that modules share once.
 class UnitParameters {

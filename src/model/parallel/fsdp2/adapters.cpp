@@ -14,8 +14,8 @@ namespace vramfit::model {
 
 using namespace engine;
 
-void Fsdp2Adapters::shard(DecoderLayer& layer, Fsdp2Sharding& sharding, bool reshards) {
-    for (Linear* linear : adapted_linears(layer)) {
+void Fsdp2Adapters::shard(Network& network, std::size_t layer, Fsdp2Sharding& sharding, bool reshards) {
+    for (Linear* linear : adapted_linears(network, layer)) {
         groups_[key_of(linear, Part::lora_a)] = sharding.group({{&linear->lora->a}}, reshards);
         groups_[key_of(linear, Part::lora_b)] = sharding.group({{&linear->lora->b}}, reshards);
     }
@@ -41,9 +41,9 @@ Tensor Fsdp2Adapters::linear(const Tensor& input, const Tensor& weight, const Te
     return engine::linear(input, weight, bias);
 }
 
-void Fsdp2Adapters::finish_backward(DecoderLayer& layer) {
+void Fsdp2Adapters::finish_backward(Network& network, std::size_t layer) {
     if (groups_.empty()) return;
-    for (Linear* linear : adapted_linears(layer))
+    for (Linear* linear : adapted_linears(network, layer))
         for (const Part part : {Part::lora_a, Part::lora_b}) group_of(key_of(linear, part))->finish_backward();
 }
 

@@ -21,9 +21,9 @@ class Fsdp2Adapters final : public engine::ModuleHooks {
     explicit Fsdp2Adapters(Fsdp2Comm& comm) : comm_(comm) {}
 
     /// Cuts the adapters of a layer.
-    void shard(DecoderLayer& layer, Fsdp2Sharding& sharding, bool reshards);
+    void shard(Network& network, std::size_t layer, Fsdp2Sharding& sharding, bool reshards);
     bool empty() const { return groups_.empty(); }
-    void finish_backward(DecoderLayer& layer);
+    void finish_backward(Network& network, std::size_t layer);
 
     engine::Tensor before(const engine::ModuleKey& module, const engine::Tensor& input) override;
     void after_all(const engine::ModuleKey& module, std::span<engine::Tensor* const> outputs) override;

@@ -18,10 +18,16 @@ using namespace engine;
 
 namespace {
 
+/// Of a recorded network, whose buffers are known by their modules.
+std::string_view path_of_layer(const Network& network, std::size_t layer) {
+    return network.leaf_layers.empty() ? std::string_view() : network.leaf_layers[layer].path;
+}
+
 /// _find_final_norm looks among the children of what `base_model_prefix` names. With adapters "model" is LoraModel's,
 /// in which there is none; other prefixes lead through it to the network's own.
-bool finds_final_norm(const Run& run, const Network& network) {
-    return !run.plan.peft || !network.norm.name.starts_with("model.");
+Norm* norm_in_tail(const Run& run, Network& network) {
+    Norm* const norm = final_norm(network);
+    return norm && run.plan.peft && norm->name.starts_with("model.") ? nullptr : norm;
 }
 
 /// accelerate 1.15 utils/fsdp_utils.py fsdp2_apply_ac wraps layers. axolotl 0.18 asks for accelerate 1.13, which wraps
@@ -53,7 +59,7 @@ Fsdp2::Fsdp2(const Run& run, Network& network, const Optimizer& optimizer)
             {},
             {}},
       adapters_(comm_),
-      norm_in_tail_(finds_final_norm(run, network)) {
+      norm_in_tail_(norm_in_tail(run, network)) {
     comm_.compute_dtype = mixed_dtype(run.plan.training);
     const Fsdp2Plan& plan = std::get<Fsdp2Plan>(run.plan.distributed->method);
     if (plan.activation_checkpointing) checkpoint_layers(network, plan);
@@ -86,19 +92,14 @@ void Fsdp2::shard_all(const Optimizer& optimizer) {
     if (plan.cpu_ram_efficient_loading && !run_.plan.load.quantization)
         sharding.take_rows(load_full_state(comm_, network_));
     const bool shares = shares_weight(network_);
-    std::vector<ParameterPlaces> rest = parameters_of(network_.positions);  // the root's
-    for (DecoderLayer& layer : network_.layers) {
-        const auto parameters = parameters_of(layer);
-        if (plan.wrap_policy != WrapPolicy::transformer_based)
-            rest.insert(rest.end(), parameters.begin(), parameters.end());
-        else
-            layers_.push_back(sharding.group(parameters, plan.reshard_after_forward));
-    }
+    const bool wraps = plan.wrap_policy == WrapPolicy::transformer_based;
+    for (std::size_t layer = 0; wraps && layer < layer_count(network_); ++layer)
+        layers_.push_back(sharding.group(parameters_of_layer(network_, layer), plan.reshard_after_forward,
+                                         path_of_layer(network_, layer)));
+    const auto rest = root_parameters(network_, norm_in_tail_, !wraps);
     if (!shares) embedding_ = sharding.group_with_scale(parameters_of(network_.embed), plan.reshard_after_forward);
     const auto tail = tail_parameters(network_, norm_in_tail_);
     tail_ = shares ? sharding.group_with_scale(tail, false) : sharding.group(tail, false);
-    if (!norm_in_tail_)
-        for (const ParameterPlaces& places : norm_parameters(network_)) rest.push_back(places);
     root_ = sharding.root(rest, false);
 }
 
@@ -109,9 +110,10 @@ void Fsdp2::shard_as_axolotl(const Optimizer& optimizer) {
     Fsdp2Sharding sharding(run_, network_, comm_, optimizer, {named_parameters(network_).back().tensor});
     if (plan.cpu_ram_efficient_loading && !run_.plan.load.quantization)
         sharding.take_rows(load_full_state_as_axolotl(comm_, network_));
-    for (DecoderLayer& layer : network_.layers) {
-        adapters_.shard(layer, sharding, plan.reshard_after_forward);
-        layers_.push_back(sharding.group(parameters_around_adapters(layer), plan.reshard_after_forward));
+    for (std::size_t layer = 0; layer < layer_count(network_); ++layer) {
+        adapters_.shard(network_, layer, sharding, plan.reshard_after_forward);
+        layers_.push_back(sharding.group(parameters_around_adapters(network_, layer), plan.reshard_after_forward,
+                                         path_of_layer(network_, layer)));
     }
     root_ = sharding.root(outer_parameters(network_), plan.reshard_after_forward);
 }
@@ -149,8 +151,14 @@ void Fsdp2::expect(const Tensor& output, Fsdp2Group& group) {
     if (output.is_leaf()) held_ = std::move(node);
 }
 
+// FSDPState._pre_forward: cast_forward_inputs, which a recomputation in the backward pass does not come to.
+Tensor Fsdp2::cast(const Tensor& given) {
+    const bool casts = !run_.session.recomputing && comm_.compute_dtype && given.defined();
+    return casts && is_floating(given.dtype()) ? to(given, *comm_.compute_dtype) : given;
+}
+
 Tensor Fsdp2::enter(Fsdp2Group& group, const Tensor& hidden) {
-    const Tensor out = enter_group(group, hidden);
+    const Tensor out = enter_group(group, cast(hidden));
     if (!(out == hidden)) held_.reset();
     return out;
 }
@@ -212,7 +220,7 @@ void Fsdp2::finish_backward() {
     if (Fsdp2Group* const group = of_embedding()) group->finish_backward();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         layers_[i]->finish_backward();
-        adapters_.finish_backward(network_.layers[i]);
+        adapters_.finish_backward(network_, i);
     }
     if (embedding_) tail_->finish_backward();
     comm_.post_forward_order.clear();

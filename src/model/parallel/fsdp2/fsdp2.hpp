@@ -38,6 +38,7 @@ class Fsdp2 final : public UnitHooks {
     Tensor before_norm(const Tensor& hidden) override;
     Tensor before_head(const Tensor& hidden) override;
     void after_head(const Tensor& logits) override;
+    Tensor cast(const Tensor& given) override;
     Tensor head_weight(const Tensor& weight) override;
 
   private:
@@ -56,8 +57,8 @@ class Fsdp2 final : public UnitHooks {
     Fsdp2Adapters adapters_;
     std::unique_ptr<Fsdp2Group> tail_;  ///< null: the root's
     std::unique_ptr<Fsdp2Group> root_;  ///< what no other has; null: nothing
-    bool norm_in_tail_ = true;
-    engine::Ref<engine::Node> held_;  ///< of the embedding's output, until a layer's node holds it
+    Norm* norm_in_tail_ = nullptr;      ///< null: it is the root's
+    engine::Ref<engine::Node> held_;    ///< of the embedding's output, until a layer's node holds it
 };
 
 }  // namespace vramfit::model

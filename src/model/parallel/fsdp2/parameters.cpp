@@ -65,10 +65,6 @@ class PlaceList {
             if (lora)
                 for (Tensor* t : {&lora->a, &lora->b}) add(*t);
     }
-    void add(DecoderLayer& layer) {
-        const auto add_module = [this](auto& module) { add(module); };
-        for_each_module(layer, add_module, add_module, add_module);
-    }
     std::vector<ParameterPlaces> take() { return std::move(all_); }
 
   private:
@@ -84,26 +80,27 @@ std::vector<ParameterPlaces> places_of(Module& module) {
 
 }  // namespace
 
-std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer) { return places_of(layer); }
+std::vector<ParameterPlaces> parameters_of_layer(Network& network, std::size_t layer) {
+    PlaceList places;
+    for_each_module_of_layer(network, layer, [&](auto& module) { places.add(module); });
+    return places.take();
+}
 std::vector<ParameterPlaces> parameters_of(Embedding& table) { return places_of(table); }
 std::vector<ParameterPlaces> parameters_of(Linear& layer) { return places_of(layer); }
-std::vector<ParameterPlaces> norm_parameters(Network& network) { return places_of(network.norm); }
 
-std::vector<Linear*> adapted_linears(DecoderLayer& layer) {
+std::vector<Linear*> adapted_linears(Network& network, std::size_t layer) {
     std::vector<Linear*> out;
-    const auto other = [](auto&) {};
-    for_each_module(
-        layer,
-        [&out](Linear& module) {
-            if (module.lora) out.push_back(&module);
-        },
-        other, other);
+    for_each_module_of_layer(network, layer,
+                             Overloaded{[](auto&) {},
+                                        [&out](Linear& module) {
+                                            if (module.lora) out.push_back(&module);
+                                        }});
     return out;
 }
 
-std::vector<ParameterPlaces> parameters_around_adapters(DecoderLayer& layer) {
-    std::vector<ParameterPlaces> out = parameters_of(layer);
-    for (const Linear* linear : adapted_linears(layer))
+std::vector<ParameterPlaces> parameters_around_adapters(Network& network, std::size_t layer) {
+    std::vector<ParameterPlaces> out = parameters_of_layer(network, layer);
+    for (const Linear* linear : adapted_linears(network, layer))
         out.erase(std::remove_if(out.begin(), out.end(),
                                  [linear](const ParameterPlaces& places) {
                                      return places[0] == &linear->lora->a || places[0] == &linear->lora->b;
@@ -114,18 +111,29 @@ std::vector<ParameterPlaces> parameters_around_adapters(DecoderLayer& layer) {
 
 std::vector<ParameterPlaces> outer_parameters(Network& network) {
     PlaceList places;
-    places.add(network.embed);
-    places.add(network.positions);
-    places.add(network.norm);
-    places.add(network.head);
+    for_each_module_around_layers(network, [&](auto& module) { places.add(module); });
+    return places.take();
+}
+
+std::vector<ParameterPlaces> root_parameters(Network& network, const Norm* norm, bool in_layers) {
+    PlaceList places;
+    const void* const others[] = {&network.embed, norm, &network.head};
+    const auto add = [&](auto& module) {
+        const void* const place = &module;
+        if (std::find(std::begin(others), std::end(others), place) == std::end(others)) places.add(module);
+    };
+    if (in_layers)
+        for_each_module(network, add);
+    else
+        for_each_module_around_layers(network, add);
     return places.take();
 }
 
 bool shares_weight(const Network& network) { return network.embed.weight == network.head.weight; }
 
-std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm) {
+std::vector<ParameterPlaces> tail_parameters(Network& network, Norm* norm) {
     PlaceList places;
-    if (with_norm) places.add(network.norm);
+    if (norm) places.add(*norm);
     if (shares_weight(network)) places.add(network.embed);
     places.add(network.head);
     return places.take();

@@ -14,17 +14,19 @@ void upcast(Network& network);
 
 /// _get_managed_states of a module: its parameters in the order of registration, without packed weights that are
 /// integers, which fully_shard is told to ignore (`incompatible_params4bit`).
-std::vector<ParameterPlaces> parameters_of(DecoderLayer& layer);
+std::vector<ParameterPlaces> parameters_of_layer(Network& network, std::size_t layer);
 std::vector<ParameterPlaces> parameters_of(Embedding& table);
 std::vector<ParameterPlaces> parameters_of(Linear& layer);
-std::vector<ParameterPlaces> norm_parameters(Network& network);
-/// The last norm, the embedding if it shares the head's weight, the head.
-std::vector<ParameterPlaces> tail_parameters(Network& network, bool with_norm);
+/// The last norm (null: it is not among them), the embedding if it shares the head's weight, the head.
+std::vector<ParameterPlaces> tail_parameters(Network& network, Norm* norm);
+/// What is in no other group: with `in_layers` all of the layers, and what is around them but the embedding, that norm
+/// and the head.
+std::vector<ParameterPlaces> root_parameters(Network& network, const Norm* norm, bool in_layers);
 
 /// Of a layer whose adapters' matrices are groups of their own: the rest.
-std::vector<ParameterPlaces> parameters_around_adapters(DecoderLayer& layer);
+std::vector<ParameterPlaces> parameters_around_adapters(Network& network, std::size_t layer);
 /// Those of its linear layers that have an adapter, in the order of modules.
-std::vector<Linear*> adapted_linears(DecoderLayer& layer);
+std::vector<Linear*> adapted_linears(Network& network, std::size_t layer);
 /// What is around the layers: embeddings, last norm, head.
 std::vector<ParameterPlaces> outer_parameters(Network& network);
 

@@ -9,6 +9,8 @@
 #include "model/loading/load.hpp"
 #include "model/loading/load_entries.hpp"
 #include "model/parallel/fsdp2/parameters.hpp"
+#include "spec/network/model.hpp"
+#include "vramfit/spec/size_units.hpp"
 
 namespace vramfit::model {
 
@@ -81,8 +83,21 @@ void Fsdp2Sharding::move_scale() {
         if (scale) *scale = empty(run_.session, {}, run_.plan.load.dtype, Op::to_copy);
 }
 
-std::unique_ptr<Fsdp2Group> Fsdp2Sharding::group(const std::vector<ParameterPlaces>& parameters, bool reshards) {
+/// The buffers of a recorded network's module that are not there yet. The empty path: of all.
+void Fsdp2Sharding::move_buffers(std::string_view path) {
+    if (!moves_ || !run_.spec.recording) return;
+    const std::vector<network::Buffer> buffers = network::buffers_in(*run_.spec.recording);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const bool is_there = network_.buffers[i].defined() && !is_on_host(network_.buffers[i]);
+        if (!is_there && is_inside(buffers[i].name, path))
+            network_.buffers[i] = recorded_buffer(run_, buffers[i], Op::to_copy);
+    }
+}
+
+std::unique_ptr<Fsdp2Group> Fsdp2Sharding::group(const std::vector<ParameterPlaces>& parameters, bool reshards,
+                                                 std::string_view path) {
     const auto originals = move(parameters);
+    if (sent_.empty() && !path.empty()) move_buffers(path);
     return cut(parameters, reshards);
 }
 
@@ -90,12 +105,14 @@ std::unique_ptr<Fsdp2Group> Fsdp2Sharding::group_with_scale(const std::vector<Pa
                                                             bool reshards) {
     const auto originals = move(parameters);
     if (sent_.empty()) move_scale();
+    if (sent_.empty()) move_buffers(network_.embed.name);
     return cut(parameters, reshards);
 }
 
 std::unique_ptr<Fsdp2Group> Fsdp2Sharding::root(const std::vector<ParameterPlaces>& parameters, bool reshards) {
     const auto originals = move(parameters);
     move_scale();
+    move_buffers({});
     for (int i = 0; moves_ && i < rotary_buffers(run_); ++i)
         network_.buffers.push_back(
             empty(run_.session, {(run_.spec.rotary_dim() + 1) / 2}, DType::float32, Op::to_copy));

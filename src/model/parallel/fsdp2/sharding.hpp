@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "model/network/network.hpp"
@@ -24,8 +25,9 @@ class Fsdp2Sharding {
     /// The rows are on the device already, by the place of their parameter.
     void take_rows(std::map<const engine::Tensor*, engine::Tensor> rows) { sent_ = std::move(rows); }
 
-    /// fully_shard of a module that has these parameters.
-    std::unique_ptr<Fsdp2Group> group(const std::vector<ParameterPlaces>& parameters, bool reshards);
+    /// fully_shard of a module that has these parameters; of that path in a recorded network, whose buffers go along.
+    std::unique_ptr<Fsdp2Group> group(const std::vector<ParameterPlaces>& parameters, bool reshards,
+                                      std::string_view path = {});
     /// The same of one that has the embedding's scale.
     std::unique_ptr<Fsdp2Group> group_with_scale(const std::vector<ParameterPlaces>& parameters, bool reshards);
     /// The same of the whole network: what no other module has, and the buffers. Null: it has no parameters.
@@ -35,6 +37,7 @@ class Fsdp2Sharding {
     std::vector<engine::Tensor> move(const std::vector<ParameterPlaces>& parameters);
     std::unique_ptr<Fsdp2Group> cut(const std::vector<ParameterPlaces>& parameters, bool reshards);
     void move_scale();
+    void move_buffers(std::string_view path);
 
     const Run& run_;
     Network& network_;

@@ -41,6 +41,7 @@ class Zero3 final : public Zero, public engine::ModuleHooks {
     void convert_rest();
     void list_modules();
     void list_mixtures();
+    void list_recorded();
     void list_insides();
     bool has_leaves() const;
     Tensor hooked_input(const Tensor& input, std::size_t leaf);

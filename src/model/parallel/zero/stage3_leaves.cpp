@@ -8,6 +8,7 @@
 #include "engine/session.hpp"
 #include "model/network/called.hpp"
 #include "model/parallel/zero/stage3.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
@@ -16,11 +17,12 @@ using namespace engine;
 // deepspeed 0.19.8 runtime/zero/leaf_module_config.py DEFAULT_LEAF_MODULE_CLASSES.
 bool Zero3::has_leaves() const {
     const std::string& type = run_.spec.model_type;
-    return type == "mixtral" || type == "qwen2_moe" || type == "qwen3_moe";
+    return !run_.recorded && (type == "mixtral" || type == "qwen2_moe" || type == "qwen3_moe");
 }
 
 // A block of a leaf has all parameters inside; elsewhere routers, experts and attentions have their own.
 void Zero3::list_mixtures() {
+    if (run_.recorded) return list_recorded();
     if (network_.positions.rows > 0)  // GPT2Model.wpe
         coordinator_.set_parameters(key_of(&network_.positions, Part::itself),
                                     {*partitions_.find(network_.positions.weight)});
@@ -60,6 +62,23 @@ void Zero3::list_mixtures() {
         coordinator_.set_parameters(key_of(&layer, Part::mlp), std::move(ids));
     }
     if (has_leaves()) list_insides();
+}
+
+/// Tables beside the input's, and modules with parameters of their own.
+void Zero3::list_recorded() {
+    for (const Embedding* table : embeddings(network_)) {
+        if (table == &network_.embed) continue;
+        if (table->lora || table->original)
+            throw Error(ErrorKind::unsupported, table->name,
+                        "an adapter of this table was not compared with recorded networks under ZeRO-3 yet",
+                        "leave it out, or ZeRO-2");
+        coordinator_.set_parameters(key_of(table, Part::itself), {*partitions_.find(table->weight)});
+    }
+    for (const BareModule* module : bare_modules(network_)) {
+        std::vector<std::size_t> ids;
+        for (const Tensor& t : module->tensors) ids.push_back(*partitions_.find(t));
+        coordinator_.set_parameters(key_of(module, Part::itself), std::move(ids));
+    }
 }
 
 // iter_params with recurse: what is in the modules around leaves.

@@ -1,0 +1,46 @@
+// Preference training: the rows of a batch, and what trl's trainers of preferences are told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace vramfit {
+
+/// Rows of preferences beside the length of the longest one (BatchPlan::sequence_length): a prompt with a chosen and a
+/// rejected completion. One number for all rows, or one for each row of a batch.
+struct PairLengths {
+    std::vector<std::int64_t> prompt = {1};          ///< tokens; one needs the most: the rest has log-probabilities
+    std::vector<std::int64_t> chosen_shorter = {0};  ///< than the longest row
+    std::vector<std::int64_t> rejected_shorter = {0};
+
+    friend bool operator==(const PairLengths&, const PairLengths&) = default;
+};
+
+/// trl's DPOConfig.loss_type.
+enum class PairLoss : std::uint8_t {
+    sigmoid,
+    hinge,
+    ipo,
+    nca_pair,
+    robust,
+    bco_pair,
+    sppo_hard,
+    apo_zero,
+    apo_down,
+    discopop,
+    sft,
+    sigmoid_norm
+};
+
+/// trl's DPOConfig as far as memory depends on it.
+struct DpoPlan {
+    std::vector<PairLoss> loss_types = {PairLoss::sigmoid};
+    bool precompute_ref_log_probs = false;
+    std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
+    bool disable_dropout = true;
+
+    friend bool operator==(const DpoPlan&, const DpoPlan&) = default;
+};
+
+}  // namespace vramfit

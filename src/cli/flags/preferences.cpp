@@ -1,0 +1,64 @@
+// Flags of a plan: rows and losses of preference training.
+#include "cli/flags/tables.hpp"
+#include "cli/flags/values.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr const char* kPreferences = "Preference training (--loop dpo)";
+
+/// Tokens of the chosen completion.
+std::int64_t completion_of(const BatchPlan& batch) {
+    return batch.sequence_length - batch.pairs.prompt.front() - batch.pairs.chosen_shorter.front();
+}
+
+Words loss_words() {
+    Words words;
+    for (const Named<PairLoss>& loss : kPairLossNames) words.push_back(loss.name);
+    return words;
+}
+
+constexpr PlanFlag kPreferenceFlags[] = {
+    {"prompt", "prompt_length", "N", nullptr, kPreferences,
+     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.batch.pairs.prompt = {integer_from(value, where)};
+     }},
+    {"completion", "completion_length", "N", nullptr, kPreferences,
+     "Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.batch.sequence_length = job.plan.batch.pairs.prompt.front() + integer_from(value, where);
+     },
+     2},
+    {"rejected", "rejected_length", "N", nullptr, kPreferences,
+     "Tokens of each rejected completion [as many as of the chosen one]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         BatchPlan& batch = job.plan.batch;
+         const std::int64_t chosen = completion_of(batch), rejected = integer_from(value, where);
+         const std::int64_t longer = std::max(chosen, rejected);
+         batch.sequence_length = batch.pairs.prompt.front() + longer;
+         batch.pairs.chosen_shorter = {longer - chosen};
+         batch.pairs.rejected_shorter = {longer - rejected};
+     },
+     3},
+    {"loss_type", "", "NAME,...", nullptr, kPreferences, "trl's loss_type, or several whose sum is the loss [sigmoid]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.dpo.loss_types.clear();
+         for (const std::string& word : words_from(value, where))
+             job.plan.dpo.loss_types.push_back(value_from(word, where, kPairLossNames));
+     },
+     1, loss_words},
+    {"precompute_ref_log_probs", "", "BOOL", "true", kPreferences,
+     "Score the data with the reference before training, which then needs no model of its own [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.dpo.precompute_ref_log_probs = boolean_from(value, where);
+     }},
+};
+
+}  // namespace
+
+std::span<const PlanFlag> preference_flags() { return kPreferenceFlags; }
+
+}  // namespace vramfit::cli

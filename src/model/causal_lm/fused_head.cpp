@@ -1,0 +1,77 @@
+// trl 1.16 trainer/utils.py add_fused_lm_head.
+#include "model/causal_lm/fused_head.hpp"
+
+#include "engine/ops/nonzero.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/losses/balancing_loss.hpp"
+#include "model/network/unit_hooks.hpp"
+#include "model/parallel/tensor/tensor_parallel.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Tensor scattered(const Tensor& mask, const Tensor& source) {
+    if (!source.defined()) return {};
+    const Tensor zeros = empty(mask.session(), mask.sizes(), source.dtype(), Op::zeros);
+    return masked_scatter(zeros, mask, source);
+}
+
+}  // namespace
+
+std::vector<Tensor*> FusedOutput::all() {
+    std::vector<Tensor*> out;
+    for (Tensor* t : {&loss, &log_probs, &entropy, &mean_logits, &is_top1, &label_mask, &aux_loss})
+        if (t->defined()) out.push_back(t);
+    return out;
+}
+
+FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Size& labelled,
+                          const ScoreParts& parts, const Place& place) {
+    FusedOutput out;
+    const CalledModel model(run, network, place);
+    std::vector<Tensor> router_logits;
+    const Tensor last = [&] {
+        const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
+        return last_hidden_state(run, network, batch, {}, place);
+    }();
+    const bool is_shifted = batch.shift_labels.defined();  // as Trainer does for context parallelism
+    const Tensor hidden = is_shifted ? last : slice(last, 1, 0, last.size(1) - 1);
+    const Tensor labels = is_shifted ? batch.shift_labels : slice(batch.labels, 1, 1, batch.labels.size(1));
+    Tensor weight = network.head.weight, bias = network.head.bias;
+    if (run.session.module_hooks) run.session.module_hooks->read(weight);  // hidden_states.to(lm_head.weight.device)
+    if (run.session.module_hooks && bias.defined()) run.session.module_hooks->read(bias);
+    out.label_mask = compare(Op::ne, labels);
+    for (Tensor* parameter : {&weight, &bias}) {
+        if (!parameter->defined()) continue;
+        if (network.hooks) *parameter = network.hooks->head_weight(*parameter);
+        if (network.head.cut != Cut::none) *parameter = whole_weight(*parameter, network.head.pieces);
+    }
+    {
+        const Tensor picked = index_by_mask(hidden, out.label_mask, labelled);
+        const Tensor targets = index_by_mask(labels, out.label_mask, labelled);
+        const TokenScores scores = chunked_log_prob(picked, weight, bias, targets, parts);
+        out.log_probs = scattered(out.label_mask, scores.log_probs);
+        out.entropy = scattered(out.label_mask, scores.entropy);
+        out.mean_logits = scattered(out.label_mask, scores.mean_logits);
+        out.is_top1 = scattered(out.label_mask, scores.is_top1);
+    }
+    {
+        Tensor minus = sum_all(out.log_probs);
+        minus = neg(minus);
+        const Tensor number = clamp(sum_all(out.label_mask));
+        out.loss = div(minus, number);
+    }
+    if (!router_logits.empty()) {
+        out.aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
+        out.loss = add(out.loss, mul(out.aux_loss, 1.0));
+    }
+    model.finish(out.all());
+    return out;
+}
+
+}  // namespace vramfit::model

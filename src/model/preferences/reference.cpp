@@ -1,0 +1,83 @@
+// trl 1.16 trainer/dpo_trainer.py DPOTrainer.__init__; trainer/utils.py create_model_from_path, use_adapter; peft 0.21
+// peft_model.py disable_adapter.
+#include "model/preferences/reference.hpp"
+
+#include <utility>
+
+#include "model/loading/load.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// create_model_from_path with the policy's dtype, from the checkpoint as it is.
+Reference load_reference(const Run& run, Network& policy) {
+    Reference out;
+    out.plan = std::make_unique<TrainPlan>(run.plan);
+    LoadPlan& load = out.plan->load;
+    load.quantization.reset();
+    load.on_device = true;
+    load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
+    const Run reference{run.session, run.spec, *out.plan, run.stack, run.sizes, nullptr, run.recorded};
+    const Scoped<bool> again(run.session.loads_again, true);
+    out.network = model::load(reference);
+    // Nothing freezes them: under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp).
+    for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(true);
+    return out;
+}
+
+}  // namespace
+
+Reference make_reference(const Run& run, Network& policy) {
+    if (run.plan.peft || run.plan.dpo.precompute_ref_log_probs) return {};
+    run.session.recorder.begin({PhaseKind::load_reference});
+    Reference reference = load_reference(run, policy);
+    run.session.recorder.begin({PhaseKind::trainer});
+    return reference;
+}
+
+WithinPhase::WithinPhase(Session& session, const Phase& phase) : session_(session) {
+    session.recorder.begin(phase);
+    session.end_loss();
+    session.recorder.holds_phase = true;
+}
+
+WithinPhase::~WithinPhase() { session_.recorder.holds_phase = false; }
+
+WithoutAdapters::WithoutAdapters(Network& network)
+    : network_(network),
+      linears_(linears(network).size()),
+      embeddings_(embeddings(network).size()),
+      bare_(bare_modules(network).size()) {
+    const std::vector<BareModule*> bare = bare_modules(network);
+    for (std::size_t i = 0; i < bare.size(); ++i) bare_[i].resize(bare[i]->lora.size());
+    exchange();
+}
+
+WithoutAdapters::~WithoutAdapters() { exchange(); }
+
+void WithoutAdapters::exchange() {
+    const auto exchange_whole = [](auto& module) {
+        if (!module.original) return;
+        std::swap(module.weight, module.original->weight);
+        if constexpr (requires { module.bias; }) std::swap(module.bias, module.original->bias);
+        if constexpr (requires { module.scale; }) std::swap(module.scale, module.original->scale);
+    };
+    std::size_t i = 0;
+    for (Linear* layer : linears(network_)) {
+        std::swap(layer->lora, linears_[i++]);
+        exchange_whole(*layer);
+    }
+    i = 0;
+    for (Embedding* layer : embeddings(network_)) {
+        std::swap(layer->lora, embeddings_[i++]);
+        exchange_whole(*layer);
+    }
+    i = 0;
+    for (BareModule* module : bare_modules(network_)) std::swap(module->lora, bare_[i++]);
+    for (Norm* norm : norms(network_)) exchange_whole(*norm);
+}
+
+}  // namespace vramfit::model

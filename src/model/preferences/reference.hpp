@@ -1,0 +1,64 @@
+// The reference of preference training: a model of its own, or the policy without its adapters.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "model/causal_lm/causal_lm.hpp"
+
+namespace vramfit::model {
+
+/// What scores are compared with.
+struct Reference {
+    /// What it was loaded with; outlives the network.
+    std::unique_ptr<TrainPlan> plan;
+    std::optional<Network> network;  ///< none: the policy's own, or precomputed
+};
+
+/// The trainer's constructor behind Trainer's: loads a reference where one is needed.
+Reference make_reference(const Run& run, Network& policy);
+
+/// A phase of the library's own: nothing in it opens a window; what is made in it is no loss of the policy's.
+class WithinPhase {
+  public:
+    WithinPhase(engine::Session& session, const Phase& phase);
+    ~WithinPhase();
+    WithinPhase(const WithinPhase&) = delete;
+    WithinPhase& operator=(const WithinPhase&) = delete;
+
+  private:
+    engine::Session& session_;
+};
+
+/// peft's disable_adapter for a scope: layers are their base layers, modules that are saved whole the original ones.
+class WithoutAdapters {
+  public:
+    explicit WithoutAdapters(Network& network);
+    ~WithoutAdapters();
+    WithoutAdapters(const WithoutAdapters&) = delete;
+    WithoutAdapters& operator=(const WithoutAdapters&) = delete;
+
+  private:
+    void exchange();
+
+    Network& network_;
+    std::vector<std::optional<LoraAdapter>> linears_;
+    std::vector<std::optional<LoraEmbeddingAdapter>> embeddings_;
+    std::vector<std::vector<std::optional<ParameterAdapter>>> bare_;
+};
+
+/// Calls `forward` on the reference, without gradients and without checkpointing: on its own network in evaluation, or
+/// on the policy with its adapters off.
+template <class Forward>
+auto on_reference(const Run& run, Network& policy, const Reference& reference, const Forward& forward) {
+    const engine::GradMode no_grad(run.session, false);
+    if (reference.network) {
+        const engine::Scoped<bool> evaluates(run.session.training, false);
+        return forward(*reference.network);
+    }
+    const engine::Scoped<Checkpointing> whole_layers(policy.checkpointing, Checkpointing::off);
+    const WithoutAdapters base(policy);
+    return forward(policy);
+}
+
+}  // namespace vramfit::model

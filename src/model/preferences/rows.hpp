@@ -1,0 +1,23 @@
+// The rows of preference training: what its trainer makes of the plan, and how many of their tokens are scored.
+#pragma once
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// The plan and the network's description as the trainer runs them: no dropout, and the collator's mask.
+TrainPlan plan_of_pairs(const TrainPlan& plan);
+ModelSpec spec_of_pairs(const ModelSpec& spec, const TrainPlan& plan);
+
+/// Pairs of rows; the batch has chosen ones and then rejected ones.
+inline Size pairs_of(const Run& run) { return run.sizes.batch / 2; }
+
+/// Tokens of all completions in a batch.
+Size scored_tokens(const Run& run);
+/// Of the chosen ones.
+Size chosen_tokens(const Run& run);
+
+/// A micro batch on the device, as trl's collator makes it. With `references` it brings their log-probabilities.
+Batch fetch_pairs(const Run& run, bool references);
+
+}  // namespace vramfit::model

@@ -1,0 +1,134 @@
+// Instructions of recorded programs.
+#include "model/recorded/frame.hpp"
+
+#include <fmt/format.h>
+
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+std::string_view name_of_input(const network::Program& program, network::Number value) {
+    for (const network::Input& input : program.inputs)
+        if (input.what.value == value) return input.name;
+    return {};
+}
+
+RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, std::uint32_t module, bool in_unit)
+    : pass_(std::move(pass)),
+      number_(program),
+      program_(pass_->model.document().programs[program]),
+      module_(module),
+      in_unit_(in_unit),
+      slots_(program_.values),
+      dtypes_(program_.values, DType::float32) {}
+
+std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
+    const std::vector<network::Number> places = program_.given();
+    for (std::size_t i = 0; i < places.size(); ++i) put(places[i], std::move(given[i]));
+    const auto& operators = pass_->model.operators(number_);
+    for (std::size_t i = 0; i < program_.code.size(); ++i) {
+        const network::Instruction& instruction = program_.code[i];
+        if (const auto* call = std::get_if<network::Call>(&instruction))
+            execute(*call, operators[i]);
+        else
+            std::visit([this](const auto& other) { execute(other); }, instruction);
+    }
+    std::vector<Tensor> results;
+    for (const network::Number value : program_.left()) results.push_back(slots_[value]);
+    return results;
+}
+
+/// For messages: the path, or the class of the whole.
+std::string RecordedFrame::place() const { return here().path.empty() ? here().kind->class_name : here().path; }
+
+const network::Program& RecordedFrame::program_of(const network::Run& what) const {
+    return pass_->model.document().programs[what.program];
+}
+
+std::vector<Tensor> RecordedFrame::run_program(network::Number program, std::uint32_t module, std::vector<Tensor> given,
+                                               bool in_unit) const {
+    return RecordedFrame(pass_, program, module, in_unit).call(std::move(given));
+}
+
+void RecordedFrame::put(network::Number number, Tensor tensor) {
+    if (tensor.defined()) dtypes_[number] = tensor.dtype();
+    slots_[number] = std::move(tensor);
+}
+
+void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it) {
+    if (!run_it)
+        throw Error(ErrorKind::unsupported, place(),
+                    fmt::format("{} is not supported in recorded networks", call.function),
+                    "report the recording, so that the engine learns it");
+    const GradMode grad(session(), session().grad_enabled && !call.flags.no_grad);
+    const Scoped<bool> autocast(session().autocast.enabled, session().autocast.enabled && call.flags.autocast);
+    const Scoped<Module> module(session().recorder.module,
+                                call.flags.loss ? session().loss : session().recorder.module);
+    const recorded::Arguments arguments(*this, call);
+    if (run_it.one) {
+        Tensor made = run_it.one(arguments);
+        if (call.results.size() > 1) arguments.refuse("several results");
+        if (!call.results.empty()) keep(call, call.results[0], std::move(made));
+        return;
+    }
+    std::vector<Tensor> made = run_it.several(arguments);
+    if (made.size() != call.results.size()) arguments.refuse("another number of results");
+    for (std::size_t i = 0; i < made.size(); ++i) keep(call, call.results[i], std::move(made[i]));
+}
+
+void RecordedFrame::keep(const network::Call& call, const network::Result& result, Tensor made) {
+    expect(call, result, made);
+    if (result.value) put(*result.value, std::move(made));
+}
+
+/// What a call makes has the sizes that were recorded: an operator that means something else is found here. Only
+/// plain numbers are compared, so that a row is bound to no path by it.
+void RecordedFrame::expect(const network::Call& call, const network::Result& result, const Tensor& made) const {
+    if (!made.defined()) return;
+    const recorded::Symbols plain{pass_->symbols.batch.value(), pass_->symbols.length.value()};
+    bool same = made.dim() == static_cast<int>(result.sizes.size());
+    for (std::size_t i = 0; same && i < result.sizes.size(); ++i) {
+        const network::Argument& size = result.sizes[i];
+        const std::int64_t is = made.size(static_cast<int>(i)).value();
+        if (size.is(network::Argument::Kind::integer)) same = is == size.integer;
+        if (size.is(network::Argument::Kind::formula)) same = is == recorded::value_of(size.formula, plain).value();
+    }
+    if (same) return;
+    throw Error(ErrorKind::invalid, place(),
+                fmt::format("{} makes another shape than the recording says", call.function),
+                "record the network again (tools/record)");
+}
+
+void RecordedFrame::execute(const network::End& end) {
+    for (const network::Number value : end.values) slots_[value].reset();
+}
+
+void RecordedFrame::execute(const network::If& condition) const {
+    if (recorded::holds(condition.condition, pass_->symbols) == condition.holds) return;
+    throw Error(
+        ErrorKind::unsupported, place(),
+        fmt::format("the recording holds only where {}{}", condition.holds ? "" : "not ", condition.condition.text),
+        "ask for another batch or length (B and S)");
+}
+
+void RecordedFrame::execute(const network::Run& what) {
+    std::vector<Tensor> given;
+    given.reserve(what.given.size());
+    for (const network::Number value : what.given) given.push_back(slots_[value]);
+    for (const std::size_t place : what.takes) slots_[what.given[place]].reset();
+    std::vector<Tensor> results;
+    if (what.kind == network::Run::Kind::function)
+        throw Error(ErrorKind::unsupported, std::string(here().path),
+                    fmt::format("{}: autograd functions of the network's own are not supported",
+                                pass_->model.document().programs[what.program].class_name),
+                    "report the recording, so that the engine learns it");
+    if (what.kind == network::Run::Kind::checkpoint)
+        results = checkpoint(what, std::move(given));
+    else
+        results = called_child(what, std::move(given));
+    for (std::size_t i = 0; i < results.size(); ++i) put(what.results[i], std::move(results[i]));
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,99 @@
+// One call of a recorded program: its values, its instructions, the modules that it calls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/autocast.hpp"
+#include "model/network/unit_hooks.hpp"
+#include "model/recorded/interpreter.hpp"
+
+namespace vramfit::model {
+
+/// What all programs of a pass share; checkpointed units keep it until they have run again.
+struct RecordedPass {
+    const Run& run;
+    const Network& network;
+    const RecordedModel& model;
+    RecordedWindows windows;
+    recorded::Symbols symbols;
+    std::size_t units = 0;        ///< that have begun
+    bool units_are_over = false;  ///< the last one's output has gone on
+};
+using RecordedPassPointer = std::shared_ptr<RecordedPass>;
+
+/// The name under which a program is given a value; empty: it is no argument.
+std::string_view name_of_input(const network::Program& program, network::Number value);
+
+/// The values of a program by number, freed when they end.
+class RecordedFrame : public recorded::Scope {
+  public:
+    RecordedFrame(RecordedPassPointer pass, network::Number program, std::uint32_t module, bool in_unit);
+
+    /// Runs the program: what it leaves.
+    std::vector<Tensor> call(std::vector<Tensor> given);
+    /// A call of a module that this program contains, alone.
+    std::vector<Tensor> called_child(const network::Run& what, std::vector<Tensor> given);
+
+    Tensor value(network::Number number) const override { return slots_[number]; }
+    Tensor parameter(std::string_view path) const override {
+        return pass_->model.parameter(pass_->network, module_, path);
+    }
+    DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
+    DType weights() const override { return pass_->run.plan.load.dtype; }
+    const recorded::Symbols& symbols() const override { return pass_->symbols; }
+    engine::Session& session() const override { return pass_->run.session; }
+    const Run& run() const override { return pass_->run; }
+    std::string_view path() const override { return here().path; }
+
+  private:
+    const RecordedModule& here() const { return pass_->model.module(module_); }
+    std::string place() const;
+    const network::Program& program_of(const network::Run& what) const;
+    std::vector<Tensor> run_program(network::Number program, std::uint32_t module, std::vector<Tensor> given,
+                                    bool in_unit) const;
+
+    // Instructions.
+    void execute(const network::Call& call, recorded::Operator run_it);
+    void execute(const network::Call&) {}
+    void execute(const network::End& end);
+    void execute(const network::If& condition) const;
+    void execute(const network::Run& what);
+    void put(network::Number number, Tensor tensor);
+    void keep(const network::Call& call, const network::Result& result, Tensor made);
+    void expect(const network::Call& call, const network::Result& result, const Tensor& made) const;
+
+    // Modules.
+    void begin_unit(int unit, const Tensor& hidden);
+    bool begins_head(const RecordedModule& child) const;
+    std::vector<Tensor> called_unit(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    std::vector<Tensor> call_module(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    std::vector<Tensor> between_hooks(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    Tensor call_linear(const Linear& linear, const Tensor& input) const;
+    Tensor call_embedding(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+    Tensor call_table(const network::Run& what, std::uint32_t index, std::vector<Tensor> given);
+
+    // Hooks of what shares the network by its decoder layers.
+    UnitHooks* unit_hooks() const { return pass_->network.hooks; }
+    void cast_inputs(const RecordedModule& unit, std::vector<Tensor>& given) const;
+    void enter_unit(const RecordedModule& unit, std::vector<Tensor>& given);
+    void leave_unit(const RecordedModule& unit, const std::vector<Tensor>& results) const;
+
+    // Checkpointed units.
+    const RecordedModule* unit_inside(const network::Program& unit) const;
+    std::vector<std::size_t> order_of_closure(const network::Program& unit) const;
+    std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);
+
+    RecordedPassPointer pass_;
+    network::Number number_;
+    const network::Program& program_;
+    std::uint32_t module_;
+    bool in_unit_;
+    std::vector<Tensor> slots_;
+    std::vector<DType> dtypes_;
+};
+
+}  // namespace vramfit::model

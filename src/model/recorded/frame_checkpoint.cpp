@@ -1,0 +1,91 @@
+// Checkpointed units of recorded programs.
+#include <algorithm>
+
+#include "engine/checkpoint.hpp"
+#include "model/network/called.hpp"
+#include "model/recorded/frame.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+/// In which order a unit's function lets go of what it closes over: that of the call's arguments, tuples from
+/// behind.
+std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program& unit) const {
+    const std::vector<network::Number> places = unit.given();
+    std::vector<std::string_view> names(places.size());
+    const auto* inner = unit.code.empty() ? nullptr : std::get_if<network::Run>(&unit.code.front());
+    if (inner) {
+        const network::Program& called = pass_->model.document().programs[inner->program];
+        const std::vector<network::Number> given = called.given();
+        for (std::size_t i = 0; i < given.size(); ++i)
+            for (std::size_t place = 0; place < places.size(); ++place)
+                if (inner->given[i] == places[place]) names[place] = name_of_input(called, given[i]);
+    }
+    std::vector<std::size_t> order;
+    const auto tuple_of = [&](std::size_t place) { return names[place].substr(0, names[place].find('.')); };
+    for (std::size_t first = 0; first < places.size();) {
+        std::size_t end = first + 1;
+        const bool is_tuple = names[first].find('.') != std::string_view::npos;
+        while (is_tuple && end < places.size() && tuple_of(end) == tuple_of(first)) ++end;
+        for (std::size_t i = end; i-- > first;) order.push_back(i);
+        first = end;
+    }
+    return order;
+}
+
+/// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
+std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vector<Tensor> given) {
+    const network::Program& unit_program = program_of(what);
+    const std::vector<network::Number> places = unit_program.given();
+    const RecordedModule* const around = unit_inside(unit_program);
+    UnitHooks* const hooks = around ? unit_hooks() : nullptr;
+    const bool hooked = hooks && hooks->around_checkpoints();
+    if (hooked)
+        enter_unit(*around, given);
+    else if (!hooks)
+        begin_unit(around ? around->unit : static_cast<int>(pass_->units), given.at(0));
+    engine::Arguments arguments;
+    std::vector<std::size_t> is_argument;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const auto& inputs = unit_program.inputs;
+        const bool named = std::any_of(inputs.begin(), inputs.end(), [&](const network::Input& input) {
+            return input.what.value == places[i] && !input.name.empty();
+        });
+        if (!named) continue;
+        is_argument.push_back(i);
+        arguments.push_back(std::move(given[i]));
+        given[i].reset();
+    }
+    for (const Tensor& closed_over : given)
+        if (closed_over.defined() && !closed_over.requires_grad()) label_saved(closed_over);
+    std::vector<std::pair<std::size_t, Tensor>> kept;
+    for (const std::size_t place : order_of_closure(unit_program)) kept.emplace_back(place, std::move(given[place]));
+    const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
+                       kept = std::move(kept), is_argument](std::span<const Tensor> called_with) {
+        std::vector<Tensor> all(count);
+        for (const auto& [place, tensor] : kept) all[place] = tensor;
+        for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
+        return RecordedFrame(pass, program, module, true).call(std::move(all)).at(0);
+    };
+    if (what.results.size() != 1 || arguments.empty())
+        throw Error(ErrorKind::unsupported, std::string(here().path),
+                    "a checkpointed unit with several results, or without arguments, is not supported",
+                    "turn gradient checkpointing off");
+    std::vector<Tensor> results = {pass_->network.checkpointing == Checkpointing::reentrant
+                                       ? checkpoint_reentrant(unit, arguments)
+                                       : checkpoint_non_reentrant(unit, arguments)};
+    if (hooked) leave_unit(*around, results);
+    return results;
+}
+
+/// The decoder layer that a checkpointed unit calls; null: another module, or several.
+const RecordedModule* RecordedFrame::unit_inside(const network::Program& unit) const {
+    const auto* inner = unit.code.empty() ? nullptr : std::get_if<network::Run>(&unit.code.front());
+    if (!inner || inner->kind != network::Run::Kind::module) return nullptr;
+    const RecordedModule& called = pass_->model.module(pass_->model.find(module_, inner->path));
+    return called.is_unit() ? &called : nullptr;
+}
+
+}  // namespace vramfit::model

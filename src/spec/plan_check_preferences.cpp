@@ -1,0 +1,36 @@
+// Whether the rows of preference training make sense.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/plan_check_parts.hpp"
+
+namespace vramfit {
+
+// trl 1.16.0, dpo_trainer.py DataCollatorForPreference: what is cut is not predicted.
+void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (!is_preference(plan.loop.kind)) return;
+    if (stack.trl == Version{})
+        problems.unsupported("loop.kind", fmt::format("the stack {} has no trl", stack.name),
+                             "give trl's version in the stack");
+    const PairLengths& pairs = plan.batch.pairs;
+    if (plan.training.max_length && *plan.training.max_length < plan.batch.sequence_length)
+        problems.invalid("training.max_length",
+                         fmt::format("prompt and completion are {} tokens and would be cut to {}",
+                                     plan.batch.sequence_length, *plan.training.max_length),
+                         "shorter rows, or a larger max_length");
+    const std::int64_t prompt = *std::max_element(pairs.prompt.begin(), pairs.prompt.end());
+    if (prompt >= plan.batch.sequence_length)
+        problems.invalid("batch.prompt_length",
+                         fmt::format("a prompt of {} tokens leaves no room for a completion in rows of {}", prompt,
+                                     plan.batch.sequence_length),
+                         "a shorter prompt, or longer rows");
+    for (const auto* list : {&pairs.prompt, &pairs.chosen_shorter, &pairs.rejected_shorter})
+        if (list->size() != 1 && static_cast<std::int64_t>(list->size()) != plan.training.per_device_train_batch_size)
+            problems.invalid("batch.completion_length",
+                             fmt::format("{} lengths for {} rows of a batch", list->size(),
+                                         plan.training.per_device_train_batch_size),
+                             "one number, or one for each row");
+}
+
+}  // namespace vramfit

@@ -1,0 +1,75 @@
+// Job files of preference training: lengths of rows, arguments of DPOConfig, what is refused.
+#include <fmt/format.h>
+
+#include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/job.hpp"
+#include "vramfit/spec/plan_check.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+Job preference_job(const std::string& batch, const std::string& training = "{}") {
+    return read_job(fmt::format(R"({{"schema": "vramfit.job/1", "model": "smollm2-135m", "loop": {{"kind": "dpo"}},
+                                    "batch": {}, "training": {}}})",
+                                batch, training),
+                    "job.json", {});
+}
+
+using Lengths = std::vector<std::int64_t>;
+
+std::string why_not(const Job& job) {
+    try {
+        (void)PlanChecker(job.model, job.stack).check(job.plan);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("pairs: the longest row and what the others lack") {
+    const BatchPlan batch =
+        preference_job(R"({"prompt_length": 10, "completion_length": 30, "rejected_length": 20})").plan.batch;
+    CHECK(batch.sequence_length == 40);
+    CHECK(batch.pairs.prompt == Lengths{10});
+    CHECK(batch.pairs.chosen_shorter == Lengths{0});
+    CHECK(batch.pairs.rejected_shorter == Lengths{10});
+}
+
+TEST_CASE("pairs: one length for each row; what is said of none is the tracer's") {
+    const BatchPlan rows = preference_job(R"({"prompt_length": [10, 20], "completion_length": [30, 40]})").plan.batch;
+    CHECK(rows.sequence_length == 60);
+    CHECK(rows.pairs.prompt == Lengths{10, 20});
+    CHECK(rows.pairs.chosen_shorter == Lengths{20, 0});
+    CHECK(rows.pairs.rejected_shorter == Lengths{20, 0});
+    const BatchPlan nothing = preference_job("{}").plan.batch;
+    CHECK(nothing.sequence_length == 64);
+    CHECK(nothing.pairs.prompt == Lengths{32});
+}
+
+TEST_CASE("a job of preferences is written as it was read") {
+    const Job job = preference_job(
+        R"({"prompt_length": [10, 20], "completion_length": [30, 40], "rejected_length": 25})",
+        R"({"per_device_train_batch_size": 2, "loss_type": ["hinge", "sft"], "precompute_ref_log_probs": true,
+            "max_length": null, "disable_dropout": false})");
+    CHECK(job.plan.dpo.loss_types == std::vector{PairLoss::hinge, PairLoss::sft});
+    CHECK_FALSE(job.plan.training.max_length);
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+}
+
+TEST_CASE("trl cuts rows at 1024 tokens unless told otherwise: they are refused") {
+    const std::string long_rows = R"({"prompt_length": 1000, "completion_length": 25})";
+    CHECK(why_not(preference_job(long_rows)).find("1025 tokens and would be cut to 1024") != std::string::npos);
+    CHECK(why_not(preference_job(long_rows, R"({"max_length": 1025})")).empty());
+    CHECK(why_not(preference_job(long_rows, R"({"max_length": null})")).empty());
+}
+
+TEST_CASE("as many lengths as rows") {
+    const std::string batch = R"({"completion_length": [30, 40, 50]})";
+    CHECK(why_not(preference_job(batch)).find("3 lengths for 1 rows") != std::string::npos);
+    CHECK(why_not(preference_job(batch, R"({"per_device_train_batch_size": 3})")).empty());
+    CHECK_THROWS_AS(preference_job(R"({"prompt_length": [1, 2], "completion_length": [1, 2, 3]})"), Error);
+}
