@@ -147,6 +147,8 @@ class TypeRecorder:
             if keys.standard(name) in ("pad_token_id",):
                 row["least"] = 0
             rows.append(row)
+        if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
+            rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
         known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", "layer_types", keys.names.get("num_hidden_layers", "num_hidden_layers")}
