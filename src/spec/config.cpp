@@ -182,8 +182,8 @@ bool has_text_part(const JsonValue& config) {
 
 const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
     const JsonValue* type = config.value("model_type");
-    const std::string supported = fmt::format("supported: {}, and recorded types (vramfit models types)",
-                                              fmt::join(model_families(), ", "));
+    const std::string supported =
+        fmt::format("supported: {}, and recorded types (vramfit models types)", fmt::join(model_families(), ", "));
     if (!type) {
         problems.invalid(config.path("model_type"), "the key is missing", supported);
         return nullptr;

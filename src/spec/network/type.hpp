@@ -1,4 +1,5 @@
-// The recording of a type of networks (vramfit.network-type/1): the network of any config.json of that type. docs/reference/network-type.md.
+// The recording of a type of networks (vramfit.network-type/1): the network of any config.json of that type.
+// docs/reference/network-type.md.
 #pragma once
 
 #include <cstdint>

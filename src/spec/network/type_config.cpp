@@ -1,4 +1,5 @@
-// A config.json by the keys of a recorded type: what the recording covers, and every key that stands against it by its name.
+// A config.json by the keys of a recorded type: what the recording covers, and every key that stands against it by its
+// name.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +10,6 @@
 namespace vramfit::network {
 
 namespace {
-
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostLayers = 10'000;
@@ -44,7 +44,8 @@ class TypeReader {
         const std::string& key = row.member("key").text();
         const JsonValue* value = given(key);
         if (row.has("absent")) {
-            if (value && !is_null(*value)) refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
+            if (value && !is_null(*value))
+                refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
         } else if (row.has("fixed")) {
             const JsonValue& fixed = row.member("fixed").json();
             if (value && !same_value(*value, fixed))
@@ -76,10 +77,10 @@ class TypeReader {
             kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
                                                : state.json().kind == found.kind);
             const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1) : 1;
-            const bool fits = !varied ? same_value(state.json(), found)
-                              : size  ? found.kind == JsonKind::integer && found.integer >= least &&
-                                           found.integer <= kLargestSize
-                                      : is_number(found) && found.real > 0;
+            const bool fits =
+                !varied ? same_value(state.json(), found)
+                : size  ? found.kind == JsonKind::integer && found.integer >= least && found.integer <= kLargestSize
+                        : is_number(found) && found.real > 0;
             if (!fits) continue;
             if (found.kind == JsonKind::integer) out_.numbers[key] = found.integer;
             out_.values[key] = found;
@@ -153,7 +154,8 @@ class TypeReader {
         refuse("layer_types", "layers in such an order were not recorded for this type");
     }
 
-    // transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before rope_parameters.
+    // transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before
+    // rope_parameters.
     void read_rope(const Place& row) {
         const auto entries_of = [&](const char* key) {
             const JsonValue* value = given(key);

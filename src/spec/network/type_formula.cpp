@@ -132,9 +132,8 @@ std::string with_numbers(std::string_view text, const Numbers& numbers) {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
         std::size_t end = at;
-        while (end < text.size() &&
-               ((text[end] >= 'a' && text[end] <= 'z') || text[end] == '_' ||
-                (end > at && text[end] >= '0' && text[end] <= '9')))
+        while (end < text.size() && ((text[end] >= 'a' && text[end] <= 'z') || text[end] == '_' ||
+                                     (end > at && text[end] >= '0' && text[end] <= '9')))
             ++end;
         if (end == at) {
             out += text[at++];

@@ -1,4 +1,5 @@
-// The network of one configuration from the recording of its type: choices made, layers written out, formulas with their numbers.
+// The network of one configuration from the recording of its type: choices made, layers written out, formulas with
+// their numbers.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -11,7 +12,6 @@
 namespace vramfit::network {
 
 namespace {
-
 
 constexpr std::size_t kDeepestNodes = 64;
 
@@ -56,7 +56,8 @@ struct Inside {
 
 class Maker {
   public:
-    Maker(const Place& type, const TypeConfig& config) : type_(type), nodes_(type.member("nodes")), instructions_(type.member("instructions")), config_(config) {}
+    Maker(const Place& type, const TypeConfig& config)
+        : type_(type), nodes_(type.member("nodes")), instructions_(type.member("instructions")), config_(config) {}
 
     JsonValue document(const JsonValue& given) {
         const Place root = node(type_.member("root"));
@@ -174,7 +175,8 @@ class Maker {
         const JsonValue body_ = body(of);
         const JsonValue* code = body_.find("code");
         bool found = false;
-        for (std::size_t i = 0; code && i < code->items.size(); ++i) found = found || names_layer(written(code->items[i]));
+        for (std::size_t i = 0; code && i < code->items.size(); ++i)
+            found = found || names_layer(written(code->items[i]));
         if (of.has("below"))
             for (const std::string& name : of.member("below").json().keys)
                 found = found || is_starred(below(of, name), depth + 1);
@@ -182,9 +184,10 @@ class Maker {
     }
 
     static bool names_layer(const JsonValue& value) {
-        const bool path = value.kind == JsonKind::list && value.items.size() > 2 && value.items[1].kind == JsonKind::text &&
-                          value.items[1].text.find('*') != std::string::npos;
-        if (path || (value.kind == JsonKind::text && value.text.starts_with('@') && value.text.find('*') != value.text.npos))
+        const bool path = value.kind == JsonKind::list && value.items.size() > 2 &&
+                          value.items[1].kind == JsonKind::text && value.items[1].text.find('*') != std::string::npos;
+        if (path ||
+            (value.kind == JsonKind::text && value.text.starts_with('@') && value.text.find('*') != value.text.npos))
             return true;
         return std::any_of(value.items.begin(), value.items.end(), names_layer);
     }
@@ -218,7 +221,7 @@ class Maker {
             if (JsonValue* all = member(row, key); all && back != 0)
                 for (JsonValue& one : all->items)
                     one = one.kind == JsonKind::integer ? JsonValue::of(one.integer + (one.integer >= first ? back : 0))
-                                                    : moved(one, back, first);
+                                                        : moved(one, back, first);
         return programs_.add(std::move(row));
     }
 
@@ -250,8 +253,7 @@ class Maker {
             if (!part || part->kind != JsonKind::list) inside.node.refuse("a kind of layer is not among those it runs");
             const std::int64_t outer = std::exchange(inside.layer, i);
             const std::int64_t by = (i > 0 ? i - 1 : 0) * each;
-            for (const JsonValue& row : part->items)
-                instruction(moved(written(row), by, first), inside, made, depth);
+            for (const JsonValue& row : part->items) instruction(moved(written(row), by, first), inside, made, depth);
             inside.layer = outer;
         }
         back = (count > 2 ? count - 2 : 0) * each;
@@ -337,7 +339,8 @@ class Maker {
     JsonValue settings(const JsonValue& given) const {
         JsonValue all = JsonValue::object();
         for (std::size_t i = 0; i < given.keys.size(); ++i)
-            if (given.keys[i] != "_name_or_path" && !config_.values.contains(given.keys[i])) all.put(given.keys[i], given.items[i]);
+            if (given.keys[i] != "_name_or_path" && !config_.values.contains(given.keys[i]))
+                all.put(given.keys[i], given.items[i]);
         for (const auto& [key, value] : config_.values) all.put(key, value);
         return all;
     }

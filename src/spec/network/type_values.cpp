@@ -10,7 +10,6 @@ namespace vramfit::network {
 
 namespace {
 
-
 struct Renumbering {
     std::int64_t by;
     std::int64_t first;

@@ -1,4 +1,5 @@
-// A llama made of the recording of its type and the one that is written by hand: the same events for the same config.json.
+// A llama made of the recording of its type and the one that is written by hand: the same events for the same
+// config.json.
 #include <fstream>
 #include <sstream>
 
@@ -51,11 +52,12 @@ std::string config_with(const std::string& more) {
 }  // namespace
 
 TEST_CASE("llamas made of their type have the events of the one written by hand") {
-    for (const char* more : {R"(, "num_hidden_layers": 1)", R"(, "num_hidden_layers": 2, "pad_token_id": 0)",
-                             R"(, "num_hidden_layers": 5, "head_dim": 24, "attention_bias": true, "mlp_bias": true)",
-                             R"(, "num_hidden_layers": 3, "tie_word_embeddings": true, "hidden_act": "gelu")",
-                             R"(, "num_hidden_layers": 2, "attention_dropout": 0.1, "pad_token_id": 7)",
-                             R"(, "num_hidden_layers": 2, "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3",
+    for (const char* more :
+         {R"(, "num_hidden_layers": 1)", R"(, "num_hidden_layers": 2, "pad_token_id": 0)",
+          R"(, "num_hidden_layers": 5, "head_dim": 24, "attention_bias": true, "mlp_bias": true)",
+          R"(, "num_hidden_layers": 3, "tie_word_embeddings": true, "hidden_act": "gelu")",
+          R"(, "num_hidden_layers": 2, "attention_dropout": 0.1, "pad_token_id": 7)",
+          R"(, "num_hidden_layers": 2, "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3",
                                 "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                                 "original_max_position_embeddings": 512})"}) {
         INFO(more);

@@ -84,7 +84,7 @@ class Keys:
         if isinstance(default, bool):
             return [default, not default]
         if isinstance(default, float):
-            return [0.0, REAL] if default == 0 or "drop" in name else [REAL]
+            return [0.0, REAL] if default == 0 or "drop" in name else [1.0, REAL] if default == 1 else [REAL]  # code may skip a factor of 1
         if isinstance(default, str) and default in transformers.activations.ACT2FN:
             return [default, *(a for a in ACTIVATIONS if a != default)]
         if default is None and any(part in name for part in ("softcapping", "clip", "_multiplier")):
