@@ -48,7 +48,7 @@ std::string olmo(std::string_view that = "", std::string_view in_place = "") {
 }
 
 /// The first problem, as "WHERE: WHAT".
-std::string refusal_of(const std::string& config, ErrorKind kind) {
+std::string refusal_of_config(const std::string& config, ErrorKind kind) {
     try {
         read_config(config, "config.json");
     } catch (const Error& error) {
@@ -97,7 +97,7 @@ TEST_CASE("a config.json of a recorded type is a model") {
 
 TEST_CASE("what the recording of a type does not cover is refused by the key") {
     const auto unsupported = [](std::string_view that, std::string_view in_place) {
-        return refusal_of(olmo(that, in_place), ErrorKind::unsupported);
+        return refusal_of_config(olmo(that, in_place), ErrorKind::unsupported);
     };
     CHECK(unsupported("\"pad_token_id\": 0", R"("hidden_act": "quick_gelu")") ==
           "config.json /hidden_act: \"quick_gelu\" was not recorded for this type");
@@ -115,7 +115,7 @@ TEST_CASE("what the recording of a type does not cover is refused by the key") {
 
 TEST_CASE("what no network of a type has is invalid") {
     const auto invalid = [](std::string_view that, std::string_view in_place) {
-        return refusal_of(olmo(that, in_place), ErrorKind::invalid);
+        return refusal_of_config(olmo(that, in_place), ErrorKind::invalid);
     };
     CHECK(invalid("\"hidden_size\": 64", "\"hidden_size\": \"64\"").starts_with("config.json /hidden_size: "));
     CHECK(invalid("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0") ==

@@ -103,9 +103,19 @@ class PredictFlags(TypedDict, total=False):
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
+    prompt: int
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    completion: int
+    """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
+    rejected: int
+    """Tokens of each rejected completion [as many as of the chosen one]"""
+    loss_type: str | Sequence[str]
+    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    precompute_ref_log_probs: bool
+    """Score the data with the reference before training, which then needs no model of its own [false]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -248,9 +258,19 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
+    prompt: str | int | Sequence[int]
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    completion: str | int | Sequence[int]
+    """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
+    rejected: str | int | Sequence[int]
+    """Tokens of each rejected completion [as many as of the chosen one]"""
+    loss_type: str | Sequence[str]
+    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    precompute_ref_log_probs: str | bool | Sequence[bool]
+    """Score the data with the reference before training, which then needs no model of its own [false]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -419,9 +439,19 @@ class PlanFlags(TypedDict, total=False):
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
+    prompt: int
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    completion: int
+    """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
+    rejected: int
+    """Tokens of each rejected completion [as many as of the chosen one]"""
+    loss_type: str | Sequence[str]
+    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    precompute_ref_log_probs: bool
+    """Score the data with the reference before training, which then needs no model of its own [false]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -617,9 +647,19 @@ class TimelineFlags(TypedDict, total=False):
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own) or sft (trl's SFTTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
+    prompt: int
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    completion: int
+    """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
+    rejected: int
+    """Tokens of each rejected completion [as many as of the chosen one]"""
+    loss_type: str | Sequence[str]
+    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    precompute_ref_log_probs: bool
+    """Score the data with the reference before training, which then needs no model of its own [false]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
