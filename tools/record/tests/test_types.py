@@ -43,6 +43,13 @@ class OfFiles(unittest.TestCase):
                 self.assertEqual(problems(made), [])
                 self.assertEqual(schema.errors(made, networks), [])
 
+    def test_networks_are_those_of_their_own_recordings(self) -> None:
+        folder = ROOT / "tests/data/networks"
+        for name, type_ in types().items():
+            with self.subTest(name):
+                made = instantiate(type_, json.loads((folder / f"{name}-tiny.config.json").read_text()))
+                self.assertEqual(difference(normal(made), normal(json.loads((folder / f"{name}-tiny.json").read_text()))), "")
+
     def test_what_is_not_covered_is_refused(self) -> None:
         lines = (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines()
         for name, type_ in types().items():

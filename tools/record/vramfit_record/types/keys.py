@@ -179,7 +179,8 @@ class Keys:
         except Exception:  # noqa: BLE001
             nulls = []
         default: Any = without[0]
-        if any(x != without[0] for x in without):
+        reals = all(isinstance(x, float) and x > 0 for x in without)  # computed: any nonzero number does as well
+        if any(x != without[0] for x in without) and not (reals and REAL in self.states[name]):
             keys = {k: v for k, v in self.varied(base).items() if k != name}
             found = Fit(places_of([_with(p, keys, i) for i, p in enumerate(POINTS)]))(without) if all(isinstance(x, int) for x in without) else None
             if found is None:
