@@ -128,7 +128,7 @@ JsonValue recorded_to_json(const ModelSpec& m) {
     const network::Document& recording = *m.recording;
     if (recording.of_type) {
         Problems problems(recording.file);
-        return parse_json(recording.config, problems);
+        return parse_json(recording.given, problems);
     }
     JsonValue out = JsonValue::object();
     out.put("model_type", JsonValue::of(std::string_view(m.model_type)));

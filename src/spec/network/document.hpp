@@ -189,7 +189,8 @@ struct Variant {
 
 struct Document {
     std::string file;
-    bool of_type = false;  ///< made of the recording of its type and the config.json in `file`
+    bool of_type = false;  ///< made of the recording of its type and a config.json
+    std::string given;     ///< ... as JSON text
     std::string torch;
     std::string transformers;
     std::string class_name;

@@ -34,6 +34,10 @@ std::optional<Document> instantiate(std::string_view text, const JsonValue& conf
     }
     Document document = read_network(network_of(place, read, config), problems.file());
     document.of_type = true;
+    JsonValue given = JsonValue::object();
+    for (std::size_t i = 0; i < config.keys.size(); ++i)
+        if (config.keys[i] != "_name_or_path") given.put(config.keys[i], config.items[i]);
+    document.given = to_text(given);
     return document;
 }
 

@@ -187,6 +187,7 @@ class TypeReader {
         for (std::size_t i = 0; i < needs.list().size(); ++i)
             if (!entries || !entries->find(needs.at(i).text()))
                 reject(fmt::format("{}/{}", key, needs.at(i).text()), "the key is missing");
+        out_.values["rope_parameters"] = types.member(type->text).member("makes").object().json();
         out_.chosen["rope_type"] = type->text == "default" ? JsonValue{} : *type;
     }
 

@@ -125,6 +125,7 @@ class Config:
             if name not in entries:
                 raise NotKnown(f"{key}.{name}: the key is missing")
         self.chosen[ROPE_TYPE] = None if state == "default" else state
+        self.values["rope_parameters"] = known["makes"]
 
 
 # Formulas

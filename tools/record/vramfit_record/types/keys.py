@@ -123,11 +123,19 @@ class Keys:
             values = self.values({**base, ROPE_TYPE: state}, 0)
             scaling = values.pop("rope_scaling", plain)
             same = same and self.rope_of({**values, "rope_scaling": scaling}) == self.rope_of({**values, "rope_parameters": scaling})
-        types = {state or "default": {"needs": sorted(ROPE[state or "default"][0]), "may": sorted(self.optional if state == "yarn" else [])} for state in self.states[ROPE_TYPE]}
+        types = {state or "default": {"needs": sorted(ROPE[state or "default"][0]), "may": sorted(self.optional if state == "yarn" else []), "makes": self.rope_types(state)}
+                 for state in self.states[ROPE_TYPE]}
         values = self.values(base, 0)
         row: dict[str, Any] = {"types": types, "parameters": same, "explicit": self.rope_of(values) == self.rope_of({**values, "rope_scaling": plain})}
         partial = (self.defaults["rope_parameters"] or {}).get("partial_rotary_factor")
         return {**row, "partial": partial} if partial is not None else row
+
+    def rope_types(self, state: Any) -> dict[str, Any]:
+        """The type of embeddings that the class makes of it, perhaps for each kind of layer."""
+        found = self.rope_of(self.values({**self.base(), ROPE_TYPE: state}, 0))
+        if "rope_type" in found:
+            return {"rope_type": found["rope_type"]}
+        return {kind: {"rope_type": entries["rope_type"]} for kind, entries in found.items() if isinstance(entries, dict)}
 
     def rope_of(self, values: dict[str, Any]) -> Any:
         """What the class makes of them; of each such values something else where it refuses them."""
