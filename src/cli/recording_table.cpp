@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "spec/network/document.hpp"
+#include "spec/network/type.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/environment.hpp"
 #include "vramfit/spec/models.hpp"
@@ -28,10 +29,28 @@ std::string condition(const network::Variant& variant) {
     return text;
 }
 
+ReportTable type_table() {
+    ReportTable table{"vramfit.types/1",
+                      "types",
+                      {{"family", "model type", 0},
+                       {"transformers", "recorded with transformers", 1},
+                       {"torch", "torch", 4},
+                       {"networks", "networks compared", 2},
+                       {"jobs", "jobs compared with traces", 3}},
+                      {}};
+    for (const network::BuiltInType& type : network::built_in_types()) {
+        const network::TypeFacts facts = network::facts_of(type);
+        table.rows.push_back(
+            {std::string(type.model_type), facts.transformers, facts.torch, facts.networks, facts.jobs});
+    }
+    return table;
+}
+
 }  // namespace
 
 std::optional<ReportTable> recording_table(const std::string& file) {
     std::error_code ignored;
+    if (file == "types" && !std::filesystem::exists(file, ignored)) return type_table();
     if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;
     const ModelSpec model = load_model(file, Environment{}, "TEXT");
     if (!model.recording) return std::nullopt;
@@ -58,7 +77,8 @@ std::optional<ReportTable> recording_table(const std::string& file) {
                               std::string(!variant.labels ? "none"
                                           : variant.items ? "of Trainer"
                                                           : "of the model"),
-                              variant.checkpointing, condition(variant), answers(variant), std::string("no")});
+                              variant.checkpointing, condition(variant), answers(variant),
+                              std::string(recording.of_type ? "its type" : "no")});
     return table;
 }
 

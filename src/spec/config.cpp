@@ -8,6 +8,8 @@
 #include "spec/config_family.hpp"
 #include "spec/config_read.hpp"
 #include "spec/json_parse.hpp"
+#include "spec/network/model.hpp"
+#include "spec/network/type.hpp"
 #include "spec/reader.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -180,7 +182,8 @@ bool has_text_part(const JsonValue& config) {
 
 const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
     const JsonValue* type = config.value("model_type");
-    const std::string supported = fmt::format("supported: {}", fmt::join(model_families(), ", "));
+    const std::string supported =
+        fmt::format("supported: {}, and recorded types (vramfit models types)", fmt::join(model_families(), ", "));
     if (!type) {
         problems.invalid(config.path("model_type"), "the key is missing", supported);
         return nullptr;
@@ -195,6 +198,25 @@ const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
     return family;
 }
 
+// A type that nobody wrote by hand: its recording has the network.
+std::optional<ModelSpec> read_recorded_type(const JsonValue& config, std::string_view type, const std::string& path,
+                                            Problems& problems) {
+    try {
+        auto document = network::instantiate(type, config, path, problems);
+        if (!document) return std::nullopt;
+        return network::model_of(std::make_shared<const network::Document>(std::move(*document)), {});
+    } catch (const Error& error) {
+        problems.add(error);
+        return std::nullopt;
+    }
+}
+
+std::string_view recorded_type_of(const JsonValue& config) {
+    const JsonValue* type = config.find("model_type");
+    if (!type || type->kind != JsonValue::Kind::text || config_family(type->text)) return {};
+    return network::built_in_type(type->text);
+}
+
 }  // namespace
 
 std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& path, Problems& problems) {
@@ -202,7 +224,9 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
     Problems own(problems.file());
     ObjectReader config(value, path, own);
     std::optional<ModelSpec> read;
-    if (value.kind == JsonValue::Kind::object) {
+    if (const std::string_view type = recorded_type_of(value); !type.empty()) {
+        if (check_kind(config, own)) read = read_recorded_type(value, type, path, own);
+    } else if (value.kind == JsonValue::Kind::object) {
         if (const ConfigFamily* family = read_family(config, own)) {
             ModelSpec model = family->defaults();
             model.model_type = family->model_type;
@@ -245,6 +269,12 @@ ModelSpec read_config(std::string_view text, std::string_view file, std::string_
 std::vector<std::string_view> model_families() {
     std::vector<std::string_view> names;
     for (const ConfigFamily* family : all_configs()) names.push_back(family->model_type);
+    return names;
+}
+
+std::vector<std::string_view> recorded_types() {
+    std::vector<std::string_view> names;
+    for (const network::BuiltInType& type : network::built_in_types()) names.push_back(type.model_type);
     return names;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "spec/config_read.hpp"
+#include "spec/json_parse.hpp"
 #include "spec/network/document.hpp"
 #include "vramfit/spec/config.hpp"
 
@@ -125,6 +126,10 @@ namespace {
 /// Of a recorded network what reports say of every model; its file says the rest.
 JsonValue recorded_to_json(const ModelSpec& m) {
     const network::Document& recording = *m.recording;
+    if (recording.of_type) {
+        Problems problems(recording.file);
+        return parse_json(recording.given, problems);
+    }
     JsonValue out = JsonValue::object();
     out.put("model_type", JsonValue::of(std::string_view(m.model_type)));
     out.put("vocab_size", JsonValue::of(m.vocab_size));

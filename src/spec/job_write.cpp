@@ -293,7 +293,7 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
 JsonValue model_value(const ModelSpec& spec) {
     const BuiltInModel* known = find_built_in(spec.name);
     if (known && known->name == spec.name && spec_of(*known) == spec) return JsonValue::of(std::string_view(spec.name));
-    if (spec.recording) return JsonValue::of(std::string_view(spec.recording->file));
+    if (spec.recording && !spec.recording->of_type) return JsonValue::of(std::string_view(spec.recording->file));
     JsonValue out = model_to_json(spec);
     if (!spec.name.empty()) out.put("_name_or_path", JsonValue::of(std::string_view(spec.name)));
     return out;

@@ -86,9 +86,14 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     const network::Document& recording = *model.recording;
     check_recorded_release(recording, stack, problems, notes);
     notes.push_back({NoteKind::recorded_network,
-                     fmt::format("the network is a recording of transformers {}, which was not compared with a trace",
-                                 recording.transformers),
-                     "docs/howto/own-network.md says how far recordings were checked"});
+                     recording.of_type
+                         ? fmt::format("the network is made of the recording of its type ({}, transformers {})",
+                                       recording.model_type, recording.transformers)
+                         : fmt::format("the network is a recording of transformers {}, which was not compared with a "
+                                       "trace",
+                                       recording.transformers),
+                     recording.of_type ? "vramfit models types says how far the type was checked"
+                                       : "docs/howto/own-network.md says how far recordings were checked"});
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };

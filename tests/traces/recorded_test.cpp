@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "spec/network/type.hpp"
 #include "support/catch.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/job.hpp"
@@ -16,10 +18,10 @@ using nlohmann::json;
 
 constexpr const char* kFolder = VRAMFIT_TEST_DATA_DIR "/networks/";
 
-/// What differs between a trace and the timeline of the same job, of which the network is a recording.
-std::string differences(const json& trace) {
+/// What differs between a trace and the timeline of the same job with this file for its network.
+std::string differences(const json& trace, const std::string& file) {
     json job = trace["job"];
-    job["model"] = kFolder + trace["network"].get<std::string>();
+    job["model"] = kFolder + file;
     const Job read = read_job(job.dump(), trace["name"].get<std::string>(), Environment{});
     const Timeline answer = timeline(read.model, read.plan, read.stack, read.device);
     std::string found;
@@ -50,11 +52,30 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
         const json trace = json::parse(line);
         INFO(trace["name"].get<std::string>());
         CHECK(trace["windows"].size() > 20);
-        CHECK(differences(trace) == "");
+        CHECK(differences(trace, trace["network"]) == "");
         windows += trace["windows"].size();
     }
     CHECK(traces == 113);
     CHECK(windows >= 3100);
+}
+
+TEST_CASE("networks of recorded types have the requested bytes of the traces of their configurations") {
+    std::ifstream lines(std::string(kFolder) + "traces.jsonl");
+    std::map<std::string, std::int64_t> jobs;
+    for (std::string line; std::getline(lines, line);) {
+        const json trace = json::parse(line);
+        const std::string recording = trace["network"];
+        const std::string name = recording.substr(0, recording.find("-tiny"));
+        if (network::built_in_type(name).empty()) continue;
+        INFO(trace["name"].get<std::string>());
+        CHECK(differences(trace, name + "-tiny.config.json") == "");
+        ++jobs[name];
+    }
+    for (const network::BuiltInType& type : network::built_in_types()) {
+        INFO(type.model_type);
+        CHECK(jobs[std::string(type.model_type)] >= 3);
+        CHECK(network::facts_of(type).jobs == jobs[std::string(type.model_type)]);
+    }
 }
 
 }  // namespace vramfit::test

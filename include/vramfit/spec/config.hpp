@@ -22,6 +22,9 @@ std::string to_config_text(const ModelSpec& model);
 /// The model types that `read_config` knows: "gemma", "gemma2", ...
 std::vector<std::string_view> model_families();
 
+/// The model types whose networks are recordings that are part of the program.
+std::vector<std::string_view> recorded_types();
+
 /// The first release of transformers that has this model type.
 Version family_since(std::string_view model_type);
 

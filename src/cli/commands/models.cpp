@@ -1,4 +1,4 @@
-// vramfit models: the built-in models, or what a recorded network was recorded for.
+// vramfit models: the built-in models, the recorded types, or what a recorded network was recorded for.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
@@ -13,7 +13,7 @@ namespace {
 Run add_models(CLI::App& app, const GivenWords&) {
     return add_table_command(app, model_table,
                              "Only models with this text in their name, id or family; or the file of a recorded "
-                             "network: its variants",
+                             "network: its variants; or types: the recorded model types",
                              recording_table);
 }
 

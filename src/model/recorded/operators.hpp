@@ -1,6 +1,7 @@
 // Torch functions by name: what runs when a recorded program calls one.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -55,6 +56,11 @@ class Arguments {
     int integer(const network::Argument& argument) const;
     bool flag(std::size_t place, std::string_view name, bool otherwise) const;
     double real(std::size_t place, std::string_view name, double otherwise) const;
+    /// Of dropout: one that is not zero where the recording says that it varies.
+    double probability(std::size_t place, std::string_view name, double otherwise) const {
+        const double p = real(place, name, otherwise);
+        return std::isnan(p) ? 0.5 : p;
+    }
     Scalar scalar(const network::Argument& argument) const;
     /// Sizes given as a list, or as all arguments from that place on.
     engine::Dims dims(std::size_t place) const;

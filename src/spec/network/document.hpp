@@ -12,6 +12,10 @@
 #include "spec/network/formula.hpp"
 #include "vramfit/base/dtype.hpp"
 
+namespace vramfit {
+struct JsonValue;
+}
+
 namespace vramfit::network {
 
 /// Values of a program by number, programs and kinds of modules by their place in the document.
@@ -185,6 +189,8 @@ struct Variant {
 
 struct Document {
     std::string file;
+    bool of_type = false;  ///< made of the recording of its type and a config.json
+    std::string given;     ///< ... as JSON text
     std::string torch;
     std::string transformers;
     std::string class_name;
@@ -219,5 +225,7 @@ inline constexpr std::size_t kDeepestModules = 32;    ///< modules in modules, p
 /// The network in a text. `file` names it in messages. Throws Error: invalid for a text that is no recording,
 /// unsupported for one of a later schema.
 Document read_network(std::string_view text, std::string_view file);
+/// The same of a text that is parsed.
+Document read_network(const JsonValue& json, std::string_view file);
 
 }  // namespace vramfit::network

@@ -144,6 +144,10 @@ Document read_network(std::string_view text, std::string_view file) {
     Problems problems(file);
     const JsonValue json = parse_json(text, problems);
     problems.throw_if_any();
+    return read_network(json, file);
+}
+
+Document read_network(const JsonValue& json, std::string_view file) {
     const Place root(json, file);
     read_schema(root);
     Document document;

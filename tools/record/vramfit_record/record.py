@@ -5,16 +5,17 @@ import contextlib
 import copy
 import functools
 from dataclasses import dataclass, field, replace
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 import torch
 import transformers
 
-from . import device, networks, passes, tree
+from . import device, networks, passes, sizes, tree
 from .declared import described
 from .flash import flash_attention
 from .merge import Different, Merge, Point, Table, places_of
 from .programs import draft_of
+from .passes import Condition
 from .sizes import Fit
 from .variants import BASE, BY_DTYPE, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
 
@@ -31,16 +32,25 @@ class Networks:
     head: str
     trust_remote_code: bool = False
     vary: dict[str, tuple[int, ...]] = field(default_factory=dict)  # keys of the configuration, and their values at the points
+    config_of: Callable[[dict[str, int]], Any] | None = None  # the configuration of such values; else they are set in `config`
     made: dict[Any, Any] = field(default_factory=dict)
+    built: dict[Any, list[Condition]] = field(default_factory=dict)  # what was compared while a network was built
 
     def of(self, point: Point) -> Any:
         key = point.weights, point.keys
         if key not in self.made:
-            config = copy.deepcopy(self.config)
-            for name, value in point.keys:
-                setattr(config, name, value)
-            self.made[key] = networks.build(config, self.head, point.weights, self.trust_remote_code)
+            seen = self.built[key] = []
+            with sizes.compared(lambda *found: seen.append(Condition(*found))):
+                self.made[key] = networks.build(self.config_at(point), self.head, point.weights, self.trust_remote_code)
         return self.made[key]
+
+    def config_at(self, point: Point) -> Any:
+        if self.config_of:
+            return self.config_of(dict(point.keys))
+        config = copy.deepcopy(self.config)
+        for name, value in point.keys:
+            setattr(config, name, value)
+        return config
 
     def placed(self, points: Sequence[Point]) -> list[Point]:
         """The points with their keys."""
@@ -163,11 +173,22 @@ def merged(variant: Variant, made: Sequence[Any], programs: Table) -> dict[str, 
     return row
 
 
+def build_conditions(nets: Networks, points: Sequence[Point]) -> list[Any]:
+    """What the class compares while it makes the network."""
+    out: list[Any] = []
+    merge = Merge(points, Table())
+    merge.where = "its construction"
+    groups = [nets.built[p.weights, p.keys] for p in points]
+    merge.same([len(g) for g in groups], "numbers of comparisons")
+    merge.conditions(groups, set(), out)
+    return out
+
+
 def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Variant] = (BASE,), trust_remote_code: bool = False,
-                   vary: dict[str, tuple[int, ...]] | None = None) -> dict[str, Any]:
+                   vary: dict[str, tuple[int, ...]] | None = None, config_of: Callable[[dict[str, int]], Any] | None = None) -> dict[str, Any]:
     """The document. `vary`: keys of the configuration with a value for each of the three points, of which formulas are made as well."""
     check_varied(vary or {})
-    nets = Networks(config, head, trust_remote_code, vary or {})
+    nets = Networks(config, head, trust_remote_code, vary or {}, config_of)
     points = nets.placed(POINTS)
     network, _ = nets.of(points[0])
     kinds, programs = Table(), Table()
@@ -181,9 +202,10 @@ def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Vari
             refused.append({**variant.as_json(), "reason": str(reason)})
         except Exception as error:  # noqa: BLE001  the library's own refusal, or an operator without a fake
             refused.append({**variant.as_json(), "reason": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"})
+    conditions = {"conditions": built} if config_of and (built := build_conditions(nets, points)) else {}
     return {
         "schema": SCHEMA,
         "recorded_with": {"torch": torch.__version__.split("+")[0], "transformers": transformers.__version__},
-        "network": {**described(network, head, config), **({"varied": sorted(vary)} if vary else {})},
+        "network": {**described(network, head, config), **({"varied": sorted(vary)} if vary else {}), **conditions},
         "modules": kinds.rows, "root": root, "ties": tree.ties(network),
         "programs": programs.rows, "variants": rows, "refused": refused}

@@ -1,16 +1,16 @@
-"""The part of JSON Schema that docs/reference/network.schema.json uses; objects whose properties are listed have no others."""
+"""The part of JSON Schema that docs/reference/network.schema.json uses, as does network-type.schema.json; objects whose properties are listed have no others."""
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
 
-PATH = Path(__file__).resolve().parents[3] / "docs" / "reference" / "network.schema.json"
+FOLDER = Path(__file__).resolve().parents[3] / "docs" / "reference"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
 
 
-def read() -> Any:
-    return json.loads(PATH.read_text())
+def read(name: str = "network") -> Any:
+    return json.loads((FOLDER / f"{name}.schema.json").read_text())
 
 
 def errors(value: Any, schema: Any, place: str = "") -> list[str]:

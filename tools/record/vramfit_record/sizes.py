@@ -4,8 +4,9 @@ Also the numbers that a network reads off shapes: they report what they are comp
 """
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import torch
 
@@ -44,6 +45,16 @@ for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordi
     _compute(f"__{_name}__")
 
 
+@contextlib.contextmanager
+def compared(report: Callable[[str, int, int, bool], None]) -> Iterator[None]:
+    """Comparisons are reported to this function meanwhile."""
+    Number.report = report
+    try:
+        yield
+    finally:
+        Number.report = None
+
+
 def shape_of(t: torch.Tensor) -> torch.Size:
     return torch.Size([Number(n) for n in t.shape])
 
@@ -74,6 +85,7 @@ class Fit:
         for i, (a, x) in enumerate(keys):
             parts += [(f"{a}*{b}", [p * q for p, q in zip(x, y)]) for b, y in keys[i:]]
             parts += [(f"{a}//{b}", [p / q for p, q in zip(x, y)]) for b, y in keys if a != b and all((p / q).denominator == 1 for p, q in zip(x, y))]
+        parts += [(f"{c}*({name})", [p * q for p, q in zip(x, v)]) for name, v in parts if "//" in name for c, x in keys if c not in name.split("//")]
         return parts + [(f"{m}*{name}" if "//" not in name else f"{m}*({name})", [t * p for t, p in zip(terms, v)]) for m, terms in self.plain for name, v in parts]
 
     def __call__(self, numbers: Sequence[int]) -> int | str | None:

@@ -44,7 +44,7 @@ Tensor power(const Arguments& a) {
 Tensor dropped(const Arguments& a) {
     if (a.flag(3, "inplace", false)) a.refuse("inplace=True");
     const bool training = a.session().training;
-    return training ? dropout(a.tensor(0), a.real(1, "p", 0.5)) : a.tensor(0);
+    return training ? dropout(a.tensor(0), a.probability(1, "p", 0.5)) : a.tensor(0);
 }
 
 template <OfOne one>

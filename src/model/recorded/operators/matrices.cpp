@@ -38,7 +38,7 @@ Tensor attended(const Arguments& a) {
     AttentionArguments how;
     how.is_causal = a.flag(5, "is_causal", false);
     how.enable_gqa = a.flag(7, "enable_gqa", false);
-    how.dropout = a.session().training ? a.real(4, "dropout_p", 0.0) : 0.0;
+    how.dropout = a.session().training ? a.probability(4, "dropout_p", 0.0) : 0.0;
     how.forced = a.run().plan.load.sdpa_kernel;
     if (a.run().plan.load.sdpa_expand_kv && how.enable_gqa) a.refuse("load.sdpa_expand_kv");
     return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3, "attn_mask"), how);

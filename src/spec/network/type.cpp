@@ -1,0 +1,60 @@
+// Types of networks that are part of the program, and the network of a config.json of one of them.
+#include "spec/network/type.hpp"
+
+#include <fmt/format.h>
+
+#include "spec/embedded.hpp"
+#include "spec/json_parse.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::network {
+
+namespace {
+
+constexpr std::string_view kTypeSchema = "vramfit.network-type/1";
+
+}  // namespace
+
+std::optional<Document> instantiate(std::string_view text, const JsonValue& config, const std::string& path,
+                                    Problems& problems) {
+    Problems own(problems.file());
+    const JsonValue type = parse_json(text, own);
+    own.throw_if_any();
+    const Place place(type, problems.file());
+    if (place.object().member("schema").text() != kTypeSchema)
+        place.member("schema").refuse(fmt::format("'{}' is wanted", kTypeSchema));
+    const TypeConfig read = read_type_config(place, config, path, own);
+    if (!own.none()) {
+        try {
+            own.throw_if_any();
+        } catch (const Error& error) {
+            problems.add(error);
+        }
+        return std::nullopt;
+    }
+    Document document = read_network(network_of(place, read, config), problems.file());
+    document.of_type = true;
+    JsonValue given = JsonValue::object();
+    for (std::size_t i = 0; i < config.keys.size(); ++i)
+        if (config.keys[i] != "_name_or_path") given.put(config.keys[i], config.items[i]);
+    document.given = to_text(given);
+    return document;
+}
+
+TypeFacts facts_of(const BuiltInType& built_in) {
+    Problems problems(built_in.model_type);
+    const JsonValue json = parse_json(built_in.text, problems);
+    problems.throw_if_any();
+    const Place type(json, built_in.model_type);
+    const Place with = type.member("recorded_with"), compared = type.member("compared");
+    return {with.member("transformers").text(), with.member("torch").text(),
+            compared.member("networks").integer(0, 1'000'000), compared.member("jobs").integer(0, 1'000'000)};
+}
+
+std::string_view built_in_type(std::string_view model_type) {
+    for (const BuiltInType& type : built_in_types())
+        if (type.model_type == model_type) return type.text;
+    return {};
+}
+
+}  // namespace vramfit::network

@@ -1,0 +1,78 @@
+// The recording of a type of networks (vramfit.network-type/1): the network of any config.json of that type.
+// docs/reference/network-type.md.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/json_value.hpp"
+#include "spec/network/document.hpp"
+#include "spec/network/json_place.hpp"
+#include "spec/problems.hpp"
+
+namespace vramfit::network {
+
+using JsonKind = JsonValue::Kind;
+
+/// What to do where a type does not cover a configuration.
+inline constexpr std::string_view kOwnRecording = "record this very network: docs/howto/own-network.md";
+
+/// Numbers of a configuration by their keys.
+using Numbers = std::map<std::string, std::int64_t, std::less<>>;
+
+/// A formula with the numbers of these keys: an integer, or the text of a sum of batch and length. Throws Error
+/// (invalid) for a text that is no formula, or whose numbers have more than 63 bits.
+JsonValue folded(std::string_view formula, const Numbers& numbers);
+
+/// Instructions whose values from number `first` on have numbers that are higher by `by`.
+JsonValue moved(const JsonValue& row, std::int64_t by, std::int64_t first);
+
+/// Whether two values are the same in JSON; numbers are by what they are, not how they are written.
+bool same_value(const JsonValue& a, const JsonValue& b);
+
+/// A config.json by the keys of a type.
+struct TypeConfig {
+    Numbers numbers;
+    std::map<std::string, JsonValue, std::less<>> values;  ///< of all keys that the type reads
+    std::map<std::string, JsonValue, std::less<>> chosen;  ///< the state of each choice
+    std::vector<std::string> kinds;                        ///< of each layer
+};
+
+/// Reports each key whose value the recording does not cover (unsupported), or that no such network has (invalid).
+TypeConfig read_type_config(const Place& type, const JsonValue& config, const std::string& path, Problems& problems);
+
+/// The network as the recorder would record it, in JSON. Throws Error (unsupported) where choices were not recorded
+/// together, (invalid) for a type that is no such document.
+JsonValue network_of(const Place& type, const TypeConfig& config, const JsonValue& given);
+
+/// Both, read as a recording is. Nothing after reported problems.
+std::optional<Document> instantiate(std::string_view type, const JsonValue& config, const std::string& path,
+                                    Problems& problems);
+
+/// A type that is part of the program.
+struct BuiltInType {
+    std::string_view model_type;
+    std::string_view text;
+};
+
+/// What a type was recorded with, and how far it was checked.
+struct TypeFacts {
+    std::string transformers;
+    std::string torch;
+    std::int64_t networks = 0;  ///< that were compared with recordings of their own
+    std::int64_t jobs = 0;      ///< that were compared with traces of the real libraries
+};
+TypeFacts facts_of(const BuiltInType& type);
+
+/// By name, in alphabetical order.
+std::span<const BuiltInType> built_in_types();
+/// The type of that name, or an empty text.
+std::string_view built_in_type(std::string_view model_type);
+
+}  // namespace vramfit::network

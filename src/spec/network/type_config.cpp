@@ -1,0 +1,236 @@
+// A config.json by the keys of a recorded type: what the recording covers, and every key that stands against it by its
+// name.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "spec/network/type.hpp"
+
+namespace vramfit::network {
+
+namespace {
+
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr std::int64_t kMostLayers = 10'000;
+
+bool is_number(const JsonValue& v) { return v.kind == JsonKind::integer || v.kind == JsonKind::real; }
+bool is_null(const JsonValue& v) { return v.kind == JsonKind::null; }
+
+class TypeReader {
+  public:
+    TypeReader(const Place& type, const JsonValue& config, const std::string& path, Problems& problems)
+        : type_(type), config_(config), path_(path), problems_(problems) {}
+
+    TypeConfig read() {
+        const Place keys = type_.member("keys");
+        for (std::size_t i = 0; i < keys.list().size(); ++i) read_key(keys.at(i).object());
+        read_layers(type_.member("layers").object());
+        if (type_.has("rope")) read_rope(type_.member("rope").object());
+        if (type_.has("heads")) read_heads(type_.member("heads").text());
+        return std::move(out_);
+    }
+
+  private:
+    void refuse(std::string_view key, std::string what) {
+        problems_.unsupported(fmt::format("{}/{}", path_, key), std::move(what), std::string(kOwnRecording));
+    }
+    void reject(std::string_view key, std::string what) {
+        problems_.invalid(fmt::format("{}/{}", path_, key), std::move(what), "see the model's own config.json");
+    }
+    const JsonValue* given(std::string_view key) const { return config_.find(key); }
+
+    void read_key(const Place& row) {
+        const std::string& key = row.member("key").text();
+        const JsonValue* value = given(key);
+        if (row.has("absent")) {
+            if (value && !is_null(*value))
+                refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
+        } else if (row.has("fixed")) {
+            const JsonValue& fixed = row.member("fixed").json();
+            if (value && !same_value(*value, fixed))
+                refuse(key, fmt::format("{} was not recorded, {} was", value->shown(), fixed.shown()));
+        } else {
+            read_states(row, key, value);
+        }
+    }
+
+    void read_states(const Place& row, const std::string& key, const JsonValue* value) {
+        JsonValue found;
+        if (value && !(is_null(*value) && row.has("null"))) {
+            found = *value;
+        } else if (!row.has("default")) {
+            return reject(key, "the key is missing");
+        } else {
+            found = row.member("default").json();
+            if (found.kind == JsonKind::text && found.text.starts_with('=')) {
+                if (!problems_.none()) return;  // of the keys that it follows from
+                found = folded(std::string_view(found.text).substr(1), out_.numbers);
+            }
+        }
+        const Place states = row.member("states");
+        bool kind_known = false;
+        for (std::size_t i = 0; i < states.list(1, 100).size(); ++i) {
+            const Place state = states.at(i);
+            const bool varied = state.is(JsonKind::object);
+            const bool size = varied && state.member("varied").text() == "size";
+            kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
+                                               : state.json().kind == found.kind);
+            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1) : 1;
+            const bool fits =
+                !varied ? same_value(state.json(), found)
+                : size  ? found.kind == JsonKind::integer && found.integer >= least && found.integer <= kLargestSize
+                        : is_number(found) && found.real > 0;
+            if (!fits) continue;
+            if (found.kind == JsonKind::integer) out_.numbers[key] = found.integer;
+            out_.values[key] = found;
+            out_.chosen[key] = state.json();
+            return;
+        }
+        if (!kind_known && !is_null(found)) return reject(key, fmt::format("{} cannot be", found.shown()));
+        refuse(key, fmt::format("{} was not recorded for this type", found.shown()));
+    }
+
+    void read_layers(const Place& row) {
+        const std::string& key = row.member("key").text();
+        const JsonValue* value = given(key);
+        const JsonValue& count = value ? *value : row.member("default").json();
+        if (count.kind != JsonKind::integer || count.integer < 1 || count.integer > kMostLayers)
+            return reject(key, fmt::format("{} layers cannot be", count.shown()));
+        out_.numbers[key] = count.integer;
+        out_.values[key] = count;
+        out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
+        if (row.has("kinds") && !read_kinds(row)) return;
+        choose_layers();
+    }
+
+    bool read_kinds(const Place& row) {
+        const JsonValue* list = given("layer_types");
+        const bool said = list && !is_null(*list);
+        if (!said && !row.has("pattern")) {
+            reject("layer_types", "the key is missing");
+            return false;
+        }
+        const Place pattern = row.member("pattern"), known = row.member("kinds");
+        std::set<std::string> names;
+        for (std::size_t i = 0; i < known.list().size(); ++i) names.insert(known.at(i).text());
+        if (said && (list->kind != JsonKind::list || list->items.size() != out_.kinds.size())) {
+            reject("layer_types", fmt::format("a list of {} kinds of layers is wanted", out_.kinds.size()));
+            return false;
+        }
+        std::vector<JsonValue> all;
+        for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
+            const JsonValue& kind = said ? list->items[i] : pattern.at(i % pattern.list(1).size()).json();
+            if (kind.kind != JsonKind::text || !names.contains(kind.text)) {
+                refuse("layer_types", fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
+                return false;
+            }
+            out_.kinds[i] = kind.text;
+            all.push_back(kind);
+        }
+        out_.values["layer_types"] = JsonValue::list(std::move(all));
+        return true;
+    }
+
+    /// One layer; one kind; or the first, all that there are, and the last.
+    void choose_layers() {
+        const std::vector<std::string>& kinds = out_.kinds;
+        const std::set<std::string> there(kinds.begin(), kinds.end());
+        std::vector<std::string> state = kinds;
+        if (kinds.size() > 1 && there.size() == 1) state.assign(4, kinds.front());
+        if (there.size() > 1) {
+            state.assign({kinds.front()});
+            state.insert(state.end(), there.begin(), there.end());
+            state.push_back(kinds.back());
+        }
+        JsonValue list = JsonValue::list({});
+        for (const std::string& kind : state) list.items.push_back(JsonValue::of(std::string_view(kind)));
+        const Place known = type_.member("choices").member("the layers");
+        for (std::size_t i = 0; i < known.list().size(); ++i)
+            if (same_value(known.at(i).json(), list)) {
+                out_.chosen["the layers"] = std::move(list);
+                return;
+            }
+        refuse("layer_types", "layers in such an order were not recorded for this type");
+    }
+
+    // transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before
+    // rope_parameters.
+    void read_rope(const Place& row) {
+        const auto entries_of = [&](const char* key) {
+            const JsonValue* value = given(key);
+            return value && value->kind == JsonKind::object && !value->keys.empty() ? value : nullptr;
+        };
+        for (const char* key : {"rope_scaling", "rope_parameters"})
+            if (const JsonValue* value = given(key); value && !is_null(*value) && value->kind != JsonKind::object)
+                return reject(key, fmt::format("{} cannot be", value->shown()));
+        const bool older = entries_of("rope_scaling") != nullptr;
+        const std::string key = older ? "rope_scaling" : "rope_parameters";
+        const JsonValue* entries = entries_of(key.c_str());
+        if (entries && !older && !row.member("parameters").boolean())
+            return refuse(key, "for this type only rope_scaling and rope_theta were recorded");
+        const JsonValue* type = entries ? entries->find("rope_type") : nullptr;
+        if (!type && entries) type = entries->find("type");
+        const JsonValue plain = JsonValue::of("default");
+        if (!type) type = &plain;
+        const Place types = row.member("types");
+        const bool unsaid = type->text != "default" || !entries || row.member("explicit").boolean();
+        if (type->kind != JsonKind::text || !types.has(type->text) || !unsaid)
+            return refuse(key + "/rope_type",
+                          fmt::format("rotary embeddings of type {} were not recorded for this type", type->shown()));
+        for (const char* name : {"rope_theta", "partial_rotary_factor"})
+            if (const JsonValue* value = given(name)) read_entry(row, types.member(type->text), name, name, *value);
+        for (std::size_t i = 0; entries && i < entries->keys.size(); ++i)
+            if (const std::string& name = entries->keys[i]; name != "rope_type" && name != "type")
+                read_entry(row, types.member(type->text), name, fmt::format("{}/{}", key, name), entries->items[i]);
+        const Place needs = types.member(type->text).member("needs");
+        for (std::size_t i = 0; i < needs.list().size(); ++i)
+            if (!entries || !entries->find(needs.at(i).text()))
+                reject(fmt::format("{}/{}", key, needs.at(i).text()), "the key is missing");
+        out_.values["rope_parameters"] = types.member(type->text).member("makes").object().json();
+        out_.chosen["rope_type"] = type->text == "default" ? JsonValue{} : *type;
+    }
+
+    void read_entry(const Place& row, const Place& known, std::string_view name, std::string_view where,
+                    const JsonValue& value) {
+        const auto has = [&](std::string_view list) {
+            const Place names = known.member(list);
+            for (std::size_t i = 0; i < names.list().size(); ++i)
+                if (names.at(i).text() == name) return true;
+            return false;
+        };
+        if (name == "partial_rotary_factor") {
+            if (!row.has("partial") || !same_value(row.member("partial").json(), value))
+                refuse(where, fmt::format("{} was not recorded for this type", value.shown()));
+        } else if (name != "rope_theta" && !has("needs") && !has("may")) {
+            refuse(where, "the entry was not recorded for this type");
+        } else if (!is_number(value)) {
+            reject(where, fmt::format("{} is no number", value.shown()));
+        } else if (!(value.real > 0)) {
+            refuse(where, fmt::format("{} was not recorded for this type", value.shown()));
+        }
+    }
+
+    void read_heads(const std::string& key) {
+        const auto heads = out_.numbers.find(key), pairs = out_.numbers.find("num_key_value_heads");
+        if (heads == out_.numbers.end() || pairs == out_.numbers.end()) return;
+        if (heads->second % pairs->second != 0)
+            return reject("num_key_value_heads",
+                          fmt::format("{} does not divide {} attention heads", pairs->second, heads->second));
+        out_.chosen["num_key_value_heads == num_attention_heads"] = JsonValue::of(heads->second == pairs->second);
+    }
+
+    const Place& type_;
+    const JsonValue& config_;
+    const std::string& path_;
+    Problems& problems_;
+    TypeConfig out_;
+};
+
+}  // namespace
+
+TypeConfig read_type_config(const Place& type, const JsonValue& config, const std::string& path, Problems& problems) {
+    return TypeReader(type, config, path, problems).read();
+}
+
+}  // namespace vramfit::network

@@ -1,0 +1,161 @@
+// Types of networks: configurations that were compared with recordings of their own, and what is refused by name.
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "spec/json_parse.hpp"
+#include "spec/network/type.hpp"
+#include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+JsonValue parsed(const std::string& text) {
+    Problems problems("config.json");
+    JsonValue value = parse_json(text, problems);
+    problems.throw_if_any();
+    return value;
+}
+
+JsonValue network_in_json(const JsonValue& type, const JsonValue& config) {
+    Problems problems("config.json");
+    const network::Place place(type, "config.json");
+    const network::TypeConfig read = network::read_type_config(place, config, "", problems);
+    problems.throw_if_any();
+    return network::network_of(place, read, config);
+}
+
+/// FNV-1a of the network without its configuration: tools/record, types/normal.py.
+std::string fingerprint(const JsonValue& network) {
+    auto json = nlohmann::json::parse(to_text(network));
+    json["network"].erase("config");
+    std::uint64_t number = 0xCBF29CE484222325;
+    for (const char byte : json.dump()) number = (number ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
+    return fmt::format("{:016x}", number);
+}
+
+/// An olmo with this in place of that.
+std::string olmo(std::string_view that = "", std::string_view in_place = "") {
+    std::string text = R"({"model_type": "olmo", "vocab_size": 320, "hidden_size": 64, "intermediate_size": 176,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 2048,
+        "pad_token_id": 0})";
+    if (!that.empty()) text.replace(text.find(that), that.size(), in_place);
+    return text;
+}
+
+/// The first problem, as "WHERE: WHAT".
+std::string refusal_of_config(const std::string& config, ErrorKind kind) {
+    try {
+        read_config(config, "config.json");
+    } catch (const Error& error) {
+        CHECK(error.kind() == kind);
+        CHECK(!error.problems().at(0).hint.empty());
+        return fmt::format("{}: {}", error.problems()[0].where, error.problems()[0].what);
+    }
+    return "read";
+}
+
+}  // namespace
+
+TEST_CASE("networks made of their types are those that were compared with recordings of their own") {
+    std::ifstream lines(VRAMFIT_TEST_DATA_DIR "/networks/types.jsonl");
+    std::size_t networks = 0;
+    std::map<std::string, int> types;
+    for (std::string line; std::getline(lines, line); ++networks) {
+        const auto row = nlohmann::json::parse(line);
+        const std::string model_type = row["config"]["model_type"];
+        INFO(line);
+        const std::string_view type = network::built_in_type(model_type);
+        REQUIRE(!type.empty());
+        const JsonValue config = parsed(row["config"].dump());
+        CHECK(fingerprint(network_in_json(parsed(std::string(type)), config)) == row["network"]);
+        ++types[model_type];
+    }
+    CHECK(types.size() == network::built_in_types().size());
+    for (const network::BuiltInType& type : network::built_in_types())
+        CHECK(network::facts_of(type).networks == types[std::string(type.model_type)]);
+}
+
+TEST_CASE("a config.json of a recorded type is a model") {
+    const ModelSpec model = read_config(olmo(), "config.json");
+    CHECK(model.model_type == "olmo");
+    CHECK(model.num_hidden_layers == 2);
+    CHECK(model.hidden_size == 64);
+    CHECK(model.num_key_value_heads == 2);
+    CHECK(model.head_dim == 16);
+    CHECK(total_parameters(model) == 2 * 320 * 64 + 2 * (64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 176));
+    CHECK(total_parameters(read_config(olmo("2,", "40,"), "config.json")) >
+          10 * (total_parameters(model) - 2 * 320 * 64));
+    // Written and read again it is the same network.
+    const ModelSpec again = read_config(to_config_text(model), "again.json");
+    CHECK(to_config_text(again) == to_config_text(model));
+}
+
+TEST_CASE("what the recording of a type does not cover is refused by the key") {
+    const auto unsupported = [](std::string_view that, std::string_view in_place) {
+        return refusal_of_config(olmo(that, in_place), ErrorKind::unsupported);
+    };
+    CHECK(unsupported("\"pad_token_id\": 0", R"("hidden_act": "quick_gelu")") ==
+          "config.json /hidden_act: \"quick_gelu\" was not recorded for this type");
+    CHECK(unsupported("\"pad_token_id\": 0", R"("rope_scaling": {"type": "dynamic", "factor": 2.0})")
+              .starts_with("config.json /rope_scaling/rope_type: rotary embeddings of type \"dynamic\""));
+    CHECK(unsupported("\"pad_token_id\": 0", R"("rope_scaling": {"type": "linear", "factor": 2.0, "mscale": 1.0})")
+              .starts_with("config.json /rope_scaling/mscale: "));
+    CHECK(unsupported("\"pad_token_id\": 0", R"("output_hidden_states": true)")
+              .starts_with("config.json /output_hidden_states: true was not recorded"));
+    CHECK(unsupported("\"pad_token_id\": 0", R"("pad_token_id": 320)").find("pad_token_id >= vocab_size") !=
+          std::string::npos);
+    CHECK(unsupported("\"pad_token_id\": 0", R"("quantization_config": {"bits": 4})").find("quantized already") !=
+          std::string::npos);
+}
+
+TEST_CASE("what no network of a type has is invalid") {
+    const auto invalid = [](std::string_view that, std::string_view in_place) {
+        return refusal_of_config(olmo(that, in_place), ErrorKind::invalid);
+    };
+    CHECK(invalid("\"hidden_size\": 64", "\"hidden_size\": \"64\"").starts_with("config.json /hidden_size: "));
+    CHECK(invalid("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0") ==
+          "config.json /num_hidden_layers: 0 layers cannot be");
+    CHECK(invalid("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1000000").starts_with("config.json /num_hidden"));
+    CHECK(invalid("\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3") ==
+          "config.json /num_key_value_heads: 3 does not divide 4 attention heads");
+    CHECK(invalid("\"pad_token_id\": 0", R"("rope_scaling": {"type": "linear"})") ==
+          "config.json /rope_scaling/factor: the key is missing");
+}
+
+TEST_CASE("a type that is damaged is refused") {
+    const std::string whole(network::built_in_type("olmo"));
+    const JsonValue config = parsed(olmo());
+    for (const auto& [that, in_place] : std::vector<std::pair<std::string, std::string>>{
+             {"\"schema\":\"vramfit.network-type/1\"", "\"schema\":\"other\""},
+             {"\"nodes\":[", "\"nods\":["},
+             {"\"instructions\":[", "\"instructions\":[],\"more\":["},
+             {"\"root\":", "\"root\":1000000,\"other\":"},
+             {"\"layers\":{", "\"layer\":{"}}) {
+        std::string text = whole;
+        const std::size_t at = text.rfind(that);
+        INFO(that);
+        REQUIRE(at != std::string::npos);
+        text.replace(at, that.size(), in_place);
+        Problems problems("config.json");
+        CHECK_THROWS_AS(network::instantiate(text, config, "", problems), Error);
+    }
+}
+
+TEST_CASE("formulas have the numbers of the configuration") {
+    const network::Numbers numbers = {{"hidden_size", 64}, {"num_attention_heads", 4}};
+    const auto text = [&](std::string_view formula) {
+        const JsonValue value = network::folded(formula, numbers);
+        return value.kind == JsonValue::Kind::integer ? fmt::format("{}", value.integer) : value.text;
+    };
+    CHECK(text("hidden_size//num_attention_heads") == "16");
+    CHECK(text("B*S*hidden_size") == "64*B*S");
+    CHECK(text("B*(hidden_size//num_attention_heads)+1") == "16*B+1");
+    CHECK(text("(S+63)//hidden_size") == "(S+63)//64");
+    CHECK(text("3*B*hidden_size//2") == "96*B");
+    CHECK_THROWS_AS(network::folded("B*other", numbers), Error);
+}

@@ -1,0 +1,104 @@
+"""Recorded types: what needs nothing but Python on those of models/types, and with torch and transformers a small proof."""
+from __future__ import annotations
+
+import importlib.util
+import json
+import unittest
+from pathlib import Path
+from typing import Any
+
+from vramfit_record import schema
+from vramfit_record.check import problems
+from vramfit_record.types.alternatives import Alternatives, NotExplained
+from vramfit_record.types.instantiate import NotKnown, folded, instantiate
+from vramfit_record.types.normal import difference, fingerprint, normal
+from vramfit_record.types.trees import moved
+
+ROOT = Path(__file__).resolve().parents[3]
+HAS_LIBRARIES = all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
+
+
+def types() -> dict[str, Any]:
+    return {place.stem: json.loads(place.read_text()) for place in sorted((ROOT / "models/types").glob("*.json"))}
+
+
+def leaf(body: Any, **below: Any) -> Any:
+    return {"body": body, "below": below}
+
+
+class OfFiles(unittest.TestCase):
+    def test_each_is_as_the_schema_says(self) -> None:
+        for name, type_ in types().items():
+            with self.subTest(name):
+                self.assertEqual(schema.errors(type_, schema.read("network-type")), [])
+                self.assertEqual(type_["model_type"], name)
+
+    def test_networks_are_those_that_were_proven(self) -> None:
+        known, networks = types(), schema.read()
+        for line in (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            with self.subTest(line):
+                made = instantiate(known[row["config"]["model_type"]], row["config"])
+                self.assertEqual(fingerprint(made), row["network"])
+                self.assertEqual(problems(made), [])
+                self.assertEqual(schema.errors(made, networks), [])
+
+    def test_networks_are_those_of_their_own_recordings(self) -> None:
+        folder = ROOT / "tests/data/networks"
+        for name, type_ in types().items():
+            with self.subTest(name):
+                made = instantiate(type_, json.loads((folder / f"{name}-tiny.config.json").read_text()))
+                self.assertEqual(difference(normal(made), normal(json.loads((folder / f"{name}-tiny.json").read_text()))), "")
+
+    def test_what_is_not_covered_is_refused(self) -> None:
+        lines = (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines()
+        for name, type_ in types().items():
+            config = json.loads(next(line for line in lines if f'"model_type":"{name}"' in line))["config"]
+            for key, value in (("rope_scaling", {"rope_type": "other", "factor": 2.0}), ("output_hidden_states", True), ("num_hidden_layers", 0)):
+                with self.subTest(f"{name} {key}"):
+                    self.assertRaises(NotKnown, instantiate, type_, {**config, key: value})
+
+
+class Parts(unittest.TestCase):
+    def test_formulas(self) -> None:
+        keys = {"hidden_size": 64, "num_attention_heads": 4}
+        self.assertEqual(folded("hidden_size//num_attention_heads", keys), 16)
+        self.assertEqual(folded("B*S*hidden_size", keys), "64*B*S")
+        self.assertEqual(folded("B*(hidden_size//num_attention_heads)+1", keys), "16*B+1")
+        self.assertEqual(folded("(S+63)//hidden_size", keys), "(S+63)//64")
+
+    def test_values_under_other_numbers(self) -> None:
+        row = ["call", "f", ["%3", "%9", "!%9", "'%9"], {}, [[10, "weights", ["=B"], {"view": "%9"}]]]
+        self.assertEqual(moved([row], 5, 9), [["call", "f", ["%3", "%14", "!%14", "'%9"], {}, [[15, "weights", ["=B"], {"view": "%14"}]]]])
+
+    def test_choices_that_explain(self) -> None:
+        found = Alternatives()
+        recorded = [({"a": a, "b": b}, leaf("top", x=leaf(["x", a]), y=leaf(["y", a and b]))) for a in (False, True) for b in (False, True)]
+        number = found.merged(recorded)
+        nodes = [json.loads(node) for node in found.nodes]
+        below = nodes[number]["below"]
+        self.assertEqual(nodes[below["x"]]["by"], ["a"])
+        self.assertEqual(nodes[below["y"]]["by"], ["a", "b"])
+        self.assertRaises(NotExplained, Alternatives().merged, [({"a": 1}, leaf("one")), ({"a": 1}, leaf("two"))])
+
+
+@unittest.skipUnless(HAS_LIBRARIES, "needs torch and transformers")
+class Proof(unittest.TestCase):
+    def test_a_network_that_no_one_recorded_for_the_type(self) -> None:
+        import transformers
+
+        from vramfit_record.record import record_network
+        from vramfit_record.variants import TRAINER
+
+        transformers.logging.set_verbosity_error()
+        config = {"vocab_size": 411, "hidden_size": 96, "intermediate_size": 136, "num_attention_heads": 6, "num_key_value_heads": 2, "num_hidden_layers": 3, "pad_token_id": 0,
+                  "tie_word_embeddings": True}
+        made = instantiate(types()["olmo"], {"model_type": "olmo", **config})
+        recorded = record_network(transformers.AutoConfig.for_model("olmo", **config), variants=TRAINER)
+        self.assertEqual(difference(normal(made), normal(recorded)), "")
+        other = record_network(transformers.AutoConfig.for_model("olmo", **{**config, "num_hidden_layers": 2}), variants=TRAINER)
+        self.assertNotEqual(difference(normal(made), normal(other)), "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,312 @@
+"""A configuration's network from the recording of its type, as the recorder would record it. Needs nothing but Python; src/spec/network/type does the same."""
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Any
+
+from .trees import moved, name_of_row
+
+LAYERS = "the layers"
+ROPE_TYPE = "rope_type"
+EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
+
+
+class NotKnown(Exception):
+    """A key of the configuration has a value that the recording does not cover."""
+
+
+# The configuration
+
+def same(a: Any, b: Any) -> bool:
+    """As JSON: true is no number."""
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
+
+
+def is_number(x: Any) -> bool:
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+class Config:
+    """What a config.json says by the keys of a type: numbers, and the state of each choice."""
+
+    def __init__(self, type_: dict[str, Any], given: dict[str, Any]) -> None:
+        self.type, self.given = type_, given
+        self.values: dict[str, Any] = {}
+        self.chosen: dict[str, Any] = {}
+        for row in type_["keys"]:
+            self.read(row)
+        self.read_layers()
+        if ROPE_TYPE in type_["choices"]:
+            self.read_rope(type_["rope"])
+        if EQUAL_HEADS in type_["choices"]:
+            self.chosen[EQUAL_HEADS] = self.values["num_key_value_heads"] == self.values[type_["heads"]]
+
+    def value(self, row: dict[str, Any]) -> Any:
+        key = row["key"]
+        if key in self.given and not (self.given[key] is None and row.get("null")):
+            return self.given[key]
+        if "default" not in row:
+            raise NotKnown(f"{key}: the key is missing")
+        default = row["default"]
+        return folded(default[1:], self.values) if isinstance(default, str) and default.startswith("=") else default
+
+    def read(self, row: dict[str, Any]) -> None:
+        key = row["key"]
+        if row.get("absent"):
+            if self.given.get(key) is not None:
+                raise NotKnown(f"{key}: given")
+            return
+        if "fixed" in row:
+            if key in self.given and not same(self.given[key], row["fixed"]):
+                raise NotKnown(f"{key}: {self.given[key]}, recorded with {row['fixed']}")
+            return
+        value = self.value(row)
+        plain = [s for s in row["states"] if not isinstance(s, dict)]
+        state = next((s for s in plain if same(s, value)), None)
+        if state is None and not (value is None and None in plain):
+            kind = next((s["varied"] for s in row["states"] if isinstance(s, dict)), None)
+            if kind == "size":
+                fits = isinstance(value, int) and not isinstance(value, bool) and value >= row.get("least", 1)
+            else:
+                fits = kind == "real" and is_number(value) and value > 0
+            if not fits:
+                raise NotKnown(f"{key}: {value}, recorded with {row['states']}")
+            state = {"varied": kind}
+        self.values[key] = value
+        if len(row["states"]) > 1:
+            self.chosen[key] = state
+
+    def read_layers(self) -> None:
+        row = self.type["layers"]
+        count = self.given.get(row["key"], row["default"])
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise NotKnown(f"{row['key']}: {count}")
+        kinds = [""] * count
+        if "kinds" in row:
+            kinds = self.given.get("layer_types")
+            if kinds is None:
+                if "pattern" not in row:
+                    raise NotKnown("layer_types: the key is missing")
+                kinds = [row["pattern"][i % len(row["pattern"])] for i in range(count)]
+            if not isinstance(kinds, list) or len(kinds) != count or not set(kinds) <= set(row["kinds"]):
+                raise NotKnown(f"layer_types: {kinds}")
+        there = sorted(set(kinds))
+        state = kinds if count == 1 else [kinds[0]] * 4 if len(there) == 1 else [kinds[0], *there, kinds[-1]]
+        if state not in self.type["choices"][LAYERS]:
+            raise NotKnown(f"layer_types: {state}")
+        self.kinds, self.chosen[LAYERS] = kinds, state
+        self.values[row["key"]] = count
+
+    def read_rope(self, rope: dict[str, Any]) -> None:
+        """transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before rope_parameters."""
+        key = "rope_scaling" if self.given.get("rope_scaling") else "rope_parameters"
+        entries = dict(self.given.get(key) or {})
+        if key == "rope_parameters" and entries and not rope["parameters"]:
+            raise NotKnown(f"{key}: given")
+        state = entries.pop("rope_type", entries.get("type", "default"))
+        entries.pop("type", None)
+        known = rope["types"].get(state)
+        if known is None or (state == "default" and self.given.get(key) and not rope["explicit"]):
+            raise NotKnown(f"{key}.rope_type: {state}")
+        for name in ("rope_theta", "partial_rotary_factor"):
+            if name in self.given:
+                entries[name] = self.given[name]
+        for name, value in entries.items():
+            if name == "partial_rotary_factor":
+                if rope.get("partial") != value:
+                    raise NotKnown(f"{name}: {value}, recorded with {rope.get('partial')}")
+            elif name != "rope_theta" and name not in known["needs"] + known["may"]:
+                raise NotKnown(f"{key}.{name}: given")
+            elif not is_number(value) or value <= 0:
+                raise NotKnown(f"{key}.{name}: {value}")
+        for name in known["needs"]:
+            if name not in entries:
+                raise NotKnown(f"{key}.{name}: the key is missing")
+        self.chosen[ROPE_TYPE] = None if state == "default" else state
+        self.values["rope_parameters"] = known["makes"]
+
+
+# Formulas
+
+Sum = dict[tuple[int, int], int]  # coefficients by powers of B and S
+
+
+def folded(text: str, keys: dict[str, Any]) -> int | str:
+    """A formula with the numbers of these keys: a number, or a sum of B and S as the recorder writes it."""
+    try:
+        terms = {k: v for k, v in _sum(ast.parse(text, mode="eval").body, keys).items() if v}
+    except _Division:
+        return re.sub(r"[a-z_][a-z_0-9]*", lambda m: str(keys[m[0]]), text)
+    if set(terms) <= {(0, 0)}:
+        return terms.get((0, 0), 0)
+    out = ""
+    for powers, n in sorted(terms.items(), reverse=True):
+        name = "*".join(["B"] * powers[0] + ["S"] * powers[1])
+        if not name:
+            out += f"{n:+d}"
+            continue
+        term = name if n == 1 else f"-{name}" if n == -1 else f"{n}*{name}"
+        out += term if not out or term.startswith("-") else f"+{term}"
+    return out
+
+
+class _Division(Exception):
+    pass
+
+
+def _sum(node: Any, keys: dict[str, Any]) -> Sum:
+    if isinstance(node, ast.Constant):
+        return {(0, 0): node.value}
+    if isinstance(node, ast.Name):
+        return {(1, 0): 1} if node.id == "B" else {(0, 1): 1} if node.id == "S" else {(0, 0): int(keys[node.id])}
+    if isinstance(node, ast.UnaryOp):
+        return {k: -v for k, v in _sum(node.operand, keys).items()}
+    a, b = _sum(node.left, keys), _sum(node.right, keys)
+    if isinstance(node.op, (ast.Add, ast.Sub)):
+        sign = 1 if isinstance(node.op, ast.Add) else -1
+        return {k: a.get(k, 0) + sign * b.get(k, 0) for k in {**a, **b}}
+    if isinstance(node.op, ast.Mult):
+        out: Sum = {}
+        for (x, y), m in a.items():
+            for (z, w), n in b.items():
+                out[x + z, y + w] = out.get((x + z, y + w), 0) + m * n
+        return out
+    plain = set(a) | set(b) <= {(0, 0)}
+    divisor = b.get((0, 0), 0)
+    if set(b) <= {(0, 0)} and divisor > 0:
+        if plain:
+            n = a.get((0, 0), 0)
+            return {(0, 0): n // divisor if isinstance(node.op, ast.FloorDiv) else n % divisor}
+        if isinstance(node.op, ast.FloorDiv) and all(n % divisor == 0 for n in a.values()):
+            return {k: n // divisor for k, n in a.items()}
+    raise _Division
+
+
+# The network
+
+class Network:
+    def __init__(self, type_: dict[str, Any], config: Config) -> None:
+        self.type, self.config = type_, config
+        self.kinds: dict[str, int] = {}
+        self.programs: dict[str, int] = {}
+
+    def document(self) -> dict[str, Any]:
+        root = self.type["nodes"][self.type["root"]]
+        below = root["below"]
+        network = self.body(below["network"])
+        for row in network.pop("conditions", []):
+            self.condition(row, set())
+        modules = self.kind(below["modules"])
+        rows = [{**row, "program": self.program(below[name_of_row(row)], None)} for row in self.body(self.type["root"])]
+        return {"schema": "vramfit.network/1", "recorded_with": self.type["recorded_with"], "network": {**network, "config": self.settings()},
+                "modules": [json.loads(k) for k in self.kinds], "root": modules, "ties": self.body(below["ties"]),
+                "programs": [json.loads(p) for p in self.programs], "variants": rows, "refused": []}
+
+    def settings(self) -> dict[str, Any]:
+        return {k: v for k, v in {**self.config.given, **self.config.values}.items() if v is not None and k != "_name_or_path"}
+
+    def body(self, number: int) -> Any:
+        node = self.type["nodes"][number]
+        if "by" not in node:
+            return json.loads(json.dumps(self.type["bodies"][node["body"]]))
+        wanted = [self.config.chosen[f] for f in node["by"]]
+        for states, body in node["cases"]:
+            if all(same(a, b) for a, b in zip(states, wanted)):
+                return json.loads(json.dumps(self.type["bodies"][body]))
+        raise NotKnown(f"{' and '.join(f'{f} {w}' for f, w in zip(node['by'], wanted))}: not recorded together")
+
+    def kind(self, number: int) -> int:
+        row, below = self.body(number), self.type["nodes"][number].get("below", {})
+        children = row.pop("children", [])
+        for key in ("parameters", "buffers"):
+            for one in row.get(key, []):
+                one[2] = [self.size(x) for x in one[2]]
+        if children == "layers":
+            row["children"] = [[str(i), self.kind(below[f"*{kind}"])] for i, kind in enumerate(self.config.kinds)]
+        elif children:
+            row["children"] = [[name, self.kind(below[name])] for name in children]
+        return self.kinds.setdefault(json.dumps(row, separators=(",", ":")), len(self.kinds))
+
+    def program(self, number: int, layer: int | None) -> int:
+        row, below = self.body(number), self.type["nodes"][number].get("below", {})
+        row["inputs"] = [[name, *self.result(r)] for name, *r in row["inputs"]]
+        seen: set[str] = set()
+        code: list[Any] = []
+        back = 0
+        for one in map(self.written, row["code"]):
+            if one[0] == "layers":
+                back, p = self.layers(one, below, seen, code), one[1]
+            else:
+                self.instruction(moved([one], back, p)[0] if back else one, layer, below, seen, code)
+        row["code"] = code
+        if back:
+            row["outputs"] = moved(row["outputs"], back, p)
+            if "keeps" in row:
+                row["keeps"] = [k + back if k >= p else k for k in row["keeps"]]
+        return self.programs.setdefault(json.dumps(row, separators=(",", ":")), len(self.programs))
+
+    def written(self, one: Any) -> Any:
+        """An instruction, which stands once in the type."""
+        return self.type["instructions"][one] if isinstance(one, int) else one
+
+    def layers(self, one: Any, below: Any, seen: set[str], code: list[Any]) -> int:
+        """Appends what runs the layers; returns by how much the numbers of values behind it are higher."""
+        _, p, c, first, middle, last = one
+        n = len(self.config.kinds)
+        for i, kind in enumerate(self.config.kinds):
+            part = first if i == 0 else last if i == n - 1 else middle.get(kind)
+            if part is None:
+                raise NotKnown(f"layer_types: {kind} between others")
+            for row in moved(list(map(self.written, part)), max(0, i - 1) * c, p):
+                self.instruction(row, i, below, seen, code)
+        return max(0, n - 2) * c
+
+    def instruction(self, row: Any, layer: int | None, below: Any, seen: set[str], code: list[Any]) -> None:
+        if row[0] == "if":
+            self.condition(row, seen, code)
+        elif row[0] == "call":
+            code.append([*row[:2], self.argument(row[2], layer), self.argument(row[3], layer), [self.result(r) for r in row[4]], *row[5:]])
+        elif row[0] == "end":
+            code.append(row)
+        else:
+            code.append([row[0], placed(row[1], layer), self.program(below[row[2]], layer), *row[3:]])
+
+    def condition(self, row: Any, seen: set[str], code: list[Any] | None = None) -> None:
+        left, sign, right = row[1].split(" ")
+        a, b = folded(left, self.config.values), folded(right, self.config.values)
+        if isinstance(a, int) and isinstance(b, int):
+            holds = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[sign]
+            if holds is not row[2]:
+                raise NotKnown(f"{row[1]}: the recording holds only where this is {str(row[2]).lower()}")
+            return
+        text = f"{a} {sign} {b}"
+        if a != b and text not in seen and code is not None:
+            seen.add(text)
+            code.append(["if", text, row[2]])
+
+    def size(self, x: Any) -> Any:
+        if not isinstance(x, str) or not x.startswith("="):
+            return x
+        found = folded(x[1:], self.config.values)
+        return found if isinstance(found, int) else f"={found}"
+
+    def result(self, r: Any) -> Any:
+        return [r[0], r[1], [self.size(x) for x in r[2]], *r[3:]] if len(r) > 1 else r
+
+    def argument(self, x: Any, layer: int | None) -> Any:
+        if isinstance(x, str):
+            return self.size(x) if x.startswith("=") else placed(x, layer) if x.startswith("@") else x
+        if isinstance(x, list):
+            return [self.argument(y, layer) for y in x]
+        return {k: self.argument(v, layer) for k, v in x.items()} if isinstance(x, dict) else x
+
+
+def placed(path: str, layer: int | None) -> str:
+    return path if layer is None else path.replace("*", str(layer))
+
+
+def instantiate(type_: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    """The document of a config.json. Raises NotKnown with the key that stands against it."""
+    return Network(type_, Config(type_, config)).document()

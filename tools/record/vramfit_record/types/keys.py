@@ -1,0 +1,203 @@
+"""The keys of a type's configuration: which sizes are varied, which values are choices, what an absent key means.
+
+A key has states: plain values, SIZE (three numbers of which formulas are made) and REAL (three numbers that only are not zero).
+"""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import transformers
+
+from .alternatives import Chosen
+from ..merge import places_of
+from ..sizes import Fit, Number
+from ..variants import POINTS
+
+SIZE, REAL = {"varied": "size"}, {"varied": "real"}
+VARIED = (SIZE, REAL)
+
+#: Sizes that tell the keys apart: heads of 16, 40 and 24 numbers where nothing else is said, 2 to 10 heads for each of keys and values.
+SIZES: dict[str, tuple[int, ...]] = {
+    "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
+    "num_key_value_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5)}
+#: Any nonzero number does as well as these, which differ.
+REALS = (0.11, 0.13, 0.17)
+ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh", "relu")
+#: What does not reach the network, or is asked for by the plan (use_cache, dtype).
+NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
+           "finetuning_task", "task_specific_params", "auto_map"}
+#: Switches of all classes: they have the value that they have.
+OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encoder_decoder", "chunk_size_feed_forward", "per_layer_config"}
+#: Scaled rotary embeddings: entries that have to be there, and some that may. They decide about frequencies, which are made when the network is.
+ROPE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "default": ({}, {}),
+    "linear": ({"factor": (2.0, 3.0, 5.0)}, {}),
+    "llama3": ({"factor": (8.0, 16.0, 32.0), "low_freq_factor": (1.0, 1.5, 1.25), "high_freq_factor": (4.0, 5.0, 6.0), "original_max_position_embeddings": (1024, 2048, 4096)}, {}),
+    "yarn": ({"factor": (8.0, 4.0, 2.0), "original_max_position_embeddings": (1024, 2048, 4096)},
+             {"beta_fast": (32.0, 31.0, 30.0), "beta_slow": (1.0, 1.5, 2.0), "attention_factor": (1.2, 1.3, 1.4)})}
+LAYERS = "the layers"
+ROPE_TYPE = "rope_type"
+EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
+
+
+@dataclass
+class Keys:
+    """Everything about the keys of one type. `states`: of each choice, its values; the first is that of the base configuration."""
+    model_type: str
+    states: dict[str, list[Any]] = field(default_factory=dict)
+    reads: set[str] = field(default_factory=set)
+    optional: list[str] = field(default_factory=list)  # entries of yarn's embeddings that were shown to change nothing
+
+    def __post_init__(self) -> None:
+        self.cls = transformers.models.auto.configuration_auto.CONFIG_MAPPING[self.model_type]
+        self.names = dict(self.cls.attribute_map)
+        self.defaults = self.made({})
+        self.has_layer_types = isinstance(self.defaults.get("layer_types"), list)
+        for name in [*self.defaults, *(self.names.get(n, n) for n in SIZES)]:
+            if name in self.defaults and (states := self.states_of(name, self.defaults[name])):
+                self.states[name] = states
+        self.states[LAYERS] = self.layer_states()
+        self.own_rope = "rope_parameters" in self.defaults
+        if self.own_rope:
+            self.states[ROPE_TYPE] = [None]
+        if "num_key_value_heads" in self.states:
+            self.states[EQUAL_HEADS] = [False, True]
+
+    def made(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The configuration that the class makes of these, as plain values."""
+        config = self.cls(**values)
+        return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_")}
+
+    def standard(self, name: str) -> str:
+        return next((k for k, v in self.names.items() if v == name), name)
+
+    def states_of(self, name: str, default: Any) -> list[Any] | None:
+        """Of a key that is not treated apart; None: it has its default."""
+        if self.standard(name) == "pad_token_id":
+            return [None, SIZE] if default is None else [SIZE, None]
+        if self.standard(name) in SIZES:
+            return [SIZE]
+        if name in NO_PART | OF_ALL or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", "layer_types"):
+            return None
+        if isinstance(default, bool):
+            return [default, not default]
+        if isinstance(default, float):
+            return [0.0, REAL] if default == 0 or "drop" in name else [1.0, REAL] if default == 1 else [REAL]  # code may skip a factor of 1
+        if isinstance(default, str) and default in transformers.activations.ACT2FN:
+            return [default, *(a for a in ACTIVATIONS if a != default)]
+        if default is None and any(part in name for part in ("softcapping", "clip", "_multiplier")):
+            return [None, REAL]
+        return None
+
+    def layer_states(self) -> list[Any]:
+        """Lists of kinds of layers: all kinds in the middle, each at both ends; one kind alone; one layer."""
+        if not self.has_layer_types:
+            return [["", "", "", ""], [""]]
+        kinds = sorted({*self.defaults["layer_types"], "full_attention"})
+        mixed = [[a, *kinds, b] for a in kinds for b in kinds] if len(kinds) > 1 else []
+        return [*mixed, *([k] * 4 for k in kinds), *([k] for k in kinds)]
+
+    def base(self) -> Chosen:
+        return {name: states[0] for name, states in self.states.items()}
+
+    def layer_row(self) -> dict[str, Any]:
+        """How many layers there are, and where nothing is said, of which kinds."""
+        key = self.names.get("num_hidden_layers", "num_hidden_layers")
+        row: dict[str, Any] = {"key": key, "default": self.defaults[key]}
+        if self.has_layer_types:
+            row["kinds"] = sorted({kind for state in self.states[LAYERS] for kind in state})
+            kinds = self.made({**self.values(self.base(), 0), key: 48, "layer_types": None})["layer_types"]
+            period = next((n for n in range(1, 13) if all(kinds[i] == kinds[i % n] for i in range(48))), None)
+            if period:
+                row["pattern"] = kinds[:period]
+        return row
+
+    def rope_row(self) -> dict[str, Any]:
+        """Entries of rope_scaling by type; whether rope_parameters means the same, and the type default what is not said; the part of each head that is turned, where that is said."""
+        base = self.base()
+        plain = {"rope_type": "default"}
+        same = True
+        for state in self.states[ROPE_TYPE]:
+            values = self.values({**base, ROPE_TYPE: state}, 0)
+            scaling = values.pop("rope_scaling", plain)
+            same = same and self.rope_of({**values, "rope_scaling": scaling}) == self.rope_of({**values, "rope_parameters": scaling})
+        types = {state or "default": {"needs": sorted(ROPE[state or "default"][0]), "may": sorted(self.optional if state == "yarn" else []), "makes": self.rope_types(state)}
+                 for state in self.states[ROPE_TYPE]}
+        values = self.values(base, 0)
+        row: dict[str, Any] = {"types": types, "parameters": same, "explicit": self.rope_of(values) == self.rope_of({**values, "rope_scaling": plain})}
+        partial = (self.defaults["rope_parameters"] or {}).get("partial_rotary_factor")
+        return {**row, "partial": partial} if partial is not None else row
+
+    def rope_types(self, state: Any) -> dict[str, Any]:
+        """The type of embeddings that the class makes of it, perhaps for each kind of layer."""
+        found = self.rope_of(self.values({**self.base(), ROPE_TYPE: state}, 0))
+        if "rope_type" in found:
+            return {"rope_type": found["rope_type"]}
+        return {kind: {"rope_type": entries["rope_type"]} for kind, entries in found.items() if isinstance(entries, dict)}
+
+    def rope_of(self, values: dict[str, Any]) -> Any:
+        """What the class makes of them; of each such values something else where it refuses them."""
+        try:
+            return self.made(json.loads(json.dumps(values)))["rope_parameters"]
+        except Exception:  # noqa: BLE001  the class's own refusal
+            return object()
+
+    def varied(self, chosen: Chosen) -> dict[str, tuple[int, ...]]:
+        """The keys that formulas are made of."""
+        found = {name: SIZES[self.standard(name)] for name in self.states if chosen.get(name) == SIZE and self.standard(name) in SIZES}
+        if chosen.get(EQUAL_HEADS):
+            del found["num_key_value_heads"]
+        return found
+
+    def values(self, chosen: Chosen, i: int, optional: bool = True) -> dict[str, Any]:
+        """What config.json says at point `i`; without what may be there, if asked so."""
+        values: dict[str, Any] = {}
+        if self.own_rope:
+            values["rope_theta"] = 10000.0 * (i + 1)
+        for name, state in chosen.items():
+            if name == LAYERS:
+                values[self.names.get("num_hidden_layers", "num_hidden_layers")] = len(state)
+                if self.has_layer_types:
+                    values["layer_types"] = list(state)
+            elif name == ROPE_TYPE:
+                if state is not None:
+                    values["rope_scaling"] = {"rope_type": state, **{k: v[i] for part in ROPE[state][:2 if optional else 1] for k, v in part.items()}}
+            elif name != EQUAL_HEADS:
+                sizes = SIZES.get(self.standard(name))
+                values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
+        if chosen.get(EQUAL_HEADS):
+            values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
+        return values
+
+    def config(self, chosen: Chosen, i: int, optional: bool = True) -> Any:
+        return self.cls(**self.values(chosen, i, optional))
+
+    def absent(self, name: str) -> tuple[bool, Any, bool]:
+        """Whether the key may be absent; what it is then, a value or a formula; whether null is the same."""
+        base = self.base()
+        given = [self.values(base, i) for i in range(len(POINTS))]
+        try:
+            without = [self.made({k: v for k, v in values.items() if k != name})[name] for values in given]
+        except Exception:  # noqa: BLE001  the class's own refusal
+            return False, None, False
+        try:
+            nulls = [self.made({**values, name: None})[name] for values in given]
+        except Exception:  # noqa: BLE001
+            nulls = []
+        default: Any = without[0]
+        reals = all(isinstance(x, float) and x > 0 for x in without)  # computed: any nonzero number does as well
+        if any(x != without[0] for x in without) and not (reals and REAL in self.states[name]):
+            keys = {k: v for k, v in self.varied(base).items() if k != name}
+            found = Fit(places_of([_with(p, keys, i) for i, p in enumerate(POINTS)]))(without) if all(isinstance(x, int) for x in without) else None
+            if found is None:
+                return False, None, False
+            default = f"={found}"
+        return True, int(default) if isinstance(default, Number) else default, nulls == without
+
+
+def _with(point: Any, keys: dict[str, tuple[int, ...]], i: int) -> Any:
+    from dataclasses import replace
+
+    return replace(point, keys=tuple((k, v[i]) for k, v in keys.items()))

@@ -1,0 +1,176 @@
+"""A type of networks recorded: its base configuration, each choice alone, and together those that decide about the same."""
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import time
+from typing import Any
+
+from . import reads
+from .alternatives import Alternatives, Chosen, as_key
+from .keys import EQUAL_HEADS, LAYERS, NO_PART, ROPE, ROPE_TYPE, Keys
+from ..record import record_network
+from .trees import Tree, Trees
+from ..variants import TRAINER
+
+SCHEMA = "vramfit.network-type/1"
+#: So many combinations of the choices that decide about one program are recorded at most; others are refused.
+MOST_TOGETHER = 16
+
+
+#: Comparisons from which nothing follows, as configurations show for which they do not hold (draw.py): torch/nn/modules/sparse.py, Embedding,
+#: asserts that padding_idx is below the number of rows, in one way above 0 and in another below.
+SHOWN = ("pad_token_id > 0", "pad_token_id < 0")
+#: Choices that are no single key's.
+APART = (LAYERS, ROPE_TYPE, EQUAL_HEADS)
+
+
+class NotRecorded(Exception):
+    """Why a type is not."""
+
+
+class TypeRecorder:
+    def __init__(self, model_type: str, say: Any = lambda text: None) -> None:
+        self.keys, self.say = Keys(model_type), say
+        self.documents: dict[str, tuple[Chosen, Any]] = {}
+        self.refusals: list[str] = []
+        self.seconds = time.time()
+
+    def record(self, chosen: Chosen) -> Any:
+        """The document of a configuration; raises where it is not recorded whole."""
+        key = as_key(chosen)
+        if key not in self.documents:
+            self.say(as_key({k: v for k, v in chosen.items() if v != self.keys.states[k][0]}))
+            self.documents[key] = chosen, self.recorded(chosen)
+        return self.documents[key][1]
+
+    def recorded(self, chosen: Chosen, optional: bool = True) -> Any:
+        configs = [self.keys.config(chosen, i, optional) for i in range(3)]
+        varied = self.keys.varied(chosen)
+        places = {tuple(v[i] for v in varied.values()): i for i in range(3)}
+        with reads.logged(self.keys.reads):
+            made = record_network(configs[0], "causal_lm", TRAINER, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
+        if problem := problem_of(made):
+            raise NotRecorded(problem)
+        kept = [row for row in made["network"].pop("conditions", []) if row[1] not in SHOWN]
+        made["network"] |= {"conditions": kept} if kept else {}
+        return made
+
+    def tried(self, chosen: Chosen) -> bool:
+        try:
+            self.record(chosen)
+            return True
+        except Exception as error:  # noqa: BLE001  the class's own refusal of such a value
+            self.refusals.append(f"{as_key({k: v for k, v in chosen.items() if v != self.keys.states[k][0]})[:120]}: {type(error).__name__}: {str(error)[:160]}")
+            return False
+
+    def one_by_one(self) -> None:
+        """Each state alone. A key that nothing reads needs no recording; one whose other values are refused by the class has its own value."""
+        keys, base = self.keys, self.keys.base()
+        if keys.own_rope:
+            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default"]
+        for name in list(keys.states):
+            if name not in APART and name not in keys.reads:
+                del keys.states[name]
+        base = {k: v for k, v in base.items() if k in keys.states}
+        self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
+        for name, states in keys.states.items():
+            keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, name: s}))]
+
+    def optional_entries(self) -> None:
+        """Those of yarn's embeddings that may be left out: the recording is the same without them."""
+        if "yarn" not in self.keys.states.get(ROPE_TYPE, ()):
+            return
+        chosen = {**self.keys.base(), ROPE_TYPE: "yarn"}
+        if same_programs(self.record(chosen), self.recorded(chosen, optional=False)):
+            self.keys.optional = sorted(ROPE["yarn"][1])
+
+    def together(self) -> None:
+        """Combinations of choices that decide about one program, until there are no others."""
+        done: set[tuple[str, ...]] = set()
+        while True:
+            found = self.merged()
+            new = sorted(group for group in found.together if len(group) > 1 and group not in done)
+            if not new:
+                return
+            for group in new:
+                done.add(group)
+                self.combine(group)
+
+    def combine(self, group: tuple[str, ...]) -> None:
+        base, states = self.keys.base(), self.keys.states
+        combinations = list(itertools.product(*(states[f] for f in group)))
+        if len(combinations) > MOST_TOGETHER:  # in pairs, of the first two states
+            combinations = [c for c in combinations if sum(x != states[f][0] for f, x in zip(group, c)) <= 2 and all(x in states[f][:2] or f in (LAYERS, ROPE_TYPE) for f, x in zip(group, c))]
+        for values in combinations:
+            self.tried({**base, **dict(zip(group, values))})
+
+    def trees(self) -> list[tuple[Chosen, Tree]]:
+        return [(chosen, Trees(made, chosen[LAYERS]).whole()) for chosen, made in self.documents.values()]
+
+    def merged(self) -> Alternatives:
+        found = Alternatives()
+        found.root = found.merged(self.trees())
+        return found
+
+    def run(self) -> dict[str, Any]:
+        keys = self.keys
+        try:
+            self.record(keys.base())
+            gc.collect()
+            gc.freeze()  # each pass collects what the one before it has left: not all that the libraries are
+        except Exception as error:
+            raise NotRecorded(f"{type(error).__name__}: {error}") from error
+        self.one_by_one()
+        self.optional_entries()
+        self.together()
+        found = self.merged()
+        _, base = next(iter(self.documents.values()))
+        return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "compared": {"networks": 0, "jobs": 0},
+                "keys": self.key_rows(), "choices": {name: states for name, states in keys.states.items() if name in APART},
+                "layers": keys.layer_row(), **({"rope": keys.rope_row()} if ROPE_TYPE in keys.states else {}),
+                **({"heads": keys.names.get("num_attention_heads", "num_attention_heads")} if EQUAL_HEADS in keys.states else {}),
+                **found.written(), "root": found.root}
+
+    def key_rows(self) -> list[dict[str, Any]]:
+        keys, rows = self.keys, []
+        for name, states in keys.states.items():
+            if name in APART:
+                continue
+            row: dict[str, Any] = {"key": name, "states": states}
+            may, default, null = keys.absent(name)
+            if may:
+                row["default"] = default
+            if null:
+                row["null"] = True
+            if keys.standard(name) in ("pad_token_id",):
+                row["least"] = 0
+            rows.append(row)
+        if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
+            rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
+        rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
+        rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", "layer_types", keys.names.get("num_hidden_layers", "num_hidden_layers")}
+        for name in sorted(keys.reads - known):
+            if name.startswith("_") or callable(getattr(keys.cls, name, None)):
+                continue
+            rows.append({"key": name, "fixed": plain(keys.defaults[name])} if name in keys.defaults else {"key": name, "absent": True})
+        return rows
+
+
+def plain(x: Any) -> Any:
+    return json.loads(json.dumps(x, default=str))
+
+
+def same_programs(a: Any, b: Any) -> bool:
+    return all(a[key] == b[key] for key in ("modules", "programs", "variants", "ties"))
+
+
+def problem_of(made: dict[str, Any]) -> str:
+    if made["refused"]:
+        return made["refused"][0]["reason"]
+    for row in made["variants"]:
+        if "only" in row or "not_fitted" in row:
+            return row.get("because") or row["not_fitted"][0]
+    return ""

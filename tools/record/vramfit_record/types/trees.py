@@ -1,0 +1,192 @@
+"""A recording as trees: what a program or kind of module has of its own, and those below it by name, with its decoder layers folded.
+
+A tree is {"body": ..., "below": {name: tree}}. In a body a program or kind is named, not numbered. The layers of the network are written once for
+each kind of layer, with `*` for their number, and calls of them as one instruction:
+
+    ["layers", p, c, first, {kind: middle}, last]
+
+Values from number p on belong to the loop: each layer makes c of them. `middle` has the numbers of the second layer, `last` those of the second of two;
+so have the instructions behind it.
+"""
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+Tree = dict[str, Any]
+
+
+class NotFolded(Exception):
+    """Why layers cannot be written as one."""
+
+
+class Trees:
+    """`kinds`: the kind of each decoder layer."""
+
+    def __init__(self, document: dict[str, Any], kinds: list[str]) -> None:
+        self.document, self.kinds = document, kinds
+        self.list = self.layer_list(document["root"], "")
+        if self.list is None:
+            raise NotFolded(f"no list of {len(kinds)} layers")
+
+    def whole(self) -> Tree:
+        """The document: what it says of the class, its modules, and a program for each variant."""
+        network = {k: v for k, v in self.document["network"].items() if k not in ("config", "varied")}
+        rows = [{k: v for k, v in row.items() if k not in ("program", "because")} for row in self.document["variants"]]
+        below = {"network": leaf(network), "ties": leaf(self.document["ties"]), "modules": self.kind(self.document["root"], "")}
+        below.update({name_of_row(row): self.program(row["program"]) for row in self.document["variants"]})
+        return {"body": rows, "below": below}
+
+    # Modules
+
+    def layer_list(self, kind: int, path: str) -> str | None:
+        """The path of the module that has the layers."""
+        row = self.document["modules"][kind]
+        names = [name for name, _ in row.get("children", [])]
+        if row["class"] == "ModuleList" and names == [str(i) for i in range(len(self.kinds))]:
+            return path
+        for name, child in row.get("children", []):
+            found = self.layer_list(child, f"{path}.{name}" if path else name)
+            if found:
+                return found
+        return None
+
+    def kind(self, number: int, path: str) -> Tree:
+        row = dict(self.document["modules"][number])
+        below: dict[str, Tree] = {}
+        children = row.pop("children", [])
+        if path == self.list:
+            for (_, child), kind in zip(children, self.kinds):
+                put(below, f"*{kind}", self.kind(child, f"{path}.*"))
+            return {"body": {**row, "children": "layers"}, "below": below}
+        for name, child in children:
+            below[name] = self.kind(child, f"{path}.{name}" if path else name)
+        return {"body": {**row, "children": [name for name, _ in children]} if children else row, "below": below}
+
+    # Programs
+
+    def layer_of(self, row: Any) -> int | None:
+        """The layer that an instruction runs, itself or inside of a checkpointed unit."""
+        while row[0] == "checkpoint":
+            row = self.document["programs"][row[2]]["code"][0]
+        if row[0] != "module":
+            return None
+        last = self.list.rsplit(".", 1)[-1]
+        found = re.search(rf"(?:^|[./]){re.escape(last)}\.(\d+)$", row[1])
+        return int(found[1]) if found else None
+
+    def program(self, number: int, layer: int | None = None) -> Tree:
+        program = self.document["programs"][number]
+        if layer is not None:
+            program = json.loads(starred(json.dumps(program), self.list, layer))
+        below: dict[str, Tree] = {}
+        counts: dict[str, int] = {}
+        code = []
+        layers = []
+        for row in program["code"]:
+            if row[0] in ("module", "function", "checkpoint"):
+                here = self.layer_of(row) if layer is None else None
+                name = f"{row[0]} {row[1]}" if here is None else f"{row[0]} *{self.kinds[here]}"
+                if here is not None:
+                    layers.append((len(code), here))
+                    row = json.loads(starred(json.dumps(row), self.list, here))
+                else:
+                    counts[name] = counts.get(name, 0) + 1
+                    name += f" {counts[name]}" if counts[name] > 1 else ""
+                put(below, name, self.program(row[2], here if here is not None else layer))
+                row = [*row[:2], name, *row[3:]]
+            code.append(row)
+        program = {**program, "code": code}
+        if layers:
+            program = self.folded(program, layers)
+        return {"body": program, "below": below}
+
+    def folded(self, program: Any, layers: list[tuple[int, int]]) -> Any:
+        if [i for _, i in layers] != list(range(len(self.kinds))):
+            raise NotFolded(f"{program['class']} runs the layers in another order")
+        code = program["code"]
+
+        def behind(at: int) -> int:
+            return at + 1 + (at + 1 < len(code) and code[at + 1][0] == "end")
+        places = [at for at, _ in layers]
+        lead = places[1] - behind(places[0]) if len(places) > 1 else 0
+        starts = [places[0] - lead, *map(behind, places)]
+        parts = [code[a:b] for a, b in zip(starts, starts[1:])]
+        made = [sum(map(len, map(made_by, part))) for part in parts]
+        if len(set(made)) > 1:
+            raise NotFolded(f"{program['class']}: layers make {sorted(set(made))} values")
+        p = len({row[1] for row in program["inputs"]}) + sum(len(made_by(row)) for row in code[:starts[0]])
+        c, n = made[0], len(parts)
+        middle: dict[str, Any] = {}
+        for i in range(1, n - 1):
+            part = moved(parts[i], (1 - i) * c, p)
+            if middle.setdefault(self.kinds[i], part) != part:
+                raise NotFolded(f"{program['class']}: layers {i} and one before it are run in another way")
+        back = -max(0, n - 2) * c
+        loop = ["layers", p, c, parts[0], middle, moved(parts[-1], back, p) if n > 1 else None]
+        rest = {key: moved(program[key], back, p) for key in ("outputs", "keeps") if key in program}
+        if "keeps" in rest:
+            rest["keeps"] = [k + back if k >= p else k for k in program["keeps"]]
+        return {**program, "code": [*code[:starts[0]], loop, *moved(code[starts[-1]:], back, p)], **rest}
+
+
+def leaf(body: Any) -> Tree:
+    return {"body": body, "below": {}}
+
+
+def put(below: dict[str, Tree], name: str, tree: Tree) -> None:
+    if below.setdefault(name, tree) != tree:
+        raise NotFolded(f"{name}: layers of one kind differ")
+
+
+def name_of_row(row: dict[str, Any]) -> str:
+    """What tells a variant apart."""
+    return "variant " + json.dumps({k: v for k, v in row.items() if k not in ("program", "because", "not_fitted")}, sort_keys=True, separators=(",", ":"))
+
+
+def starred(text: str, layers: str, layer: int) -> str:
+    last = re.escape(layers.rsplit(".", 1)[-1])
+    return re.sub(rf"(?<=[\"./@]){last}\.{layer}(?=[\".])", f"{layers.rsplit('.', 1)[-1]}.*", text)
+
+
+def made_by(row: Any) -> list[int]:
+    """The values that an instruction makes."""
+    if row[0] == "call":
+        return [r[0] for r in row[4] if isinstance(r[0], int) and not is_again(row, r)]
+    return list(row[4]) if row[0] in ("module", "function", "checkpoint") else []
+
+
+def is_again(row: Any, result: Any) -> bool:
+    """A function that writes into its argument gives back the same value."""
+    return f"%{result[0]}" in row[2] if isinstance(row[2], list) else False
+
+
+def moved(x: Any, by: int, first: int) -> Any:
+    """Instructions or outputs whose values from number `first` on have other numbers."""
+    def value(n: int) -> int:
+        return n + by if n >= first else n
+
+    def text(t: str) -> str:
+        found = re.fullmatch(r"(!?%)(\d+)", t)
+        return f"{found[1]}{value(int(found[2]))}" if found else t
+
+    def inside(y: Any) -> Any:
+        if isinstance(y, str):
+            return text(y)
+        if isinstance(y, list):
+            return [inside(z) for z in y]
+        return {k: inside(v) for k, v in y.items()} if isinstance(y, dict) else y
+
+    def row_of(row: Any) -> Any:
+        if row[0] == "call":
+            results = [[value(r[0]) if isinstance(r[0], int) else r[0], *map(inside, r[1:])] for r in row[4]]
+            return [*row[:2], inside(row[2]), inside(row[3]), results, *row[5:]]
+        if row[0] == "end":
+            return ["end", [value(n) for n in row[1]]]
+        if row[0] == "if":
+            return row
+        if row[0] in ("module", "function", "checkpoint"):
+            return [*row[:3], [value(n) for n in row[3]], [value(n) for n in row[4]], *row[5:]]
+        return inside(row)
+    return [row_of(row) if isinstance(row, list) and row else row for row in x]
