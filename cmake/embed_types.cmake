@@ -8,7 +8,7 @@ foreach(type_file IN LISTS type_files)
   file(READ "${type_file}" text)
   string(STRIP "${text}" text)
   cmake_path(GET type_file STEM name)
-  string(APPEND rows "    {\"${name}\", R\"json(${text})json\"},\n")
+  string(APPEND rows "    {\"${name}\", R\"json(${text})json\"sv},\n")
 endforeach()
 
 set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/type_data.cpp)
@@ -18,6 +18,8 @@ file(CONFIGURE OUTPUT ${out} @ONLY CONTENT [[// The recorded types, written by c
 namespace vramfit::network {
 
 namespace {
+// With its length each: compilers count the steps in which they find the end of a text.
+using namespace std::string_view_literals;
 constexpr BuiltInType kTypes[] = {
 @rows@};
 }  // namespace

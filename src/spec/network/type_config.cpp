@@ -44,7 +44,7 @@ class TypeReader {
         const std::string& key = row.member("key").text();
         const JsonValue* value = given(key);
         if (row.has("absent")) {
-            if (value && !is_null(*value))
+            if (value && !is_null(*value) && !is_usual_head_size(key, *value))
                 refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
         } else if (row.has("fixed")) {
             const JsonValue& fixed = row.member("fixed").json();
@@ -53,6 +53,16 @@ class TypeReader {
         } else {
             read_states(row, key, value);
         }
+    }
+
+    /// What the class computes without the key: transformers 5.17, getattr(config, "head_dim", hidden_size //
+    /// num_attention_heads) in attention classes and modeling_rope_utils.py.
+    bool is_usual_head_size(std::string_view key, const JsonValue& value) const {
+        const JsonValue* hidden = given("hidden_size");
+        const JsonValue* heads = given("num_attention_heads");
+        if (key != "head_dim" || !hidden || !heads || value.kind != JsonKind::integer) return false;
+        return hidden->kind == JsonKind::integer && heads->kind == JsonKind::integer && heads->integer > 0 &&
+               value.integer == hidden->integer / heads->integer;
     }
 
     void read_states(const Place& row, const std::string& key, const JsonValue* value) {

@@ -90,6 +90,9 @@ TEST_CASE("a config.json of a recorded type is a model") {
     CHECK(total_parameters(model) == 2 * 320 * 64 + 2 * (64 * 64 * 2 + 64 * 32 * 2 + 3 * 64 * 176));
     CHECK(total_parameters(read_config(olmo("2,", "40,"), "config.json")) >
           10 * (total_parameters(model) - 2 * 320 * 64));
+    // The head size that the class computes may stand there.
+    CHECK(total_parameters(read_config(olmo("\"pad_token_id\": 0", R"("head_dim": 16)"), "config.json")) ==
+          total_parameters(model));
     // Written and read again it is the same network.
     const ModelSpec again = read_config(to_config_text(model), "again.json");
     CHECK(to_config_text(again) == to_config_text(model));
@@ -109,6 +112,8 @@ TEST_CASE("what the recording of a type does not cover is refused by the key") {
               .starts_with("config.json /output_hidden_states: true was not recorded"));
     CHECK(unsupported("\"pad_token_id\": 0", R"("pad_token_id": 320)").find("pad_token_id >= vocab_size") !=
           std::string::npos);
+    CHECK(unsupported("\"pad_token_id\": 0", R"("head_dim": 32)") ==
+          "config.json /head_dim: 32 was not recorded for this type");
     CHECK(unsupported("\"pad_token_id\": 0", R"("quantization_config": {"bits": 4})").find("quantized already") !=
           std::string::npos);
 }
