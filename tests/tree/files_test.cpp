@@ -34,6 +34,29 @@ TEST_CASE("every source file begins with a comment that says what it is") {
     CHECK(tree::listed(findings) == "");
 }
 
+TEST_CASE("no file lies at the top of the tree that does not belong there") {
+    const std::set<std::string> known = {".clang-format",
+                                         ".clang-tidy",
+                                         ".editorconfig",
+                                         ".git",
+                                         ".gitignore",
+                                         ".pre-commit-hooks.yaml",
+                                         "CHANGELOG.md",
+                                         "CMakeLists.txt",
+                                         "CMakePresets.json",
+                                         "CMakeUserPresets.json",
+                                         "CONTRIBUTING.md",
+                                         "LICENSE",
+                                         "README.md",
+                                         "action.yml",
+                                         "compile_commands.json",
+                                         "pyproject.toml"};
+    tree::Findings findings;
+    for (const std::string& name : tree::top_level_files())
+        if (!known.contains(name)) findings.push_back(name);
+    CHECK(tree::listed(findings) == "");
+}
+
 TEST_CASE("JSON, CLI11, spdlog and yaml-cpp are included by no header") {
     tree::Findings findings;
     for (const tree::Source& file : tree::sources({"include", "src"}, {".hpp"})) {

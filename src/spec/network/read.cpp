@@ -158,7 +158,8 @@ Document read_network(const JsonValue& json, std::string_view file) {
         document.kinds.push_back(read_kind(kinds.at(i), i));
     document.root = root.member("root").number(kinds.size());
     const Place ties = root.member("ties");
-    for (std::size_t i = 0; i < ties.list().size(); ++i) document.ties.push_back(texts_of(ties.at(i)));
+    for (std::size_t i = 0; i < ties.list().size(); ++i)
+        document.ties.push_back(texts_of(ties.at(i).list(2, 1000)));  // the names of one tensor
     const Place programs = root.member("programs");
     for (std::size_t i = 0; i < programs.list(0, kMostPrograms).size(); ++i)
         document.programs.push_back(read_program(programs.at(i), i));
