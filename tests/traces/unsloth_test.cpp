@@ -106,7 +106,7 @@ TEST_CASE("what Unsloth needs is not more than what is said of its script, but f
         // A known fault of the bound: below, a few rows of a small vocabulary beside what is once a run
         // (docs/unsloth.md).
         const bool is_short = trace["name"] == "mistral-2l-1x128";
-        const auto of_trace = [&](int at) {
+        const auto of_trace = [&](std::size_t at) {
             return highest(trace["windows"], [&](const json& w) { return w[at].get<std::int64_t>(); });
         };
         if (is_short) {
