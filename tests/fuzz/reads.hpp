@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 
 /// Little memory is kept back for reports, or each input touches new pages.
 extern "C" const char* __asan_default_options();
@@ -21,4 +22,11 @@ int reads(const std::uint8_t* data, std::size_t size, Read read) {
         if (error.problems().empty()) std::abort();
     }
     return 0;
+}
+
+/// Whether a model was read again as the same: a recorded network is another object then, with the same text.
+inline bool same_model(const vramfit::ModelSpec& model, vramfit::ModelSpec again) {
+    if (model.recording && again.recording && to_config_text(model) == to_config_text(again))
+        again.recording = model.recording;
+    return again == model;
 }
