@@ -346,6 +346,7 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
         flag->apply(job, value, spelling->name);
     }
     refuse_contradictions(values);
+    refuse_preference_flags(values, job.plan.loop.kind);
     // The preparation that comes with --method qlora is then not the user's own call but the trainer's.
     const bool prepares =
         (job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model()) || is_preference(job.plan.loop.kind);

@@ -61,4 +61,11 @@ constexpr PlanFlag kPreferenceFlags[] = {
 
 std::span<const PlanFlag> preference_flags() { return kPreferenceFlags; }
 
+void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop) {
+    if (is_preference(loop)) return;
+    for (const PlanFlag& flag : kPreferenceFlags)
+        if (const auto found = given.find(flag.name); found != given.end())
+            throw Error(ErrorKind::invalid, found->second.where, "only preference training has it", "add --loop dpo");
+}
+
 }  // namespace vramfit::cli

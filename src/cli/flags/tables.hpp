@@ -26,4 +26,7 @@ struct GivenValue {
 /// Throws Error for values that cannot be meant together, whatever their order. By the names of the tables.
 void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 
+/// Throws Error for flags of preference training where the loop is another.
+void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop);
+
 }  // namespace vramfit::cli
