@@ -202,9 +202,8 @@ const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
 std::optional<ModelSpec> read_recorded_type(const JsonValue& config, std::string_view type, const std::string& path,
                                             Problems& problems) {
     try {
-        auto document = network::instantiate(type, config, path, problems);
-        if (!document) return std::nullopt;
-        return network::model_of(std::make_shared<const network::Document>(std::move(*document)), {});
+        return network::model_of(
+            std::make_shared<const network::Document>(network::instantiate(type, config, path, problems.file())), {});
     } catch (const Error& error) {
         problems.add(error);
         return std::nullopt;

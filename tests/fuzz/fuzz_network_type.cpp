@@ -17,8 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return reads(data, size, [](std::string_view text) {
         Problems problems("config.json");
         const JsonValue config = parse_json(kConfig, problems);
-        const auto document = network::instantiate(text, config, "", problems);
-        problems.throw_if_any();
-        if (!document || document->variants.empty()) std::abort();
+        if (network::instantiate(text, config, "", "config.json").variants.empty()) std::abort();
     });
 }

@@ -1,6 +1,4 @@
 // Flags of a plan: the method, its adapters and its quantization.
-#include <algorithm>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -168,14 +166,6 @@ void refuse_contradictions(const std::map<std::string, GivenValue>& given) {
     if (four.value_or(false) && eight.value_or(false))
         refuse("load_in_8bit", "load_in_4bit is true as well (transformers: only one can be used at the same time)",
                "give one of them");
-    const auto tokens = [&given](const char* name, std::int64_t otherwise) {
-        const auto found = given.find(name);
-        return found == given.end() ? otherwise : integer_from(found->second.value, found->second.where);
-    };
-    if (given.contains("seq") && given.contains("completion") &&
-        tokens("seq", 0) != tokens("prompt", 1) + std::max(tokens("completion", 0), tokens("rejected", 0)))
-        refuse("completion", "--seq says how long prompt and completion are together",
-               "give one of them, with --prompt");
     const auto method = given.find("method");
     if (method == given.end()) return;
     if (method->second.value == "qlora" && eight.value_or(false))

@@ -1,4 +1,7 @@
 // Flags of a plan: rows and losses of preference training.
+#include <algorithm>
+#include <cstdint>
+
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -62,6 +65,14 @@ constexpr PlanFlag kPreferenceFlags[] = {
 std::span<const PlanFlag> preference_flags() { return kPreferenceFlags; }
 
 void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop) {
+    const auto tokens = [&given](const char* name, std::int64_t otherwise) {
+        const auto found = given.find(name);
+        return found == given.end() ? otherwise : integer_from(found->second.value, found->second.where);
+    };
+    if (given.contains("seq") && given.contains("completion") &&
+        tokens("seq", 0) != tokens("prompt", 1) + std::max(tokens("completion", 0), tokens("rejected", 0)))
+        throw Error(ErrorKind::invalid, given.at("completion").where,
+                    "--seq says how long prompt and completion are together", "give one of them, with --prompt");
     if (is_preference(loop)) return;
     for (const PlanFlag& flag : kPreferenceFlags)
         if (const auto found = given.find(flag.name); found != given.end())

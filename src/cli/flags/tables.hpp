@@ -26,7 +26,7 @@ struct GivenValue {
 /// Throws Error for values that cannot be meant together, whatever their order. By the names of the tables.
 void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 
-/// Throws Error for flags of preference training where the loop is another.
+/// The same of the flags of preference training, which no other loop has.
 void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop);
 
 }  // namespace vramfit::cli

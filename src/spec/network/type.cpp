@@ -5,7 +5,6 @@
 
 #include "spec/embedded.hpp"
 #include "spec/json_parse.hpp"
-#include "vramfit/base/error.hpp"
 
 namespace vramfit::network {
 
@@ -15,24 +14,16 @@ constexpr std::string_view kTypeSchema = "vramfit.network-type/1";
 
 }  // namespace
 
-std::optional<Document> instantiate(std::string_view text, const JsonValue& config, const std::string& path,
-                                    Problems& problems) {
-    Problems own(problems.file());
-    const JsonValue type = parse_json(text, own);
-    own.throw_if_any();
-    const Place place(type, problems.file());
+Document instantiate(std::string_view text, const JsonValue& config, const std::string& path, const std::string& file) {
+    Problems problems(file);
+    const JsonValue type = parse_json(text, problems);
+    problems.throw_if_any();
+    const Place place(type, file);
     if (place.object().member("schema").text() != kTypeSchema)
         place.member("schema").refuse(fmt::format("'{}' is wanted", kTypeSchema));
-    const TypeConfig read = read_type_config(place, config, path, own);
-    if (!own.none()) {
-        try {
-            own.throw_if_any();
-        } catch (const Error& error) {
-            problems.add(error);
-        }
-        return std::nullopt;
-    }
-    Document document = read_network(network_of(place, read, config), problems.file());
+    const TypeConfig read = read_type_config(place, config, path, problems);
+    problems.throw_if_any();
+    Document document = read_network(network_of(place, read, config), file);
     document.of_type = true;
     JsonValue given = JsonValue::object();
     for (std::size_t i = 0; i < config.keys.size(); ++i)

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,9 +50,9 @@ TypeConfig read_type_config(const Place& type, const JsonValue& config, const st
 /// together, (invalid) for a type that is no such document.
 JsonValue network_of(const Place& type, const TypeConfig& config, const JsonValue& given);
 
-/// Both, read as a recording is. Nothing after reported problems.
-std::optional<Document> instantiate(std::string_view type, const JsonValue& config, const std::string& path,
-                                    Problems& problems);
+/// Both, read as a recording is. Throws Error with all keys that the recording does not cover; `file` has the
+/// configuration, at `path`.
+Document instantiate(std::string_view type, const JsonValue& config, const std::string& path, const std::string& file);
 
 /// A type that is part of the program.
 struct BuiltInType {

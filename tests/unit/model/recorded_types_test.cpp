@@ -29,10 +29,10 @@ const std::string& type_of_llama() {
 std::string difference(Job job, const std::string& config) {
     Problems problems("config.json");
     const JsonValue json = parse_json(config, problems);
-    const auto document = network::instantiate(type_of_llama(), json, "", problems);
     problems.throw_if_any();
+    const network::Document document = network::instantiate(type_of_llama(), json, "", "config.json");
     job.model = read_config(config, "config.json");
-    return test::difference(job, *document, job.plan.training.gradient_checkpointing);
+    return test::difference(job, document, job.plan.training.gradient_checkpointing);
 }
 
 /// Training with Trainer, 2 x 48 tokens, two steps.

@@ -146,8 +146,7 @@ TEST_CASE("a type that is damaged is refused") {
         INFO(that);
         REQUIRE(at != std::string::npos);
         text.replace(at, that.size(), in_place);
-        Problems problems("config.json");
-        CHECK_THROWS_AS(network::instantiate(text, config, "", problems), Error);
+        CHECK_THROWS_AS(network::instantiate(text, config, "", "config.json"), Error);
     }
 }
 
