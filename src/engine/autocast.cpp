@@ -14,10 +14,12 @@ Tensor cached_cast(const Tensor& t, DType dtype) {
     const bool cacheable =
         dtype == autocast.dtype && t.dtype() == DType::float32 && t.requires_grad() && t.is_leaf() && !t->is_view;
     if (!cacheable) return to(t, dtype);
-    const auto found = autocast.cache.find(t.get());
-    if (found != autocast.cache.end()) return found->second.second;
+    CastCache& cache = autocast.cache;
+    const auto found = cache.places.find(t.get());
+    if (found != cache.places.end()) return cache.casts[found->second].second;
     Tensor cast = to(t, dtype);
-    autocast.cache.emplace(t.get(), std::pair{t, cast});
+    cache.places.emplace(t.get(), cache.casts.size());
+    cache.casts.emplace_back(t, cast);
     return cast;
 }
 
@@ -42,7 +44,7 @@ AutocastScope::AutocastScope(Session& session, bool enabled, DType dtype)
 
 AutocastScope::~AutocastScope() {
     int& nesting = session_.autocast.nesting[static_cast<int>(session_.thread)];
-    if (--nesting == 0) session_.autocast.cache.clear();
+    if (--nesting == 0) session_.autocast.cache = {};
     session_.autocast.enabled = old_enabled_;
     session_.autocast.dtype = old_dtype_;
 }

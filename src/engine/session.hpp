@@ -29,12 +29,19 @@ struct Workspaces {
     Tensor cublaslt[2];
 };
 
+/// What torch.autocast remembers. There the casts end in the order of a hash of addresses, here in the order in which
+/// they were made: a program must not depend on where the engine's own objects lie.
+struct CastCache {
+    std::vector<std::pair<Tensor, Tensor>> casts;         ///< source, cast
+    std::unordered_map<TensorImpl*, std::size_t> places;  ///< of a source in `casts`
+};
+
 /// torch.autocast: on or off, its dtype, and the casts of trainable fp32 leaves it remembers.
 struct Autocast {
     bool enabled = false;
     DType dtype = DType::bfloat16;
-    int nesting[2] = {0, 0};                                           ///< by thread
-    std::unordered_map<TensorImpl*, std::pair<Tensor, Tensor>> cache;  ///< source, cast
+    int nesting[2] = {0, 0};  ///< by thread
+    CastCache cache;
 };
 
 /// Which saved-tensor hooks are on (torch.autograd.graph.saved_tensors_hooks): checkpointing's two.

@@ -292,11 +292,6 @@ void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
             {"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
     refuse_in_fsdp(run, problems);
     refuse_in_zero(run, problems);
-    const ZeroPlan* const zero = zero_of(plan);
-    if (zero && zero->stage == 3 && plan.load.quantization)
-        problems.push_back({"load.quantization_config",
-                            "quantized weights under ZeRO-3 were not compared with recorded networks yet",
-                            "leave it out"});
 }
 
 void refuse_family(const Run& run, std::vector<Problem>& problems) {

@@ -165,7 +165,16 @@ bool check_kind(const ObjectReader& config, Problems& problems) {
 // Gemma3Config: the text part, as Gemma3ForCausalLM loads it. What stands beside it counts where it says nothing.
 std::optional<ModelSpec> read_text_part(const JsonValue& config, const std::string& path, Problems& problems) {
     JsonValue text = *config.find("text_config");
-    if (!text.find("model_type")) text.put("model_type", JsonValue::of("gemma3_text"));
+    constexpr const char* kType = "gemma3_text";
+    if (const JsonValue* type = text.find("model_type"); !type) {
+        text.put("model_type", JsonValue::of(kType));
+    } else if (type->kind != JsonValue::Kind::text || type->text != kType) {
+        // Gemma3Config makes a Gemma3TextConfig of it, whatever it says.
+        problems.unsupported(path + "/text_config/model_type",
+                             fmt::format("{} is no text part of gemma3", type->shown()),
+                             fmt::format("\"{}\", or give the text model's own config.json", kType));
+        return std::nullopt;
+    }
     for (const char* key : {"dtype", "torch_dtype", "tie_word_embeddings", "quantization_config"})
         if (const JsonValue* value = config.find(key); value && !text.find(key)) text.put(key, *value);
     std::optional<ModelSpec> model = read_model(text, path + "/text_config", problems);

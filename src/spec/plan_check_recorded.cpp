@@ -98,12 +98,6 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
     if (plan.distributed) check_processes(recording, *plan.distributed, refuse);
-    // modeling_utils.py get_total_byte_count: the loader's first block is smaller where the class has a plan for tensor
-    // parallelism.
-    if (plan.distributed && plan.load.quantization)
-        refuse("load.quantization_config", "quantized weights in several processes", "leave one of the two out");
-    if (plan.distributed && plan.distributed->load_on_device)
-        refuse("distributed.load_on_device", "loading on the GPU in several processes", "leave it out");
     if (plan.loop.kind == LoopKind::sft && has_mixture(recording))
         refuse("loop.kind", "trl's SFTTrainer, which adds a loss that balances experts,", "transformers' own Trainer");
     if (plan.load.resize_token_embeddings)

@@ -39,19 +39,21 @@ std::vector<std::string> story_of(const Program& program, std::size_t from) {
                 fmt::format("window {} step {} layer {}", static_cast<int>(phase.kind), phase.step, phase.layer));
         }
         const Event& event = program.events[i];
-        const Allocation& made = program.allocations[event.id];
         if (event.kind == EventKind::free)
             story.push_back(fmt::format("free {}", number_of(event.id)));
         else if (event.kind == EventKind::alloc)
-            story.push_back(
-                fmt::format("alloc {} {} bytes, {}", number_of(event.id), made.bytes, program.ops[made.op]));
+            story.push_back(fmt::format("alloc {} {} bytes, {}", number_of(event.id),
+                                        program.allocations[event.id].bytes,
+                                        program.ops[program.allocations[event.id].op]));
+        else if (event.kind == EventKind::stream_done)
+            story.push_back(fmt::format("{} frees of stream {} need wait no longer", event.id, event.stream));
         else
             story.push_back(fmt::format("event {} of {}", static_cast<int>(event.kind), number_of(event.id)));
     }
     return story;
 }
 
-/// Frees that follow each other, by number: autocast's cache goes in an order that follows from where weights lie.
+/// Frees that follow each other, by number: recorded frames let go in another order where a recomputation stops early.
 void sort_frees(std::vector<std::string>& story) {
     const auto is_free = [](const std::string& one) { return one.starts_with("free"); };
     for (auto first = std::find_if(story.begin(), story.end(), is_free); first != story.end();

@@ -2,6 +2,7 @@
 #include "model/loading/load.hpp"
 #include "engine/session.hpp"
 #include "model/layers/family.hpp"
+#include "model/loading/checkpoint_names.hpp"
 #include "model/loading/load_entries.hpp"
 #include "model/loading/shard_network.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
@@ -124,7 +125,8 @@ void make_recorded_buffers(const Run& run, Network& network) {
 Network load_sorted(const Run& run) {
     Network network = make_network(run.spec);
     if (is_tensor_parallel(run.plan)) cut_network(run, network);
-    const std::vector<Entry> all = checkpoint_entries(run, network);
+    std::vector<Entry> all = checkpoint_entries(run, network);
+    if (run.spec.recording) name_as_published(*run.spec.recording, all);
     Session& session = run.session;
     warm_up(run, all);
     load_converted(run, network, all);

@@ -8,6 +8,7 @@
 
 #include "engine/ops/view.hpp"
 #include "model/layers/family.hpp"
+#include "model/loading/checkpoint_names.hpp"
 #include "model/quantizers/int8.hpp"
 #include "model/quantizers/quantized.hpp"
 #include "spec/network/model.hpp"
@@ -129,10 +130,12 @@ DType recorded_dtype(const Run& run, const network::Buffer& buffer) {
 std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     const Choice choice(run);
     const RecordedDtypes dtypes(run);
+    const SplitPlanNames plan(run.spec.recording->tensor_parallel_plan);
     std::vector<Entry> out;
     const auto add = [&](std::string name, engine::Dims sizes, Tensor& place) -> Entry& {
         const DType dtype = dtypes.of(name);
-        out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, false});
+        const bool splits = plan.has(name);
+        out.push_back({std::move(name), sizes, &place, nullptr, false, dtype, {}, splits});
         return out.back();
     };
     const auto add_linear = [&](Linear& l) {

@@ -11,7 +11,7 @@ namespace vramfit::model {
 
 /// One parameter and where it goes.
 struct Entry {
-    std::string name;  ///< in the checkpoint
+    std::string name;  ///< in the checkpoint; of a recorded network, its own until name_as_published
     engine::Dims sizes;
     Tensor* place = nullptr;
     Linear* packed = nullptr;              ///< quantized on the way

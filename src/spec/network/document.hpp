@@ -1,6 +1,7 @@
 // A recorded network (vramfit.network/1) as it is read: modules, programs and variants. docs/reference/network.md.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -187,6 +188,16 @@ struct Variant {
     std::size_t not_fitted = 0;    ///< places without a formula
 };
 
+/// What a checkpoint has in place of a parameter, by another name or in parts; * stands for any number.
+struct Published {
+    std::string parameter;
+    std::vector<std::string> files;  ///< one, or matrices of each expert: stacked, then joined by their rows
+
+    /// The files' names have a number more than the parameter's: the expert.
+    bool by_expert() const { return numbers_in(files[0]) > numbers_in(parameter); }
+    static std::ptrdiff_t numbers_in(const std::string& name) { return std::count(name.begin(), name.end(), '*'); }
+};
+
 struct Document {
     std::string file;
     bool of_type = false;  ///< made of the recording of its type and a config.json
@@ -198,13 +209,15 @@ struct Document {
     std::string head;
     std::string config;  ///< the configuration, as JSON text
     std::vector<std::string> no_split_modules;
+    std::vector<std::string> tensor_parallel_plan;  ///< tp_plan's names of modules and parameters, * for a layer
     std::string input_embeddings;              ///< the path of get_input_embeddings(); empty: not recorded, or none
     std::string output_embeddings;             ///< the same of get_output_embeddings()
     std::vector<std::string> keep_in_float32;  ///< _keep_in_fp32_modules
     std::vector<std::string> keep_in_float32_strict;  ///< _keep_in_fp32_modules_strict
     bool accepts_loss_kwargs = true;                  ///< Trainer gives the forward num_items_in_batch
     bool loss_shifts_labels = true;                   ///< ... which leaves out the first label of each row
-    std::string conversion;  ///< why the names in checkpoints are not known; empty: they are the network's
+    std::vector<Published> checkpoint;                ///< of all others it has the network's names
+    std::string conversion;  ///< a rule of the loader that such rows do not say; empty: there is none
     std::vector<std::string> varied;
     std::vector<ModuleKind> kinds;
     Number root = 0;
@@ -217,10 +230,11 @@ struct Document {
 inline constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMostPrograms = 10'000;
 inline constexpr std::size_t kMostKinds = 10'000;
-inline constexpr std::size_t kMostModules = 100'000;  ///< of the whole network
-inline constexpr std::size_t kMostValues = 100'000;   ///< of one program
-inline constexpr std::size_t kMostSteps = 1'000'000;  ///< instructions of one pass through a variant
-inline constexpr std::size_t kDeepestModules = 32;    ///< modules in modules, programs in programs
+inline constexpr std::size_t kMostModules = 100'000;      ///< of the whole network
+inline constexpr std::int64_t kMostMatrices = 1'000'000;  ///< of experts, in the whole checkpoint
+inline constexpr std::size_t kMostValues = 100'000;       ///< of one program
+inline constexpr std::size_t kMostSteps = 1'000'000;      ///< instructions of one pass through a variant
+inline constexpr std::size_t kDeepestModules = 32;        ///< modules in modules, programs in programs
 
 /// The network in a text. `file` names it in messages. Throws Error: invalid for a text that is no recording,
 /// unsupported for one of a later schema.

@@ -65,6 +65,38 @@ void read_schema(const Place& root) {
     schema.refuse(fmt::format("{} is no recorded network", schema.json().shown()));
 }
 
+/// One parameter and what a checkpoint has for it: a name, or a name for each expert of one or two matrices.
+Published published_row(const Place& place) {
+    Published row;
+    for (std::size_t i = 0; i < place.list(2, 3).size(); ++i) {
+        const std::string& name = place.at(i).text();
+        if (i == 0)
+            row.parameter = name;
+        else
+            row.files.push_back(name);
+    }
+    const auto more = Published::numbers_in(row.files[0]) - Published::numbers_in(row.parameter);
+    if (more != 0 && more != 1) place.refuse("a checkpoint's name has other numbers (*) than the parameter's");
+    if (more == 0 && row.files.size() > 1)
+        place.refuse("a parameter has one name in a checkpoint, or one for each expert");
+    if (more == 0) return row;
+    const auto before_expert = [&](const std::string& file) {
+        const std::size_t expert = file.rfind(".*.");
+        if (expert == file.npos || file.find('*', expert + 2) != file.npos || expert + 3 == file.size())
+            place.refuse("an expert's matrix is called NAME.*.FILE", "the last * is the expert's number");
+        return file.substr(0, expert);
+    };
+    for (const std::string& file : row.files)
+        if (before_expert(file) != before_expert(row.files[0])) place.refuse("matrices of different experts");
+    return row;
+}
+
+std::vector<Published> published_of(const Place& place) {
+    std::vector<Published> rows;
+    for (std::size_t i = 0; i < place.list(0, kMostKinds).size(); ++i) rows.push_back(published_row(place.at(i)));
+    return rows;
+}
+
 /// What recordings of older recorders do not say has its usual value.
 void read_declared(const Place& network, Document& document) {
     const auto text = [&](std::string_view key) {
@@ -81,6 +113,7 @@ void read_declared(const Place& network, Document& document) {
     document.accepts_loss_kwargs = flag("accepts_loss_kwargs");
     document.loss_shifts_labels = flag("loss_shifts_labels");
     document.conversion = text("conversion");
+    if (network.has("checkpoint")) document.checkpoint = published_of(network.member("checkpoint"));
 }
 
 void read_header(const Place& root, Document& document) {
@@ -92,6 +125,7 @@ void read_header(const Place& root, Document& document) {
     document.head = network.member("head").text();
     document.model_type = network.member("model_type").text();
     document.no_split_modules = texts_of(network.member("no_split_modules"));
+    if (network.has("tp_plan")) document.tensor_parallel_plan = network.member("tp_plan").object().json().keys;
     document.config = to_text(network.member("config").object().json());
     if (network.has("varied")) document.varied = texts_of(network.member("varied"));
     read_declared(network, document);

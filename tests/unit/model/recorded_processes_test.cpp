@@ -33,6 +33,11 @@ void checkpointed(Job& job) {
     job.plan.training.use_reentrant = false;
 }
 
+void over_nf4(Job& job) {
+    test::with_lora(job);
+    job.plan.load.quantization.emplace();
+}
+
 template <class Method>
 void processes(Job& job, Method method) {
     job.plan.distributed.emplace();
@@ -77,6 +82,47 @@ const ProcessOption kProcessOptions[] = {
      [](Job& job) {
          sft(job);
          processes(job, DdpPlan{});
+     }},
+    {"DDP, QLoRA",
+     [](Job& job) {
+         over_nf4(job);
+         processes(job, DdpPlan{});
+     }},
+    {"DDP, LoRA over int8, three processes",
+     [](Job& job) {
+         over_nf4(job);
+         job.plan.load.quantization->method = QuantMethod::int8;
+         processes(job, DdpPlan{});
+         job.plan.distributed->world_size = 3;
+     }},
+    {"DDP, loaded on the GPU",
+     [](Job& job) {
+         processes(job, DdpPlan{});
+         job.plan.load.on_device = job.plan.distributed->load_on_device = true;
+     }},
+    {"ZeRO-2, QLoRA",
+     [](Job& job) {
+         over_nf4(job);
+         zero(job, 2);
+     }},
+    {"ZeRO-3, QLoRA",
+     [](Job& job) {
+         over_nf4(job);
+         zero(job, 3);
+     }},
+    {"FSDP1, QLoRA",
+     [](Job& job) {
+         over_nf4(job);
+         job.plan.load.quantization->storage = DType::bfloat16;
+         job.plan.prepare_kbit.reset();
+         job.plan.training.bf16 = true;
+         processes(job, Fsdp1Plan{});
+     }},
+    {"FSDP2, QLoRA",
+     [](Job& job) {
+         over_nf4(job);
+         job.plan.load.quantization->storage = DType::bfloat16;
+         processes(job, Fsdp2Plan{});
      }},
     {"ZeRO-1", [](Job& job) { zero(job, 1); }},
     {"ZeRO-2, LoRA",

@@ -277,6 +277,14 @@ TEST_CASE("the text part of a model of text and images is read") {
     CHECK(model.num_hidden_layers == 6);
     CHECK(model.checkpoint_dtype == DType::bfloat16);
     CHECK(error_of([] { read(R"({"model_type": "gemma3", "text_config": {"hidden_size": 0}})"); }));
+    // Gemma3Config takes it for one of its own; here a type that is recorded, and one that is written by hand.
+    for (const char* type : {"olmo3", "llama"}) {
+        const auto refused = error_of(
+            [&] { read(fmt::format(R"({{"model_type": "gemma3", "text_config": {{"model_type": "{}"}}}})", type)); });
+        REQUIRE(refused);
+        CHECK(refused->kind() == ErrorKind::unsupported);
+        CHECK(refused->problems().at(0).what == fmt::format("\"{}\" is no text part of gemma3", type));
+    }
 }
 
 TEST_CASE("other networks are unsupported, a missing type is not understood") {

@@ -85,6 +85,37 @@ TEST_CASE("a network of one layer is read with its parts") {
     CHECK(document.kinds.at(0).parameters.at(0).sizes.at(1).integer == 7);
 }
 
+namespace {
+
+/// The tiny network whose class has these rows of a checkpoint.
+std::string with_checkpoint(std::string_view rows) {
+    std::string text = document_of(kKinds, kLinear, kTiny);
+    text.insert(text.find(R"("config")"), fmt::format(R"("checkpoint":{},)", rows));
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("what a checkpoint has in place of a parameter is read, or refused where it cannot be") {
+    const auto rows = network::read_network(with_checkpoint(R"([["proj.weight","old.weight"],["layers.*.experts.up",
+                                              "layers.*.experts.*.w1.weight","layers.*.experts.*.w3.weight"]])"),
+                                            "n.json")
+                          .checkpoint;
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0].parameter == "proj.weight");
+    CHECK(!rows[0].by_expert());
+    CHECK(rows[1].by_expert());
+    CHECK(rows[1].files.at(1) == "layers.*.experts.*.w3.weight");
+    const auto refused = [](std::string_view row) { return refusal_of(with_checkpoint(fmt::format("[{}]", row))); };
+    CHECK(refused(R"(["a.*.b","c.b"])") ==
+          "n.json /network/checkpoint/0: a checkpoint's name has other numbers (*) than the parameter's");
+    CHECK(refused(R"(["a.b","c.b","d.b"])") ==
+          "n.json /network/checkpoint/0: a parameter has one name in a checkpoint, or one for each expert");
+    CHECK(refused(R"(["a.b","c*.b"])") == "n.json /network/checkpoint/0: an expert's matrix is called NAME.*.FILE");
+    CHECK(refused(R"(["a.b","c.*.b","d.*.b"])") == "n.json /network/checkpoint/0: matrices of different experts");
+    CHECK(refused(R"(["a.b"])") != "read");
+}
+
 TEST_CASE("a recording is refused at the place that is wrong") {
     CHECK(refusal_of("{}") == "n.json: no recorded network: there is no \"schema\"");
     CHECK(refusal_of("[") != "read");

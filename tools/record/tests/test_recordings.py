@@ -96,7 +96,16 @@ class Recordings(unittest.TestCase):
         network = self.recorded(tiny("llama"))["network"]
         self.assertEqual((network["input_embeddings"], network["output_embeddings"]), ("model.embed_tokens", "lm_head"))
         self.assertTrue(network["accepts_loss_kwargs"] and network["loss_shifts_labels"])
-        self.assertNotIn("conversion", network)
+        self.assertFalse({"checkpoint", "conversion"} & network.keys())
+
+    def test_names_in_checkpoints(self) -> None:
+        mixture = self.recorded(tiny("mixtral", num_local_experts=4, num_experts_per_tok=2))["network"]
+        expert = "model.layers.*.block_sparse_moe.experts.*"
+        self.assertEqual(mixture["checkpoint"],
+                         [["model.layers.*.mlp.gate.weight", "model.layers.*.block_sparse_moe.gate.weight"],
+                          ["model.layers.*.mlp.experts.gate_up_proj", f"{expert}.w1.weight", f"{expert}.w3.weight"],
+                          ["model.layers.*.mlp.experts.down_proj", f"{expert}.w2.weight"]])
+        self.assertNotIn("conversion", mixture)
 
     def test_sizes_are_formulas_of_the_configuration(self) -> None:
         from vramfit_record.check import problems, value_of

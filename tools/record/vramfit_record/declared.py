@@ -4,6 +4,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from .checkpoint import checkpoint
+
 
 def described(network: Any, head: str, config: Any) -> dict[str, Any]:
     plan = {k: v for k, v in sorted((getattr(network, "tp_plan", None) or getattr(network, "_tp_plan", None) or {}).items())}
@@ -19,7 +21,10 @@ def described(network: Any, head: str, config: Any) -> dict[str, Any]:
         if names := getattr(network, f"_{key}", None):
             out[key] = sorted(names)
     out |= {"accepts_loss_kwargs": accepts_loss_kwargs(network), "loss_shifts_labels": loss_shifts_labels(network)}
-    if rule := conversion(network):
+    rows, rule = checkpoint(network)
+    if rows:
+        out["checkpoint"] = rows
+    if rule:
         out["conversion"] = rule
     skipped = {"transformers_version", "_name_or_path", "torch_dtype", "id2label", "label2id", "_attn_implementation_autoset"}
     out["config"] = {k: v for k, v in sorted(plain(config.to_dict()).items()) if k not in skipped and v is not None}
@@ -49,17 +54,6 @@ def loss_shifts_labels(network: Any) -> bool:
     except ImportError:
         return False
     return LOSS_MAPPING.get(getattr(network, "loss_type", None)) is ForCausalLMLoss and not getattr(network.config, "is_encoder_decoder", False)
-
-
-def conversion(network: Any) -> str | None:
-    """The first rule by which the loader makes this network's tensors of a checkpoint's; None: names and tensors are the network's."""
-    try:
-        from transformers.conversion_mapping import get_model_conversion_mapping
-    except ImportError:
-        return None
-    for rule in get_model_conversion_mapping(network, add_legacy=False):
-        return f"{' + '.join(rule.source_patterns)} -> {' + '.join(rule.target_patterns)}"
-    return None
 
 
 def plain(x: Any) -> Any:

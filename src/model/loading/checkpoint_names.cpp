@@ -1,0 +1,97 @@
+#include "model/loading/checkpoint_names.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+namespace {
+
+/// A dotted name with * for each part that is a number, and those numbers.
+struct AnyNumber {
+    std::string name;
+    std::vector<std::string_view> numbers;
+};
+
+AnyNumber any_number(std::string_view name) {
+    AnyNumber out;
+    for (std::size_t at = 0; at <= name.size();) {
+        const std::size_t end = std::min(name.find('.', at), name.size());
+        const std::string_view part = name.substr(at, end - at);
+        const bool number = at > 0 && !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+        if (number) out.numbers.push_back(part);
+        out.name += number ? "*" : part;
+        if (end < name.size()) out.name += '.';
+        at = end + 1;
+    }
+    return out;
+}
+
+/// The name with these numbers in place of its first stars.
+std::string with_numbers(std::string_view name, const std::vector<std::string_view>& numbers) {
+    std::string out;
+    std::size_t next = 0;
+    for (const char c : name) {
+        if (c == '*' && next < numbers.size())
+            out += numbers[next++];
+        else
+            out += c;
+    }
+    return out;
+}
+
+/// How many matrices of experts become this block.
+std::int64_t matrices_in(const network::Document& recording, const Entry& entry, std::int64_t files,
+                         std::int64_t so_far) {
+    const auto refuse = [&](std::string what) {
+        throw Error(ErrorKind::invalid, fmt::format("{} /network/checkpoint", recording.file), std::move(what),
+                    "record the network again (tools/record)");
+    };
+    if (entry.sizes.size() != 3 || entry.sizes[1].value() % files != 0)
+        refuse(fmt::format("{} is no block of {} matrices of each expert", entry.name, files));
+    const std::int64_t experts = entry.sizes[0].value();
+    if (experts > (network::kMostMatrices - so_far) / files)
+        refuse(fmt::format("more than {} matrices of experts", network::kMostMatrices));
+    return experts * files;
+}
+
+}  // namespace
+
+bool SplitPlanNames::contains(std::string_view name) const {
+    return std::find(plan_.begin(), plan_.end(), name) != plan_.end();
+}
+
+bool SplitPlanNames::has(std::string_view parameter) const {
+    if (plan_.empty()) return false;
+    const std::string name = any_number(parameter).name;
+    const std::size_t dot = name.rfind('.');
+    return contains(name) || (dot != name.npos && contains(std::string_view(name).substr(0, dot)));
+}
+
+void name_as_published(const network::Document& recording, std::vector<Entry>& entries) {
+    const std::vector<network::Published>& rows = recording.checkpoint;
+    if (rows.empty()) return;
+    std::int64_t matrices = 0;
+    for (Entry& entry : entries) {
+        const std::string own = entry.name;
+        const AnyNumber any = any_number(own);
+        const auto row = std::find_if(rows.begin(), rows.end(),
+                                      [&](const network::Published& one) { return one.parameter == any.name; });
+        if (row == rows.end()) continue;
+        if (!row->by_expert()) {
+            entry.name = with_numbers(row->files[0], any.numbers);
+            continue;
+        }
+        matrices += matrices_in(recording, entry, static_cast<std::int64_t>(row->files.size()), matrices);
+        for (const std::string& file : row->files) {
+            const std::size_t expert = file.rfind(".*.");
+            entry.name = with_numbers(std::string_view(file).substr(0, expert), any.numbers);
+            entry.merged_from.push_back(file.substr(expert + 3));
+        }
+    }
+}
+
+}  // namespace vramfit::model
