@@ -55,8 +55,8 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
         CHECK(differences(trace, trace["network"]) == "");
         windows += trace["windows"].size();
     }
-    CHECK(traces == 155);
-    CHECK(windows >= 4300);
+    CHECK(traces == 173);
+    CHECK(windows >= 4800);
 }
 
 TEST_CASE("networks of recorded types have the requested bytes of the traces of their configurations") {

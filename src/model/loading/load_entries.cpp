@@ -103,13 +103,14 @@ class RecordedDtypes {
             raised_.insert(raised_.end(), recording.keep_in_float32_strict.begin(),
                            recording.keep_in_float32_strict.end());
     }
-    DType of(std::string_view name) const {
+    DType of(std::string_view name) const { return raises(name) ? DType::float32 : dtype_; }
+    bool raises(std::string_view name) const {
         for (std::string_view rest = name; !rest.empty();) {
             const std::string_view part = rest.substr(0, rest.find('.'));
-            if (std::find(raised_.begin(), raised_.end(), part) != raised_.end()) return DType::float32;
+            if (std::find(raised_.begin(), raised_.end(), part) != raised_.end()) return true;
             rest.remove_prefix(std::min(rest.size(), part.size() + 1));
         }
-        return dtype_;
+        return false;
     }
 
   private:
@@ -157,10 +158,12 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     for_each_module(n, Overloaded{add_table, add_linear, add_norm, add_bare});
     const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
     n.buffers.resize(buffers.size());
-    for (std::size_t i = 0; i < buffers.size(); ++i)
-        if (buffers[i].what->persistent)
-            add(buffers[i].name, dims_of(network::sizes_of(*buffers[i].what)), n.buffers[i]).dtype =
-                recorded_dtype(run, buffers[i]);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        if (!buffers[i].what->persistent) continue;
+        Entry& entry = add(buffers[i].name, dims_of(network::sizes_of(*buffers[i].what)), n.buffers[i]);
+        const DType own = recorded_dtype(run, buffers[i]);
+        if (!is_floating(own) || !dtypes.raises(buffers[i].name)) entry.dtype = own;
+    }
     return out;
 }
 
