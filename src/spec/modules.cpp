@@ -10,6 +10,7 @@
 #include "spec/config_family.hpp"
 #include "spec/lora_conversion.hpp"
 #include "spec/network/model.hpp"
+#include "spec/regular_expression.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -17,15 +18,6 @@
 namespace vramfit {
 
 namespace {
-
-std::regex compiled(const std::string& pattern, std::string_view where) {
-    try {
-        return std::regex(pattern);
-    } catch (const std::regex_error&) {
-        throw Error(ErrorKind::invalid, std::string(where), fmt::format("'{}' is no regular expression", pattern),
-                    "named groups and other extensions of Python's expressions are not understood");
-    }
-}
 
 bool is_or_ends_with(std::string_view name, std::string_view part) {
     return name == part ||
@@ -43,20 +35,21 @@ class Matcher {
     explicit Matcher(const LoraPlan& plan) : plan_(plan) {
         if (const auto* pattern = std::get_if<std::string>(&plan.target_modules)) {
             all_linear_ = lower_case(*pattern) == "all-linear";
-            if (!all_linear_) target_ = compiled(*pattern, "peft.target_modules");
+            if (!all_linear_) target_ = regular_expression(*pattern, "peft.target_modules");
         }
         if (plan.exclude_modules) {
             if (const auto* pattern = std::get_if<std::string>(&*plan.exclude_modules))
-                exclude_ = compiled(*pattern, "peft.exclude_modules");
+                exclude_ = regular_expression(*pattern, "peft.exclude_modules");
         }
         for (const std::string& name : plan.modules_to_save)
-            saved_.push_back(compiled(fmt::format("(^|.*\\.){}($|\\..*)", name), "peft.modules_to_save"));
+            saved_.push_back(regular_expression(fmt::format("(^|.*\\.){}($|\\..*)", name), "peft.modules_to_save"));
         for (const std::string& name : plan.layers_pattern)
-            layers_.push_back(compiled(fmt::format("(?:^|.*?\\.){}\\.[0-9]+\\..*", name), "peft.layers_pattern"));
+            layers_.push_back(
+                regular_expression(fmt::format("(?:^|.*?\\.){}\\.[0-9]+\\..*", name), "peft.layers_pattern"));
         for (const auto& [key, r] : plan.rank_pattern)
-            ranks_.emplace_back(compiled(fmt::format("(.*\\.)?({})", key), "peft.rank_pattern"), r);
+            ranks_.emplace_back(regular_expression(fmt::format("(.*\\.)?({})", key), "peft.rank_pattern"), r);
         for (const auto& [key, alpha] : plan.alpha_pattern)
-            alphas_.emplace_back(compiled(fmt::format("(.*\\.)?({})", key), "peft.alpha_pattern"), alpha);
+            alphas_.emplace_back(regular_expression(fmt::format("(.*\\.)?({})", key), "peft.alpha_pattern"), alpha);
     }
 
     bool targets(const NamedModule& module) const {

@@ -12,6 +12,7 @@
 #include "model/quantizers/int8.hpp"
 #include "model/quantizers/quantized.hpp"
 #include "spec/network/model.hpp"
+#include "spec/regular_expression.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -80,7 +81,8 @@ class Choice {
     bool skips(const std::string& name, const std::string& key) const {
         if (by_pattern_)
             return name.ends_with(key) ||
-                   std::regex_search(name, std::regex(key), std::regex_constants::match_continuous);
+                   std::regex_search(name, regular_expression(key, "load.quantization_config.llm_int8_skip_modules"),
+                                     std::regex_constants::match_continuous);
         return name == key || name.ends_with("." + key) || name.find(key + ".") != std::string::npos;
     }
     bool by_pattern_ = true;
