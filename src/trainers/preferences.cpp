@@ -15,7 +15,7 @@ namespace {
 
 constexpr PreferenceTrainer kPreferenceTrainers[] = {{"dpo", "DPOTrainer", "DPOConfig", LoopKind::dpo}};
 
-void read_pair_losses(Reader& reader, DpoPlan& plan) {
+void read_pair_losses(Reader& reader, PreferencePlan& plan) {
     const auto words = reader.texts("loss_type");
     if (!words || words->empty()) return reader.assume("loss_type", "sigmoid");
     plan.loss_types.clear();
@@ -72,10 +72,10 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
     plan.loop.kind = trainer.loop;
     reader.derive("loop.kind", std::string(name_of(trainer.loop)), std::string(trainer.name));
     judge_gone_arguments(reader, trainer);
-    read_pair_losses(reader, plan.dpo);
-    plan.dpo.precompute_ref_log_probs = reader.boolean("precompute_ref_log_probs").value_or(false);
-    plan.dpo.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
-    plan.dpo.disable_dropout = reader.boolean("disable_dropout").value_or(true);
+    read_pair_losses(reader, plan.preference);
+    plan.preference.precompute_ref_log_probs = reader.boolean("precompute_ref_log_probs").value_or(false);
+    plan.preference.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
+    plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);
     plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
     read_pair_rows(reader, draft);
 }
