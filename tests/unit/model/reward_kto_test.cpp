@@ -82,7 +82,8 @@ TEST_CASE("accumulated batches of rewards and of KTO are written again as they w
 
 TEST_CASE("what trl and transformers refuse of reward models and KTO is refused in their words") {
     CHECK(reason_of(job_of("kto", ""), ErrorKind::invalid).find("batch size must be > 1") != std::string::npos);
-    CHECK(reason_of(job_of("kto", R"("loss_type": "apo_zero_unpaired")"), ErrorKind::invalid) == "");
+    CHECK(reason_of(job_of("kto", R"("loss_type": "apo_zero_unpaired")", R"(, "batch": {"desirable": [true]})"),
+                    ErrorKind::invalid) == "");
     CHECK(reason_of(job_of("kto", R"("per_device_train_batch_size": 3)"), ErrorKind::invalid)
               .find("2 labels for batches of 3 rows") != std::string::npos);
     CHECK(reason_of(job_of("kto", R"("per_device_train_batch_size": 3)", R"(, "batch": {"desirable": [true]})"),
