@@ -118,6 +118,7 @@ namespace vramfit::engine {
     X(logsumexp, "aten::logsumexp")                                         \
     X(gather, "aten::gather")                                               \
     X(argmax, "aten::argmax")                                               \
+    X(nansum, "aten::nansum")                                               \
     X(int8_vectorwise_quant, "bitsandbytes::int8_vectorwise_quant")         \
     X(int8_linear_matmul, "bitsandbytes::int8_linear_matmul")               \
     X(int8_mm_dequant, "bitsandbytes::int8_mm_dequant")                     \

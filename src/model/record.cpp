@@ -98,17 +98,17 @@ void freeze_recorded(Network& network, const network::Document& recording) {
 void run_all(const Run& stored) {
     refuse_unsupported(stored);
     Session& session = stored.session;
-    const bool pairs = is_preference(stored.plan.loop.kind);
-    const TrainPlan plan = pairs ? plan_of_pairs(stored.plan) : stored.plan;
+    const bool prefers = is_preference(stored.plan.loop.kind);
+    const TrainPlan plan = prefers ? plan_of_preferences(stored.plan) : stored.plan;
+    ModelSpec spec = prefers ? spec_of_preferences(stored.spec, stored.plan) : stored.spec;
     RunSizes sizes = stored.sizes;
-    if (pairs) sizes.batch = 2 * sizes.batch;
+    if (has_pairs(plan.loop.kind)) sizes.batch = 2 * sizes.batch;
     ask_for_bf16(stored, false);
     session.recorder.begin({PhaseKind::load});
-    Network network = load(stored);
+    Network network = load({session, spec, stored.plan, stored.stack, stored.sizes});
     place_parameters(network);
     std::optional<RecordedModel> recorded;
     if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
-    ModelSpec spec = pairs ? spec_of_pairs(stored.spec, stored.plan) : stored.spec;
     const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
@@ -119,7 +119,7 @@ void run_all(const Run& stored) {
     const bool by_trl = plan.loop.kind == LoopKind::sft && run.stack.sft_prepares_model();
     if (by_trl)
         adapt_in_sft_trainer(run, network);
-    else if (pairs && plan.trl_makes_adapters)
+    else if (prefers && plan.trl_makes_adapters)
         adapt_in_preference_trainer(run, network);
     else
         adapt(run, network);

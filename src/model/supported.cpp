@@ -39,14 +39,41 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
                                 fmt::format("leave {} out", target.module.name)});
 }
 
-/// What DPOTrainer was not compared with.
+/// Families without a class that classifies sequences: transformers 5.17 models/auto/modeling_auto.py
+/// MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.
+constexpr std::string_view kNotClassified[] = {"cohere", "cohere2", "granite"};
+
+/// What RewardTrainer was not compared with.
+template <class Refuse>
+void refuse_in_rewards(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (std::find(std::begin(kNotClassified), std::end(kNotClassified), run.spec.model_type) !=
+        std::end(kNotClassified))
+        refuse("model",
+               fmt::format("trl stops: transformers has no class of {} that classifies sequences, which a reward model "
+                           "is (Unrecognized configuration class for this kind of AutoModel: "
+                           "AutoModelForSequenceClassification)",
+                           run.spec.model_type),
+               "another model");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels in a reward model are not supported", "leave it out");
+    if (!plan.peft) return;
+    for (const std::string& name : plan.peft->modules_to_save)
+        if (name == "lm_head") refuse("peft.modules_to_save", "a reward model has no lm_head", "leave it out");
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.part == ModulePart::head)
+            refuse("peft.target_modules", "a reward model has no head of a language model", "leave it out");
+}
+
+/// What trl's trainers of preferences were not compared with.
 void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
     };
     if (!run.stack.dpo_scores_in_chunks())
-        refuse("loop.kind", fmt::format("DPOTrainer of trl {} is not supported", text_of(run.stack.trl)),
+        refuse("loop.kind",
+               fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.16 is supported");
     if (run.spec.recording)
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
@@ -56,19 +83,23 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
                "leave it out");
     if (plan.load.attention == AttentionImplementation::flash_attention_2 &&
-        plan_of_pairs(plan).batch.attention_mask != AttentionMask::ones)
+        plan_of_preferences(plan).batch.attention_mask != AttentionMask::ones)
         refuse("batch.rejected_length",
                "the package flash_attn packs the tokens of padded rows, which is not supported",
                "rows of one length, or sdpa");
-    const auto& rows = plan.dpo.precompute_ref_batch_size;
-    if (plan.dpo.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
+    const auto& rows = plan.preference.precompute_ref_batch_size;
+    if (plan.preference.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
         refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",
                "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
-        refuse("peft.lora_dropout", "DoRA with a dropout that DPOTrainer switches off is not supported", "0");
+        refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
     if (plan.peft && !plan.trl_makes_adapters)
-        refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
-               "give DPOTrainer a peft_config");
+        refuse("trl.peft_config",
+               has_reference(plan.loop.kind)
+                   ? "a model that has adapters already, of which trl makes a copy, is not supported"
+                   : "a model that has adapters already was not compared",
+               "give the trainer a peft_config");
+    if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);
     if (!plan.peft) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")
@@ -263,7 +294,7 @@ void refuse_in_pipeline(const Run& run, std::vector<Problem>& problems) {
 /// Where the loss that balances experts stops in the libraries, or was not compared.
 void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
     const LoopKind kind = run.plan.loop.kind;
-    const bool sft = (kind == LoopKind::sft || kind == LoopKind::dpo) && run.stack.sft_balances_experts();
+    const bool sft = (kind == LoopKind::sft || has_reference(kind)) && run.stack.sft_balances_experts();
     const char* const where = sft ? "training.router_aux_loss_coef" : "model.output_router_logits";
     const char* const hint = sft ? "0 switches it off" : "leave it out: transformers does not add it by default";
     const auto refuse = [&](std::string what) { problems.push_back({where, std::move(what), hint}); };

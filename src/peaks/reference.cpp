@@ -7,7 +7,7 @@ namespace {
 
 bool covers_reference(const Phase& phase, const RunShape&) {
     return phase.kind == PhaseKind::load_reference || phase.kind == PhaseKind::precompute_reference ||
-           phase.kind == PhaseKind::reference_forward;
+           phase.kind == PhaseKind::reference_forward || phase.kind == PhaseKind::kl_forward;
 }
 
 }  // namespace

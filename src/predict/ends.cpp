@@ -32,7 +32,7 @@ Assumption timing(const Device& device) {
 // (CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT), dQ is accumulated in float32.
 Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
     const std::int64_t rows =
-        plan.training.per_device_train_batch_size * (is_preference(plan.loop.kind) ? 2 : 1);  // of a pair
+        plan.training.per_device_train_batch_size * (has_pairs(plan.loop.kind) ? 2 : 1);  // of a pair
     const std::int64_t queries = rows * plan.batch.sequence_length * model.num_attention_heads * model.head_dim;
     return {AssumptionKind::workspace,
             Bytes{},

@@ -73,6 +73,10 @@ std::string batch(const TrainPlan& plan, Axes axes) {
                                                          plan.batch.sequence_length);
     if (plan.training.gradient_accumulation_steps > 1)
         out += fmt::format(", accumulated {} times", plan.training.gradient_accumulation_steps);
+    if (plan.loop.kind == LoopKind::reward) return out + ", pairs of a chosen and a rejected row";
+    if (plan.loop.kind == LoopKind::kto)
+        return out + fmt::format(", a completion in each row, prompts of {} tokens",
+                                 fmt::join(plan.batch.pairs.prompt, " and "));
     if (is_preference(plan.loop.kind))
         return out + fmt::format(", pairs of a chosen and a rejected row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));

@@ -22,14 +22,23 @@ std::string painted(std::string_view text, const char* code, const Layout& layou
     return layout.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
+const char* words_of_loop(LoopKind loop) {
+    switch (loop) {
+        case LoopKind::dpo: return "DPO, ";
+        case LoopKind::reward: return "reward model, ";
+        case LoopKind::kto: return "KTO, ";
+        default: return "";
+    }
+}
+
 /// "QLoRA of qwen3-8b, 1 x 2048 tokens", "DPO, QLoRA of qwen3-8b, 1 pair x 2048 tokens".
 std::string run_of(const Prediction& p) {
     const TrainingPlan& training = p.plan.training;
-    const bool pairs = is_preference(p.plan.loop.kind);
+    const bool pairs = has_pairs(p.plan.loop.kind);
     const char* const rows = !pairs ? "" : training.per_device_train_batch_size == 1 ? " pair" : " pairs";
     std::string out =
-        fmt::format("{}{} of {}, {}{} x {} tokens", pairs ? "DPO, " : "", words_of_method(p.plan), p.model.name,
-                    training.per_device_train_batch_size, rows, p.plan.batch.sequence_length);
+        fmt::format("{}{} of {}, {}{} x {} tokens", words_of_loop(p.plan.loop.kind), words_of_method(p.plan),
+                    p.model.name, training.per_device_train_batch_size, rows, p.plan.batch.sequence_length);
     if (training.gradient_accumulation_steps > 1)
         out += fmt::format(", {} gradient accumulation steps", training.gradient_accumulation_steps);
     return out;

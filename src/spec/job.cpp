@@ -77,7 +77,8 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
         return;
     }
     const JsonValue nothing = JsonValue::object();
-    read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.batch);
+    read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.loop.kind,
+               plan.batch);
 }
 
 void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) {
@@ -95,7 +96,7 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
         plan.distributed = read_training_deepspeed(*training);
         plan.evaluation = read_training_evaluation(*training);
         read_training(*training, plan.loop.kind, plan.training);
-        if (is_preference(plan.loop.kind)) read_dpo(*training, plan.training, plan.dpo);
+        if (is_preference(plan.loop.kind)) read_preference(*training, plan.loop.kind, plan.training, plan.preference);
         training->refuse_unknown();
     }
     read_rows(job, plan);

@@ -35,29 +35,52 @@ std::vector<std::int64_t> or_one(std::vector<std::int64_t> list) {
     return list;
 }
 
-// trl.DPOConfig of 1.16.0: what memory does not depend on.
+/// KTO: true or false of each row, over and over.
+void read_desirable(ObjectReader& batch, std::vector<bool>& out) {
+    const JsonValue* value = batch.value("desirable");
+    if (!value || value->kind == JsonValue::Kind::null) return;
+    std::vector<bool> labels;
+    if (value->kind == JsonValue::Kind::list)
+        for (const JsonValue& item : value->items)
+            if (item.kind == JsonValue::Kind::boolean) labels.push_back(item.boolean);
+    if (labels.empty() || labels.size() != value->items.size())
+        return batch.problems().invalid(batch.path("desirable"), "a list of true and false is wanted",
+                                        "one for each row of a batch");
+    out = labels;
+}
+
+// trl.DPOConfig, RewardConfig and KTOConfig of 1.16.0: what memory does not depend on.
 constexpr std::string_view kIgnoredByDpo[] = {"beta",
                                               "label_smoothing",
                                               "loss_weights",
                                               "discopop_tau",
                                               "ref_model_mixup_alpha",
                                               "ref_model_sync_steps",
-                                              "dataset_num_proc",
                                               "truncation_mode",
-                                              "pad_token",
-                                              "model_init_kwargs",
-                                              "trust_remote_code",
                                               "f_alpha_divergence_coef"};
+constexpr std::string_view kIgnoredByReward[] = {"eos_token"};
+constexpr std::string_view kIgnoredByKto[] = {"beta", "desirable_weight", "undesirable_weight", "ref_model_mixup_alpha",
+                                              "ref_model_sync_steps"};
+constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "model_init_kwargs",
+                                              "trust_remote_code"};
 
-struct RefusedByDpo {
+struct RefusedKey {
     std::string_view key;
     std::string_view what;
 };
-constexpr RefusedByDpo kRefusedByDpo[] = {
+constexpr RefusedKey kRefusedByDpo[] = {
     {"ld_alpha", "length desensitization (ld_alpha) is not supported"},
     {"use_weighting", "weighted losses (use_weighting) are not supported"},
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
     {"padding_free", "flattened batches are not supported"},
+};
+constexpr RefusedKey kRefusedByReward[] = {
+    {"chat_template_path", "a template from elsewhere may bring tokens and resize the embedding"},
+};
+constexpr RefusedKey kRefusedByKto[] = {
+    {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
+};
+constexpr RefusedKey kRefusedByAll[] = {
     {"activation_offloading", "activations in host memory are not supported"},
     {"pad_to_multiple_of", "padding to a multiple is not supported"},
 };
@@ -66,7 +89,7 @@ bool is_off(const JsonValue& value) {
     return value.kind == JsonValue::Kind::null || (value.kind == JsonValue::Kind::boolean && !value.boolean);
 }
 
-void read_losses(ObjectReader& training, DpoPlan& plan) {
+void read_losses(ObjectReader& training, PreferencePlan& plan) {
     const JsonValue* value = training.value("loss_type");
     if (!value || value->kind == JsonValue::Kind::null) return;
     std::vector<std::string> words;
@@ -91,10 +114,13 @@ void read_losses(ObjectReader& training, DpoPlan& plan) {
 
 }  // namespace
 
-void read_pairs(ObjectReader batch, BatchPlan& plan) {
+void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
     const auto prompt = lengths(batch, "prompt_length", {kPairsByDefault});
     const auto chosen = lengths(batch, "completion_length", {kPairsByDefault});
-    const auto rejected = lengths(batch, "rejected_length", chosen);
+    const auto rejected = has_pairs(kind) ? lengths(batch, "rejected_length", chosen) : chosen;
+    std::vector<bool> desirable;
+    if (kind == LoopKind::kto) desirable = {true, false};  // the tracer's
+    if (!has_pairs(kind)) read_desirable(batch, desirable);
     batch.refuse_unknown();
     const std::size_t rows = std::max({prompt.size(), chosen.size(), rejected.size()});
     for (const auto* list : {&prompt, &chosen, &rejected})
@@ -106,7 +132,7 @@ void read_pairs(ObjectReader batch, BatchPlan& plan) {
         plan.sequence_length =
             std::max(plan.sequence_length, of_row(prompt, row) + std::max(of_row(chosen, row), of_row(rejected, row)));
     PairLengths& pairs = plan.pairs;
-    pairs = {or_one(prompt), {}, {}};
+    pairs = {or_one(prompt), {}, {}, desirable};
     for (std::size_t row = 0; row < rows; ++row) {
         const std::int64_t left = plan.sequence_length - of_row(prompt, row);
         pairs.chosen_shorter.push_back(left - of_row(chosen, row));
@@ -116,25 +142,59 @@ void read_pairs(ObjectReader batch, BatchPlan& plan) {
     pairs.rejected_shorter = or_one(pairs.rejected_shorter);
 }
 
-void read_dpo(ObjectReader& training, TrainingPlan& arguments, DpoPlan& plan) {
-    read_losses(training, plan);
+namespace {
+
+void read_reference(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan) {
     ObjectReader::set(plan.precompute_ref_log_probs, training.boolean("precompute_ref_log_probs"));
     plan.precompute_ref_batch_size = training.integer("precompute_ref_batch_size", {.low = 1}, Null::absent);
-    ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
     arguments.router_aux_loss_coef = training.real("router_aux_loss_coef", {}, Null::absent);
-    arguments.max_length = training.integer("max_length", kTokens, Null::absent);
-    if (!training.has("max_length")) arguments.max_length = kMaxLength;
+}
+
+void read_dpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan) {
+    read_losses(training, plan);
+    read_reference(training, arguments, plan);
     const auto divergence = training.text("f_divergence_type");
     if (divergence && *divergence != "reverse_kl")
         training.problems().unsupported(training.path("f_divergence_type"),
                                         fmt::format("the divergence '{}' is not supported", *divergence),
                                         "supported: reverse_kl");
-    for (const RefusedByDpo& refused : kRefusedByDpo) {
-        const JsonValue* value = training.value(refused.key);
+}
+
+void read_reward(ObjectReader& training, PreferencePlan& plan) {
+    plan.centers_rewards = training.real("center_rewards_coefficient", {}, Null::absent).has_value();
+}
+
+void read_kto(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan) {
+    read_reference(training, arguments, plan);
+    ObjectReader::set(plan.unpaired_loss, training.choice<UnpairedLoss>("loss_type", kUnpairedLossNames));
+}
+
+void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
+                  std::span<const std::string_view> ignored) {
+    for (const RefusedKey& each : refused) {
+        const JsonValue* value = training.value(each.key);
         if (value && !is_off(*value))
-            training.problems().unsupported(training.path(refused.key), std::string(refused.what), "leave the key out");
+            training.problems().unsupported(training.path(each.key), std::string(each.what), "leave the key out");
     }
-    for (const std::string_view key : kIgnoredByDpo) training.skip(key);
+    for (const std::string_view key : ignored) training.skip(key);
+}
+
+}  // namespace
+
+void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
+    ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
+    arguments.max_length = training.integer("max_length", kTokens, Null::absent);
+    if (!training.has("max_length")) arguments.max_length = kMaxLength;
+    judge_others(training, kRefusedByAll, kIgnoredByAll);
+    switch (kind) {
+        case LoopKind::reward:
+            read_reward(training, plan);
+            return judge_others(training, kRefusedByReward, kIgnoredByReward);
+        case LoopKind::kto:
+            read_kto(training, arguments, plan);
+            return judge_others(training, kRefusedByKto, kIgnoredByKto);
+        default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
+    }
 }
 
 namespace {
@@ -148,31 +208,45 @@ JsonValue numbers(const std::vector<std::int64_t>& list) {
 
 }  // namespace
 
-JsonValue pairs_to_json(const BatchPlan& plan) {
-    const PairLengths& pairs = plan.pairs;
+JsonValue pairs_to_json(const TrainPlan& plan) {
+    const PairLengths& pairs = plan.batch.pairs;
     const std::size_t rows =
         std::max({pairs.prompt.size(), pairs.chosen_shorter.size(), pairs.rejected_shorter.size()});
     std::vector<std::int64_t> chosen, rejected;
     for (std::size_t row = 0; row < rows; ++row) {
-        const std::int64_t left = plan.sequence_length - of_row(pairs.prompt, row);
+        const std::int64_t left = plan.batch.sequence_length - of_row(pairs.prompt, row);
         chosen.push_back(left - of_row(pairs.chosen_shorter, row));
         rejected.push_back(left - of_row(pairs.rejected_shorter, row));
     }
     JsonValue out = JsonValue::object();
     out.put("prompt_length", numbers(pairs.prompt));
     out.put("completion_length", numbers(or_one(chosen)));
-    out.put("rejected_length", numbers(or_one(rejected)));
+    if (has_pairs(plan.loop.kind)) {
+        out.put("rejected_length", numbers(or_one(rejected)));
+        return out;
+    }
+    std::vector<JsonValue> desirable;
+    for (const bool label : pairs.desirable) desirable.push_back(JsonValue::of(label));
+    for (std::int64_t row = 0; pairs.desirable.empty() && row < plan.training.per_device_train_batch_size; ++row)
+        desirable.push_back(JsonValue::of(row % 2 == 0));
+    out.put("desirable", JsonValue::list(std::move(desirable)));
     return out;
 }
 
-void put_dpo(const TrainPlan& plan, JsonValue& arguments) {
-    std::vector<JsonValue> losses;
-    for (const PairLoss loss : plan.dpo.loss_types) losses.push_back(JsonValue::of(name_of(loss)));
-    arguments.put("loss_type", JsonValue::list(std::move(losses)));
-    if (plan.dpo.precompute_ref_log_probs) arguments.put("precompute_ref_log_probs", JsonValue::of(true));
-    if (plan.dpo.precompute_ref_batch_size)
-        arguments.put("precompute_ref_batch_size", JsonValue::of(*plan.dpo.precompute_ref_batch_size));
-    if (!plan.dpo.disable_dropout) arguments.put("disable_dropout", JsonValue::of(false));
+void put_preference(const TrainPlan& plan, JsonValue& arguments) {
+    const PreferencePlan& preference = plan.preference;
+    if (plan.loop.kind == LoopKind::dpo) {
+        std::vector<JsonValue> losses;
+        for (const PairLoss loss : preference.loss_types) losses.push_back(JsonValue::of(name_of(loss)));
+        arguments.put("loss_type", JsonValue::list(std::move(losses)));
+    }
+    if (plan.loop.kind == LoopKind::kto) arguments.put("loss_type", JsonValue::of(name_of(preference.unpaired_loss)));
+    // Any value: what it is changes nothing.
+    if (preference.centers_rewards) arguments.put("center_rewards_coefficient", JsonValue::of(0.01));
+    if (preference.precompute_ref_log_probs) arguments.put("precompute_ref_log_probs", JsonValue::of(true));
+    if (preference.precompute_ref_batch_size)
+        arguments.put("precompute_ref_batch_size", JsonValue::of(*preference.precompute_ref_batch_size));
+    if (!preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(false));
     if (!plan.training.max_length) arguments.put("max_length", JsonValue{});
 }
 

@@ -12,7 +12,7 @@ void read_load(ObjectReader& load, LoadPlan& plan);
 QuantizationPlan read_quantization(ObjectReader config);
 PreparePlan read_prepare(ObjectReader arguments);
 LoraPlan read_lora(ObjectReader config);
-/// Of the loop dpo all but what read_dpo reads.
+/// Of preference training all but what read_preference reads.
 void read_training(ObjectReader& training, LoopKind kind, TrainingPlan& plan);
 /// Evaluation by the arguments of TrainingArguments; nothing where none is asked for.
 std::optional<EvaluationPlan> read_training_evaluation(ObjectReader& training);
@@ -20,12 +20,12 @@ std::optional<EvaluationPlan> read_training_evaluation(ObjectReader& training);
 void read_evaluation(ObjectReader evaluation, std::optional<EvaluationPlan>& plan);
 void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
-/// `batch` of preference training, and what trl's DPOConfig adds to `training`.
-void read_pairs(ObjectReader batch, BatchPlan& plan);
-void read_dpo(ObjectReader& training, TrainingPlan& arguments, DpoPlan& plan);
+/// `batch` of preference training, and what the config of trl's trainer adds to `training`.
+void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
+void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 /// The same, written.
-JsonValue pairs_to_json(const BatchPlan& plan);
-void put_dpo(const TrainPlan& plan, JsonValue& arguments);
+JsonValue pairs_to_json(const TrainPlan& plan);
+void put_preference(const TrainPlan& plan, JsonValue& arguments);
 /// `model_type`: whose layers FSDP makes units of; empty if it is not known.
 DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type);
 

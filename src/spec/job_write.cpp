@@ -281,9 +281,9 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     out.put("trl", std::move(trl));
     JsonValue arguments = training(plan.training);
     if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);
-    if (is_preference(plan.loop.kind)) put_dpo(plan, arguments);
+    if (is_preference(plan.loop.kind)) put_preference(plan, arguments);
     out.put("training", std::move(arguments));
-    out.put("batch", is_preference(plan.loop.kind) ? pairs_to_json(plan.batch) : batch(plan.batch));
+    out.put("batch", is_preference(plan.loop.kind) ? pairs_to_json(plan) : batch(plan.batch));
     out.put("loop", loop(plan.loop));
     if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));
     if (plan.distributed) out.put("distributed", distributed(*plan.distributed));

@@ -13,6 +13,7 @@
 #include "vramfit/base/checked.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -204,17 +205,17 @@ void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack&
                          plan.peft ? "load in float32 or bfloat16, or leave biases and whole modules out"
                                    : "load in float32, or use bf16");
     }
-    // trl 1.16.0, sft_trainer.py SFTTrainer.__init__, dpo_trainer.py DPOTrainer.__init__: adapters over packed weights
-    // become bfloat16.
+    // trl 1.16.0, SFTTrainer.__init__, DPOTrainer.__init__, RewardTrainer.__init__, KTOTrainer.__init__: adapters over
+    // packed weights become bfloat16.
     const bool casts_adapters = (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks()) ||
-                                (plan.loop.kind == LoopKind::dpo && stack.dpo_scores_in_chunks());
+                                (is_preference(plan.loop.kind) && stack.dpo_scores_in_chunks());
     if (training.fp16 && scales && casts_adapters && plan.load.quantization && plan.peft)
         problems.invalid(
             "training.fp16",
             fmt::format("torch stops in the first step: trl's {} makes adapters over packed weights bfloat16, and "
                         "their gradients cannot be unscaled (\"_amp_foreach_non_finite_check_and_unscale_cuda\" not "
                         "implemented for 'BFloat16')",
-                        is_preference(plan.loop.kind) ? "DPOTrainer" : "SFTTrainer"),
+                        trainer_of(plan.loop.kind)),
             "bf16, or neither");
     // transformers 5.17.0, trainer.py, validate_quantization_for_training.
     if (plan.load.quantization && !plan.peft && uses_trainer(plan) && plan.loop.grad) {

@@ -25,6 +25,19 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                          fmt::format("a prompt of {} tokens leaves no room for a completion in rows of {}", prompt,
                                      plan.batch.sequence_length),
                          "a shorter prompt, or longer rows");
+    // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
+    const std::int64_t rows = plan.training.per_device_train_batch_size;
+    if (plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto && rows <= 1)
+        problems.invalid("training.per_device_train_batch_size",
+                         "trl stops: actual (not effective) batch size must be > 1: KTO will not work properly because "
+                         "the KL term will be equivalent to the implied reward",
+                         "2, or the loss apo_zero_unpaired");
+    const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
+    const bool one_batch = plan.loop.steps * plan.training.gradient_accumulation_steps == 1;
+    if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0 && !one_batch)
+        problems.invalid("batch.desirable",
+                         fmt::format("{} labels for batches of {} rows: batches would differ", labels, rows),
+                         "one for each row of a batch");
     for (const auto* list : {&pairs.prompt, &pairs.chosen_shorter, &pairs.rejected_shorter})
         if (list->size() != 1 && static_cast<std::int64_t>(list->size()) != plan.training.per_device_train_batch_size)
             problems.invalid("batch.completion_length",

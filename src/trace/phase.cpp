@@ -31,6 +31,7 @@ const char* base_name(PhaseKind kind) {
         case PhaseKind::load_reference: return "load_reference";
         case PhaseKind::precompute_reference: return "precompute_reference";
         case PhaseKind::reference_forward: return "reference_forward";
+        case PhaseKind::kl_forward: return "kl_forward";
         case PhaseKind::loss: return "loss";
     }
     return "unknown";

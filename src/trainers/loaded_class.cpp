@@ -34,6 +34,9 @@ constexpr Row kRows[] = {
     {"unsloth-studio", "Unsloth", "by AutoModelForImageTextToText", ""},
     // 0.24 to 1.16 trainer/utils.py create_model_from_path: getattr(transformers, config.architectures[0]).
     {"trl", "trl", "the first of the config's architectures; before 0.24 by AutoModelForCausalLM", ""},
+    {"trl-preferences", "trl", "the first of the config's architectures; before 0.24 by AutoModelForCausalLM", ""},
+    {"trl-preferences-script", "trl", "the first of the config's architectures; before 0.24 by AutoModelForCausalLM",
+     "Gemma3ForCausalLM.from_pretrained, and the model itself given to the trainer"},
     {"trl-script", "trl", "the first of the config's architectures; before 0.24 by AutoModelForCausalLM",
      "Gemma3ForCausalLM.from_pretrained, and the model itself given to the trainer"},
     {"trainer-script", "AutoModelForCausalLM", "its list has the type gemma3",
@@ -47,7 +50,7 @@ bool names_text_part(std::string_view format, Reader& reader) {
         return reader.text("type_of_model").value_or("") == kText &&
                !reader.boolean("trust_remote_code").value_or(false);
     if (format == "unsloth-script") return reader.boolean("from_pretrained.text_only").value_or(false);
-    if (format == "trl-script" || format == "trainer-script") return reader.text("loader").value_or("") == kText;
+    if (format.ends_with("script") && format != "unsloth-script") return reader.text("loader").value_or("") == kText;
     return false;
 }
 

@@ -75,6 +75,22 @@ AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64
     return mask ? AttentionMask::right_padded : AttentionMask::ones;
 }
 
+/// Pairs whose prompts are as short as can be, since only completions are scored, and whose rows differ in length: a
+/// token, which is enough for trl's collator to pad.
+void settle_pairs(const Draft& draft, TrainPlan& plan, Reading& reading) {
+    const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
+    const bool padded = !flash && plan.batch.sequence_length > 2;
+    plan.batch.pairs = {.prompt = {1}, .chosen_shorter = {0}, .rejected_shorter = {padded ? 1 : 0}};
+    add_input(reading, "batch.prompt_length", "1", InputSource::derived,
+              "prompts are not scored: the shorter they are, the more memory the rest needs");
+    add_input(reading, "batch.rejected_length", std::to_string(plan.batch.sequence_length - (padded ? 2 : 1)),
+              InputSource::derived,
+              padded ? "sequences differ in length" : "flash attention, sequences of full length");
+    for (ReadingNote& note : reading.notes)
+        if (note.kind == RemarkKind::assumed_length)
+            note.text += fmt::format(", nearly all of them completion ({})", draft.length_key);
+}
+
 /// Rows of different lengths are padded to the right; the mask that says so stands beside them.
 void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
     const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
@@ -91,19 +107,19 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
               why);
 }
 
-/// Rows of evaluation are as long as those of training can be. Of a model that is divided only a batch of no more rows
-/// is judged: it needs at most what a training step needs.
+/// Rows of evaluation are as long as those of training can be. Of a model that is divided, and of preferences, only a
+/// batch of no more rows is judged: it needs at most what a training step needs.
 void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     if (!draft.evaluation) return;
     const AskedEvaluation& asked = *draft.evaluation;
-    if (plan.distributed && !plan.distributed->as<DdpPlan>()) {
+    const bool divided = plan.distributed && !plan.distributed->as<DdpPlan>();
+    if (divided || is_preference(plan.loop.kind)) {
         if (asked.rows <= asked.train_rows) return;
         reading.refusals.push_back(
             {asked.key, asked.place,
-             fmt::format(
-                 "evaluation with {} rows, training with {}: of a divided model only evaluation with at most as "
-                 "many rows is judged, which needs no more than training",
-                 asked.rows, asked.train_rows),
+             fmt::format("evaluation with {} rows, training with {}: of {} only evaluation with at most as "
+                         "many rows is judged, which needs no more than training",
+                         asked.rows, asked.train_rows, divided ? "a divided model" : "preferences"),
              fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
                          asked.train_rows, asked.key)});
         return;
@@ -232,7 +248,10 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
     else
         settle_data_rows(question, draft, reading, problems);
     plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
-    settle_mask(draft, plan, reading);
+    if (is_preference(plan.loop.kind))
+        settle_pairs(draft, plan, reading);
+    else
+        settle_mask(draft, plan, reading);
     settle_gpus(question, draft, reading, problems);
     settle_checkpoints(draft, plan, reading);
     settle_evaluation(draft, plan, reading);

@@ -188,7 +188,7 @@ class Command {
 
     std::vector<Document> read_program(std::string program) {
         if (program == "axolotl.cli.train") program = "axolotl train";
-        if (program == "trl.scripts.sft") program = "trl sft";
+        if (program.starts_with("trl.scripts.")) program.replace(3, 9, " ");
         const bool two_words = program == "axolotl" || program == "trl" || program == "swift" || program == "tune" ||
                                program == "llamafactory-cli" || program == "litgpt";
         if (two_words) {
@@ -196,7 +196,7 @@ class Command {
             program += " " + take().text;
         }
         const bool trains = two_words || program.ends_with(".py") || program.find('.') != std::string::npos ||
-                            program == "axolotl train" || program == "trl sft";
+                            program == "axolotl train" || program.starts_with("trl ");
         if (!trains) return {};
         Document out = document();
         out.program = program;

@@ -33,8 +33,11 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {
-    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft}, {"dpo", LoopKind::dpo}};
+inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer}, {"plain", LoopKind::plain},
+                                                 {"sft", LoopKind::sft},         {"dpo", LoopKind::dpo},
+                                                 {"reward", LoopKind::reward},   {"kto", LoopKind::kto}};
+inline constexpr Named<UnpairedLoss> kUnpairedLossNames[] = {{"kto", UnpairedLoss::kto},
+                                                             {"apo_zero_unpaired", UnpairedLoss::apo_zero_unpaired}};
 inline constexpr Named<PairLoss> kPairLossNames[] = {
     {"sigmoid", PairLoss::sigmoid},     {"hinge", PairLoss::hinge},       {"ipo", PairLoss::ipo},
     {"nca_pair", PairLoss::nca_pair},   {"robust", PairLoss::robust},     {"bco_pair", PairLoss::bco_pair},
@@ -92,6 +95,17 @@ constexpr std::string_view name_of(AttentionMask v) { return name_in<AttentionMa
 constexpr std::string_view name_of(Labels v) { return name_in<Labels>(kLabelNames, v); }
 constexpr std::string_view name_of(LoopKind v) { return name_in<LoopKind>(kLoopNames, v); }
 constexpr std::string_view name_of(LoopLoss v) { return name_in<LoopLoss>(kLossNames, v); }
+/// The class of trl's.
+constexpr std::string_view trainer_of(LoopKind loop) {
+    switch (loop) {
+        case LoopKind::dpo: return "DPOTrainer";
+        case LoopKind::reward: return "RewardTrainer";
+        case LoopKind::kto: return "KTOTrainer";
+        case LoopKind::sft: return "SFTTrainer";
+        default: return "Trainer";
+    }
+}
+constexpr std::string_view name_of(UnpairedLoss v) { return name_in<UnpairedLoss>(kUnpairedLossNames, v); }
 constexpr std::string_view name_of(PairLoss v) { return name_in<PairLoss>(kPairLossNames, v); }
 constexpr std::string_view name_of(OutputLife v) { return name_in<OutputLife>(kOutputNames, v); }
 constexpr std::string_view name_of(ZeroGrad v) { return name_in<ZeroGrad>(kZeroGradNames, v); }

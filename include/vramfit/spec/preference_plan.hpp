@@ -8,11 +8,13 @@
 namespace vramfit {
 
 /// Rows of preferences beside the length of the longest one (BatchPlan::sequence_length): a prompt with a chosen and a
-/// rejected completion. One number for all rows, or one for each row of a batch.
+/// rejected completion; KTO's have one completion, which `chosen_shorter` is about. One number for all rows, or one for
+/// each row of a batch.
 struct PairLengths {
     std::vector<std::int64_t> prompt = {1};          ///< tokens; one needs the most: the rest has log-probabilities
     std::vector<std::int64_t> chosen_shorter = {0};  ///< than the longest row
     std::vector<std::int64_t> rejected_shorter = {0};
+    std::vector<bool> desirable;  ///< KTO: the labels of a batch, over and over; none: every second one
 
     friend bool operator==(const PairLengths&, const PairLengths&) = default;
 };
@@ -33,14 +35,19 @@ enum class PairLoss : std::uint8_t {
     sigmoid_norm
 };
 
-/// trl's DPOConfig as far as memory depends on it.
-struct DpoPlan {
-    std::vector<PairLoss> loss_types = {PairLoss::sigmoid};
+/// trl's KTOConfig.loss_type.
+enum class UnpairedLoss : std::uint8_t { kto, apo_zero_unpaired };
+
+/// trl's configs of preference training as far as memory depends on them.
+struct PreferencePlan {
+    std::vector<PairLoss> loss_types = {PairLoss::sigmoid};  ///< of DPO
+    UnpairedLoss unpaired_loss = UnpairedLoss::kto;          ///< of KTO
+    bool centers_rewards = false;                            ///< reward models: center_rewards_coefficient
     bool precompute_ref_log_probs = false;
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
 
-    friend bool operator==(const DpoPlan&, const DpoPlan&) = default;
+    friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };
 
 }  // namespace vramfit

@@ -125,9 +125,13 @@ struct BatchPlan {
     friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };
 
-enum class LoopKind : std::uint8_t { trainer, plain, sft, dpo };
+enum class LoopKind : std::uint8_t { trainer, plain, sft, dpo, reward, kto };
 /// trl's trainers of preferences.
-constexpr bool is_preference(LoopKind kind) { return kind == LoopKind::dpo; }
+constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
+/// Whose batch has a chosen and a rejected row of each pair.
+constexpr bool has_pairs(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::reward; }
+/// Which compare the policy with a reference.
+constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 enum class LoopLoss : std::uint8_t { model, logits_mean };
 enum class OutputLife : std::uint8_t { until_next_forward, until_step_end };
 enum class ZeroGrad : std::uint8_t { after_step, before_forward };
@@ -345,7 +349,7 @@ struct TrainPlan {
     TrainingPlan training;
     BatchPlan batch;
     LoopPlan loop;
-    DpoPlan dpo;                                 ///< of the loop dpo
+    PreferencePlan preference;                   ///< of the loops of preferences
     std::optional<EvaluationPlan> evaluation;    ///< absent: none
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 

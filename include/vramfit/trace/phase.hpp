@@ -27,7 +27,8 @@ enum class PhaseKind : std::uint8_t {
     load_reference,        ///< preference training: the model that rewards are measured against
     precompute_reference,  ///< it runs over the data before training
     reference_forward,
-    loss,  ///< between the forward pass and the backward pass
+    kl_forward,  ///< KTO: on completions of other rows
+    loss,        ///< between the forward pass and the backward pass
 };
 
 /// A phase with its place in the run. `step`, `micro`, `layer` and `evaluation` are -1 where they do not apply;

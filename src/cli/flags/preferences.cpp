@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -10,7 +12,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences = "Preference training (--loop dpo)";
+constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {
@@ -20,6 +22,7 @@ std::int64_t completion_of(const BatchPlan& batch) {
 Words loss_words() {
     Words words;
     for (const Named<PairLoss>& loss : kPairLossNames) words.push_back(loss.name);
+    for (const Named<UnpairedLoss>& loss : kUnpairedLossNames) words.push_back(loss.name);
     return words;
 }
 
@@ -46,19 +49,39 @@ constexpr PlanFlag kPreferenceFlags[] = {
          batch.pairs.rejected_shorter = {longer - rejected};
      },
      3},
-    {"loss_type", "", "NAME,...", nullptr, kPreferences, "trl's loss_type, or several whose sum is the loss [sigmoid]",
+    {"loss_type", "", "NAME,...", nullptr, kPreferences,
+     "trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]",
      [](Job& job, std::string_view value, const std::string& where) {
-         job.plan.dpo.loss_types.clear();
+         if (job.plan.loop.kind == LoopKind::kto) {
+             job.plan.preference.unpaired_loss = value_from(value, where, kUnpairedLossNames);
+             return;
+         }
+         job.plan.preference.loss_types.clear();
          for (const std::string& word : words_from(value, where))
-             job.plan.dpo.loss_types.push_back(value_from(word, where, kPairLossNames));
+             job.plan.preference.loss_types.push_back(value_from(word, where, kPairLossNames));
      },
-     1, loss_words},
+     2, loss_words},
     {"precompute_ref_log_probs", "", "BOOL", "true", kPreferences,
      "Score the data with the reference before training, which then needs no model of its own [false]",
      [](Job& job, std::string_view value, const std::string& where) {
-         job.plan.dpo.precompute_ref_log_probs = boolean_from(value, where);
+         job.plan.preference.precompute_ref_log_probs = boolean_from(value, where);
+     }},
+    {"center_rewards_coefficient", "", "X", nullptr, kPreferences,
+     "Reward models: the loss has a term that centers rewards, with any coefficient [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         (void)number_from(value, where);
+         job.plan.preference.centers_rewards = true;
      }},
 };
+
+/// How to have the flag; nullptr: the loop has it.
+const char* hint_of_flag(std::string_view name, LoopKind loop) {
+    if (name == "center_rewards_coefficient") return loop == LoopKind::reward ? nullptr : "add --loop reward";
+    if (name == "rejected" && !has_pairs(loop)) return loop == LoopKind::kto ? "leave it out" : "add --loop dpo";
+    if ((name == "loss_type" || name == "precompute_ref_log_probs") && !has_reference(loop))
+        return loop == LoopKind::reward ? "leave it out" : "add --loop dpo";
+    return is_preference(loop) ? nullptr : "add --loop dpo";
+}
 
 }  // namespace
 
@@ -73,10 +96,13 @@ void refuse_preference_flags(const std::map<std::string, GivenValue>& given, Loo
         tokens("seq", 0) != tokens("prompt", 1) + std::max(tokens("completion", 0), tokens("rejected", 0)))
         throw Error(ErrorKind::invalid, given.at("completion").where,
                     "--seq says how long prompt and completion are together", "give one of them, with --prompt");
-    if (is_preference(loop)) return;
     for (const PlanFlag& flag : kPreferenceFlags)
         if (const auto found = given.find(flag.name); found != given.end())
-            throw Error(ErrorKind::invalid, found->second.where, "only preference training has it", "add --loop dpo");
+            if (const char* const hint = hint_of_flag(flag.name, loop))
+                throw Error(ErrorKind::invalid, found->second.where,
+                            is_preference(loop) ? fmt::format("{} has no such argument", trainer_of(loop))
+                                                : "only preference training has it",
+                            hint);
 }
 
 }  // namespace vramfit::cli

@@ -8,6 +8,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/reduce_scratch.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -23,6 +24,8 @@ const NodeType kTopkBackward{"TopkBackward0", select_backward};
 // gather_backward: grad.new_zeros(self.sizes()).scatter_add_(dim, index, grad); derivatives.yaml saves self and index.
 const NodeType kGatherBackward{"GatherBackward0", select_backward};
 const NodeType kMaxBackward{"MaxBackward0", select_backward};
+// index_select_backward: grad.new_zeros(sizes).index_add_(dim, index, grad).
+const NodeType kIndexSelectBackward{"IndexSelectBackward0", select_backward};
 
 std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
     return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows[0] - 1))));
@@ -51,6 +54,27 @@ void index_rows_backward(Node& node, Grads& in, Grads& out) {
     index_put_accumulate(*node.session, ids, in[0], node.dims[0][0]);
 }
 const NodeType kIndexRowsBackward{"IndexBackward0", index_rows_backward};
+
+/// One of two indices by the stride of its dimension; the second is added to the first in place.
+Tensor linear_index(const Tensor& ids) {
+    const Tensor wrapped = empty(ids.session(), ids.sizes(), DType::int64, Op::remainder);
+    return empty(ids.session(), ids.sizes(), DType::int64, Op::mul);
+}
+
+// The same with two indices (Indexing.cu computeLinearIndex).
+void index_pairs_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const Tensor columns = node.unpack(1), rows = node.unpack(0);
+    out[0] = zeros(session, node.dims[0], in[0].dtype());
+    const Tensor linear = linear_index(rows);
+    { const Tensor added = linear_index(columns); }
+    const Tensor values = contiguous(in[0]);
+    const Tensor sorted = empty(session, rows.sizes(), DType::int64, Op::index_put);
+    const Tensor original = empty(session, rows.sizes(), DType::int64, Op::index_put);
+    const Tensor range = arange(session, rows.numel());
+    use_scratch(session, sort_scratch(session, rows.numel()), Op::radix_sort);
+}
+const NodeType kIndexPairsBackward{"IndexBackward0", index_pairs_backward};
 
 /// A node for an operator whose backward puts the gradient at the picked places.
 Ref<Node> picking_node(const Tensor& t, const NodeType& type) {
@@ -110,6 +134,50 @@ Tensor index_rows(const Tensor& t, const Tensor& ids) {
     sizes[0] = ids.size(0);
     Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
     if (node) set_history(out, node);
+    return out;
+}
+
+Tensor index_select(const Tensor& t, const Tensor& ids) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = picking_node(t, kIndexSelectBackward);
+        node->save(ids);
+    }
+    Dims sizes = t.sizes();
+    sizes[0] = ids.size(0);
+    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index_select);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor index_pairs(const Tensor& t, const Tensor& rows, const Tensor& columns) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = picking_node(t, kIndexPairsBackward);
+        node->save(rows);
+        node->save(columns);
+    }
+    Dims sizes{rows.size(0)};
+    for (int i = 2; i < t.dim(); ++i) sizes.push(t.size(i));
+    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
+    if (node) set_history(out, node);
+    return out;
+}
+
+// cuda/ReduceArgMaxKernel.cu: a value with its place is reduced.
+Tensor argmax_last(const Tensor& t) {
+    Session& session = t.session();
+    Dims sizes;
+    for (int i = 0; i + 1 < t.dim(); ++i) sizes.push(t.size(i));
+    Tensor out = empty(session, sizes, DType::int64, Op::argmax);
+    const int element = static_cast<int>(element_size(t.dtype()));
+    const ReduceTypes types{.input = element, .output = 8, .accumulate = 16, .vector = 4};
+    const ReducePlan plan = plan_reduction(layout_of(t), 1u << (t.dim() - 1), types, session.device);
+    for (const ReduceScratch& part : plan.parts) {
+        if (!session.decide("reduction split", part.buffer > 0)) continue;
+        const Tensor buffer = empty(session, {part.buffer}, DType::uint8, Op::reduce_scratch);
+        const Tensor semaphores = empty(session, {part.semaphores}, DType::uint8, Op::reduce_scratch);
+    }
     return out;
 }
 

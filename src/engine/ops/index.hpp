@@ -26,6 +26,15 @@ Picked max_last(const Tensor& t);
 /// t[ids]: t -- [M, ...], ids -- [N] int64; result [N, ...].
 Tensor index_rows(const Tensor& t, const Tensor& ids);
 
+/// t.index_select(0, ids): the same without the index's sort in the backward pass.
+Tensor index_select(const Tensor& t, const Tensor& ids);
+
+/// t[rows, columns]: t -- [B, S, ...], both indices -- [N] int64; result [N, ...].
+Tensor index_pairs(const Tensor& t, const Tensor& rows, const Tensor& columns);
+
+/// t.argmax(-1): int64.
+Tensor argmax_last(const Tensor& t);
+
 /// t.gather(dim, ids): ids -- int64, of as many dimensions; the result has their sizes.
 Tensor gather(const Tensor& t, const Tensor& ids);
 

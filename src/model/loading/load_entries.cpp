@@ -62,7 +62,7 @@ class Choice {
         quantizes_ = true;
         skip_ = plan->skip_modules_given ? plan->skip_modules
                 : run.spec.recording     ? recorded_keys_to_skip(run.spec)
-                                         : std::vector<std::string>{"lm_head"};
+                                         : std::vector<std::string>{run.spec.num_labels > 0 ? "score" : "lm_head"};
         if (run.spec.recording)
             skip_.insert(skip_.end(), run.spec.recording->keep_in_float32.begin(),
                          run.spec.recording->keep_in_float32.end());

@@ -19,7 +19,8 @@
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
-#include "model/preferences/dpo.hpp"
+#include "model/preferences/loss.hpp"
+#include "model/preferences/precompute.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/step/dtensor_gradients.hpp"
 #include "model/step/step_in_backward.hpp"
@@ -61,7 +62,7 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 
 /// training_step of a loss for which no items were counted.
 Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place) {
-    Tensor loss = dpo_loss(trainer.run, trainer.network, trainer.reference, batch, place);
+    Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place);
     empty_cache_by_steps(trainer, place);
     loss = div(loss, 1);  // self.current_gradient_accumulation_steps
     accelerator_backward(trainer, loss, place);
@@ -90,7 +91,7 @@ void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
 
 Batch next_batch(const Run& run) {
     if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
-    return fetch_pairs(run, run.plan.dpo.precompute_ref_log_probs);
+    return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
 }
 
 /// store_flos at the end of training.
@@ -240,8 +241,8 @@ void run_trainer(const Run& run, Network& network) {
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
         if (run.stack.dpo_scores_in_chunks()) prepare_adapted_by_trl(run, network);
-        reference = make_reference(run, network);
-        if (run.plan.dpo.precompute_ref_log_probs) precompute_references(run, network);
+        if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
+        if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache
     // (accelerate utils/memory.py). What two modules shared stays in the hooks' tied_params_map (hooks.py).

@@ -71,7 +71,7 @@ bool balances_experts(const Run& run) {
     const MixtureSpec& mixture = *run.spec.mixture;
     // trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: the model's own switch does not count.
     const LoopKind kind = run.plan.loop.kind;
-    if ((kind == LoopKind::sft || kind == LoopKind::dpo) && run.stack.sft_balances_experts())
+    if ((kind == LoopKind::sft || has_reference(kind)) && run.stack.sft_balances_experts())
         return run.plan.training.router_aux_loss_coef.value_or(mixture.router_aux_loss_coef.value_or(1)) != 0;
     return mixture.output_router_logits;
 }

@@ -43,6 +43,12 @@ struct Batch {
     Tensor shift_labels = {};     ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
     Tensor position_ids = {};     ///< the same
     Tensor completion_mask = {};  ///< of preferences: [2 B, S] int64
+    Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
+    Tensor kl_attention_mask = {};
+    Tensor kl_completion_mask = {};
+    Tensor desirable = {};           ///< KTO: [B] bool
+    Tensor reference = {};           ///< KTO: precomputed log-probabilities, [B]
+    Tensor reference_kl = {};        ///< the same of the KL term
     Tensor reference_chosen = {};    ///< precomputed log-probabilities, [B]
     Tensor reference_rejected = {};  ///< the same
 };

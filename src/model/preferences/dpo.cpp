@@ -1,10 +1,6 @@
 // trl 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss.
 #include "model/preferences/dpo.hpp"
 
-#include <algorithm>
-#include <optional>
-
-#include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
@@ -12,11 +8,11 @@
 #include "engine/ops/split.hpp"
 #include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
-#include "model/causal_lm/fused_head.hpp"
-#include "model/causal_lm/mixed_precision.hpp"
 #include "model/losses/balancing_loss.hpp"
 #include "model/preferences/dpo_terms.hpp"
+#include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/preferences/scores.hpp"
 
 namespace vramfit::model {
 
@@ -27,68 +23,12 @@ namespace {
 /// The head of the policy, which the reference without adapters shares, gives all scores.
 constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_top1 = true};
 
-FusedOutput policy_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
-                          const Place& place) {
-    std::optional<AutocastScope> autocast;
-    if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(run.session, true, *dtype);
-    return fused_forward(run, network, batch, scored_tokens(run), parts, place);
-}
-
-/// inputs["input_ids"].masked_fill(completion_mask == 0, -100).
-Tensor labels_of_completions(const Batch& batch) {
-    const Tensor is_prompt = compare(Op::eq, batch.completion_mask);
-    return masked_fill(batch.input_ids, is_prompt);
-}
-
-/// outputs.x[:, -seq_len:].
-Tensor last_places_of(const Tensor& t) { return slice(t, 1, 0, t.size(1)); }
-
-/// ref_model_kwargs: of the reference no router logits are asked for, unless the model's config does.
-FusedOutput scores_of_reference(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
-                                const Place& place) {
-    if (!run.spec.mixture || run.spec.mixture->output_router_logits)
-        return policy_scores(run, network, batch, parts, place);
-    TrainPlan plan = run.plan;
-    plan.training.router_aux_loss_coef = 0;
-    const Run asked{run.session, run.spec, plan, run.stack, run.sizes, nullptr, run.recorded};
-    return policy_scores(asked, network, batch, parts, place);
-}
-
 FusedOutput reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
                              const Place& place) {
     return on_reference(run, policy, reference, [&](const Network& network) {
         const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
-        return scores_of_reference(run, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        return scored_by_reference(run, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
     });
-}
-
-/// compute_ref_log_probs before the trainer has prepared the policy: both halves are views of the sums.
-Tensor precomputed_scores(const Run& run, Network& policy, Batch batch) {
-    batch.labels = labels_of_completions(batch);
-    const Tensor log_probs = on_reference(run, policy, {}, [&](const Network& network) {
-        return scores_of_reference(run, network, batch, kPolicyScores, {}).log_probs;
-    });
-    return sum_over(last_places_of(log_probs), 1, false);
-}
-
-/// value.item() of a temporary.
-void read_item(const Tensor& t) { t.session().streams.host_waits(0); }
-void read_sum(const Tensor& t) { read_item(sum_all(t)); }
-void read_mean(const Tensor& t) { read_item(mean_all(t)); }
-
-/// (part / all).item() if all > 0.
-void read_ratio(const Tensor& part, const Tensor& all) {
-    read_item(compare(Op::gt, all));
-    read_item(div(part, all));
-}
-
-/// values[mask.bool()].sum().
-Tensor sum_where(const Tensor& values, const Tensor& mask, const Size& count) {
-    const Tensor picked = [&] {
-        const Tensor labelled = to(mask, DType::boolean);
-        return index_by_mask(values, labelled, count);
-    }();
-    return sum_all(picked);
 }
 
 struct Metrics {
@@ -159,7 +99,7 @@ void pair_metrics(const PairScores& scores, const Tensor& chosen_log_probs, cons
 /// The sum over loss_type of per_sequence_loss.mean() * weight.
 Tensor sum_of_losses(const Run& run, const PairScores& scores, Variables& names) {
     Tensor loss;
-    for (const PairLoss type : run.plan.dpo.loss_types) {
+    for (const PairLoss type : run.plan.preference.loss_types) {
         names["per_sequence_loss"] = loss_of_pairs(run, type, scores, names);
         const Tensor weighted = mul(mean_all(names["per_sequence_loss"]), 1.0);
         loss = loss.defined() ? add(loss, weighted) : add(weighted, 0.0);
@@ -169,28 +109,19 @@ Tensor sum_of_losses(const Run& run, const PairScores& scores, Variables& names)
 
 }  // namespace
 
-void precompute_references(const Run& run, Network& policy) {
-    {
-        const WithinPhase phase(run.session, {PhaseKind::precompute_reference});
-        const Scoped<bool> evaluates(run.session.training, false);
-        const auto batches = run.plan.loop.steps * run.plan.training.gradient_accumulation_steps;
-        Batch batch;  // enumerate holds one until the next is there
-        Tensor scores;
-        for (std::int64_t number = 0; number < std::min<std::int64_t>(batches, 2); ++number) {
-            batch = fetch_pairs(run, false);
-            scores = precomputed_scores(run, policy, batch);
-            run.session.streams.host_waits(0);  // Tensor.cpu
-            run.session.end_loss();
-        }
-    }
-    run.session.recorder.begin({PhaseKind::trainer});
+std::vector<Tensor> precomputed_pairs(const Run& run, Network& policy, Batch batch) {
+    batch.labels = labels_of_completions(batch.input_ids, batch.completion_mask);
+    const Tensor log_probs = on_reference(run, policy, {}, [&](const Network& network) {
+        return scored_by_reference(run, network, batch, kPolicyScores, {}).log_probs;
+    });
+    return {sum_over(last_places_of(log_probs), 1, false)};
 }
 
 Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place) {
     Session& session = run.session;
     Batch batch = inputs;
-    batch.labels = labels_of_completions(inputs);
-    const FusedOutput outputs = policy_scores(run, network, batch, kPolicyScores, place);
+    batch.labels = labels_of_completions(inputs.input_ids, inputs.completion_mask);
+    const FusedOutput outputs = scored(run, network, batch, kPolicyScores, place);
     session.recorder.begin({PhaseKind::loss, place.step, place.micro});
     session.begin_loss();
     PairScores scores;
@@ -199,7 +130,7 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     const auto of_policy = chunk(log_probs, 2, 0);
     Tensor reference_chosen = inputs.reference_chosen, reference_rejected = inputs.reference_rejected;
     FusedOutput reference_outputs;
-    if (!run.plan.dpo.precompute_ref_log_probs) {
+    if (!run.plan.preference.precompute_ref_log_probs) {
         reference_outputs = reference_scores(run, network, reference, batch, place);
         session.recorder.begin({PhaseKind::loss, place.step, place.micro});
         session.begin_loss();

@@ -5,9 +5,8 @@
 
 namespace vramfit::model {
 
-/// _precompute_ref_logps: the policy before its training, without adapters, over the data. The second batch stands for
-/// all later ones.
-void precompute_references(const Run& run, Network& policy);
+/// What compute_ref_log_probs gives of a batch before the trainer has prepared the policy: both halves are views of it.
+std::vector<Tensor> precomputed_pairs(const Run& run, Network& policy, Batch batch);
 
 /// DPOTrainer.compute_loss with its metrics: one forward of chosen and rejected rows, and the reference's.
 Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch, const Place& place);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/ops/copy.hpp"
+#include "model/preferences/unpaired.hpp"
 
 namespace vramfit::model {
 
@@ -15,11 +16,14 @@ bool any_of_list(const std::vector<std::int64_t>& list) {
     return std::any_of(list.begin(), list.end(), [](std::int64_t n) { return n != 0; });
 }
 
-bool pads(const PairLengths& pairs) { return any_of_list(pairs.chosen_shorter) || any_of_list(pairs.rejected_shorter); }
+bool pads(const TrainPlan& plan) {
+    const PairLengths& pairs = plan.batch.pairs;
+    return any_of_list(pairs.chosen_shorter) || (has_pairs(plan.loop.kind) && any_of_list(pairs.rejected_shorter));
+}
 
-/// The sum of one of the lists over the pairs of a batch.
+/// The sum of one of the lists over the pairs of a batch, of KTO over its rows.
 Size sum_over_pairs(const Run& run, const std::vector<std::int64_t>& list) {
-    if (list.size() == 1) return pairs_of(run) * list.front();
+    if (list.size() == 1) return (has_pairs(run.plan.loop.kind) ? pairs_of(run) : run.sizes.batch) * list.front();
     std::int64_t sum = 0;
     for (const std::int64_t n : list) sum += n;
     return sum;
@@ -27,26 +31,42 @@ Size sum_over_pairs(const Run& run, const std::vector<std::int64_t>& list) {
 
 }  // namespace
 
-TrainPlan plan_of_pairs(const TrainPlan& plan) {
+Tensor moved(const Run& run, const Dims& sizes, DType dtype) {
+    Tensor out = to_device(host_tensor(run.session, sizes, dtype));
+    run.session.streams.host_waits(0);  // non_blocking is false
+    return out;
+}
+
+TrainPlan plan_of_preferences(const TrainPlan& plan) {
     TrainPlan out = plan;
-    out.batch.attention_mask = pads(plan.batch.pairs) ? AttentionMask::right_padded : AttentionMask::ones;
-    if (out.peft && plan.dpo.disable_dropout) out.peft->lora_dropout = 0;
+    out.batch.attention_mask = pads(plan) ? AttentionMask::right_padded : AttentionMask::ones;
+    // peft 0.21 peft_model.py PeftModelForSequenceClassification.__init__.
+    if (out.peft && plan.loop.kind == LoopKind::reward) out.peft->modules_to_save.push_back("score");
+    if (out.peft && plan.preference.disable_dropout) out.peft->lora_dropout = 0;
     return out;
 }
 
 // Only modules are switched off: what a family hands to torch.nn.functional.dropout as a number stays.
-ModelSpec spec_of_pairs(const ModelSpec& spec, const TrainPlan& plan) {
+ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan) {
     ModelSpec out = spec;
-    if (!plan.dpo.disable_dropout) return out;
+    if (plan.loop.kind == LoopKind::reward) {
+        out.num_labels = 1;  // trl 1.16 trainer/reward_trainer.py RewardTrainer.__init__
+        out.tie_word_embeddings = false;
+    }
+    if (!plan.preference.disable_dropout) return out;
     if (spec.model_type == "gpt2") out.attention_dropout = 0;
-    if (spec.model_type != "starcoder2") out.residual_dropout = out.embedding_dropout = 0;
+    const bool by_number = spec.model_type == "starcoder2" || spec.model_type == "seed_oss";
+    if (!by_number) out.residual_dropout = out.embedding_dropout = 0;
     return out;
 }
 
 Size scored_tokens(const Run& run) {
     const PairLengths& pairs = run.plan.batch.pairs;
-    return run.sizes.batch * run.sizes.length - 2 * sum_over_pairs(run, pairs.prompt) -
-           sum_over_pairs(run, pairs.chosen_shorter) - sum_over_pairs(run, pairs.rejected_shorter);
+    const Size all = run.sizes.batch * run.sizes.length;
+    if (!has_pairs(run.plan.loop.kind))
+        return all - sum_over_pairs(run, pairs.prompt) - sum_over_pairs(run, pairs.chosen_shorter);
+    return all - 2 * sum_over_pairs(run, pairs.prompt) - sum_over_pairs(run, pairs.chosen_shorter) -
+           sum_over_pairs(run, pairs.rejected_shorter);
 }
 
 Size chosen_tokens(const Run& run) {
@@ -55,17 +75,16 @@ Size chosen_tokens(const Run& run) {
            sum_over_pairs(run, pairs.chosen_shorter);
 }
 
-Batch fetch_pairs(const Run& run, bool references) {
-    const auto moved = [&run](const Dims& sizes, DType dtype) {
-        Tensor out = to_device(host_tensor(run.session, sizes, dtype));
-        run.session.streams.host_waits(0);  // non_blocking is false
-        return out;
-    };
+Batch fetch_preferences(const Run& run, bool references) {
+    const LoopKind kind = run.plan.loop.kind;
+    if (kind == LoopKind::kto) return fetch_unpaired(run, references);
     const Dims rows{run.sizes.batch, run.sizes.length};
     Batch batch;
-    for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.completion_mask}) *t = moved(rows, DType::int64);
+    for (Tensor* t : {&batch.input_ids, &batch.attention_mask}) *t = moved(run, rows, DType::int64);
+    if (kind == LoopKind::dpo) batch.completion_mask = moved(run, rows, DType::int64);
     if (!references) return batch;
-    for (Tensor* t : {&batch.reference_chosen, &batch.reference_rejected}) *t = moved({pairs_of(run)}, DType::float32);
+    for (Tensor* t : {&batch.reference_chosen, &batch.reference_rejected})
+        *t = moved(run, {pairs_of(run)}, DType::float32);
     return batch;
 }
 

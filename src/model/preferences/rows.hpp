@@ -5,9 +5,10 @@
 
 namespace vramfit::model {
 
-/// The plan and the network's description as the trainer runs them: no dropout, and the collator's mask.
-TrainPlan plan_of_pairs(const TrainPlan& plan);
-ModelSpec spec_of_pairs(const ModelSpec& spec, const TrainPlan& plan);
+/// The plan and the network's description as the trainer runs them: no dropout, the collator's mask, and the head of a
+/// reward model.
+TrainPlan plan_of_preferences(const TrainPlan& plan);
+ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan);
 
 /// Pairs of rows; the batch has chosen ones and then rejected ones.
 inline Size pairs_of(const Run& run) { return run.sizes.batch / 2; }
@@ -17,7 +18,10 @@ Size scored_tokens(const Run& run);
 /// Of the chosen ones.
 Size chosen_tokens(const Run& run);
 
+/// A copy of a tensor of the batch on the device.
+Tensor moved(const Run& run, const engine::Dims& sizes, DType dtype);
+
 /// A micro batch on the device, as trl's collator makes it. With `references` it brings their log-probabilities.
-Batch fetch_pairs(const Run& run, bool references);
+Batch fetch_preferences(const Run& run, bool references);
 
 }  // namespace vramfit::model

@@ -115,6 +115,7 @@ inline constexpr std::string_view kScriptHarmlessNames[] = {
     "UnslothTrainer",
     "Trainer",
     "config_class",
+    "adapted",
     "do_train",
     "model.to",
     "model.cuda",

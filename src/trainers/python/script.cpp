@@ -51,6 +51,7 @@ bool is_config(const Object& o) {
 std::span<const std::string_view> names_of(const Object& called) {
     const std::string_view name = last_name(called.text);
     const bool fast = called.text.find("Fast") != std::string::npos;
+    if (name == "DPOTrainer" || name == "KTOTrainer") return kReferenceTrainerNames;
     if (name.ends_with("Trainer")) return kTrainerNames;
     if (name == "LoraConfig") return kLoraNames;
     if (name == "BitsAndBytesConfig") return kBitsAndBytesNames;
@@ -105,7 +106,7 @@ class SetUp {
         const bool known = std::find(std::begin(kTrainers), std::end(kTrainers), name) != std::end(kTrainers);
         add(known ? std::string(name) : "other_trainer", Value::of_text(std::string(name), trainer.place),
             trainer.place);
-        for (const Named& each : named_arguments(trainer, kTrainerNames)) {
+        for (const Named& each : named_arguments(trainer, names_of(trainer))) {
             if (each.name == "args")
                 read_config(*each.value, each.place);
             else if (each.name == "model")
@@ -236,6 +237,7 @@ class SetUp {
             return read_loading(*model, fast);
         if (name == "get_peft_model" && !fast) {
             Place at = model->place;
+            add("adapted", scalar("true", at), at);
             if (const Ref config = argument(*model, "peft_config", &at)) add_adapter(*config, at);
         } else if (name == "get_peft_model" || name == "prepare_model_for_kbit_training") {
             Value map = map_of(*model, model->place, 0);
@@ -367,7 +369,8 @@ Value set_up_by(std::string_view text, const std::string& file, bool bf16_card, 
     const std::vector<Ref>& trainers = evaluator.trainers();
     if (trainers.empty())
         throw Error(ErrorKind::invalid, file, "no trainer is set up here that can be read",
-                    "SFTTrainer, Trainer and UnslothTrainer are read where the script calls them; a training loop of "
+                    "SFTTrainer, DPOTrainer, Trainer and UnslothTrainer are read where the script calls them; a "
+                    "training loop of "
                     "its own is not");
     if (trainers.size() > 1)
         throw Error(ErrorKind::invalid, text_of(FilePlace{file, trainers[1]->place}),

@@ -11,6 +11,9 @@ namespace vramfit::trainers::python {
 /// behind the first two: what would be read wrongly there has no name here and is refused.
 inline constexpr std::string_view kConfigNames[] = {"output_dir"};
 inline constexpr std::string_view kTrainerNames[] = {"model", "args", "data_collator", "train_dataset", "eval_dataset"};
+/// dpo_trainer.py, kto_trainer.py.
+inline constexpr std::string_view kReferenceTrainerNames[] = {"model",         "ref_model",     "args",
+                                                              "data_collator", "train_dataset", "eval_dataset"};
 inline constexpr std::string_view kFromPretrainedNames[] = {"pretrained_model_name_or_path"};
 inline constexpr std::string_view kFastNames[] = {"model_name",   "max_seq_length", "dtype",          "load_in_4bit",
                                                   "load_in_8bit", "load_in_16bit",  "full_finetuning"};

@@ -6,10 +6,11 @@
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
 #include "trainers/keys/trl.hpp"
+#include "trainers/keys/trl_model.hpp"
 #include "trainers/keys/trl_other.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/trl_model.hpp"
 #include "trainers/zero.hpp"
-#include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::trainers {
 
@@ -18,8 +19,8 @@ namespace {
 constexpr auto kTrlHarmlessRows = harmless_rows(kTrlHarmless);
 constexpr auto kTrlSftRows = harmless_rows(kIgnoredSftArguments);
 constexpr auto kTrlOtherRows = unsupported_rows(kTrlOtherKeys, kOtherTraining);
-const std::span<const KeyRow> kTrlTables[] = {kTrlKeys,           kFsdpArguments, kTrainingArguments, kTrlHarmlessRows,
-                                              kHarmlessArguments, kTrlSftRows,    kTrlOtherRows};
+const std::span<const KeyRow> kTrlTables[] = {kTrlModelKeys,    kTrlSftKeys,        kFsdpArguments, kTrainingArguments,
+                                              kTrlHarmlessRows, kHarmlessArguments, kTrlSftRows,    kTrlOtherRows};
 
 /// Keys that transformers' own scripts have as well.
 constexpr std::string_view kScriptsToo[] = {"model_name_or_path",
@@ -49,7 +50,7 @@ bool is_of_script(const Value& root) {
     const auto is_own = [](const std::string& key) {
         const auto named = [&key](const KeyRow& row) { return row.key == key; };
         const auto in = [&](const auto& rows) { return std::any_of(std::begin(rows), std::end(rows), named); };
-        return (in(kTrlKeys) || in(kTrlHarmlessRows) || in(kTrlSftRows)) &&
+        return (in(kTrlModelKeys) || in(kTrlSftKeys) || in(kTrlHarmlessRows) || in(kTrlSftRows)) &&
                std::find(std::begin(kScriptsToo), std::end(kScriptsToo), key) == std::end(kScriptsToo);
     };
     return std::none_of(root.keys.begin(), root.keys.end(), is_own) && root.find("per_device_train_batch_size") &&
@@ -66,51 +67,6 @@ bool is_trl(const Document& document) {
 
 /// Other trainings are refused by what they are.
 bool is_sft(const Document& document) { return document.program.empty() || document.program == "trl sft"; }
-
-/// trl 0.29: float32; before, what from_pretrained does without a word.
-DType trl_dtype(Reader& reader, Draft& draft) {
-    for (const char* key : {"dtype", "torch_dtype", "model_init_kwargs.torch_dtype", "model_init_kwargs.dtype"})
-        if (reader.has(key)) return read_dtype(reader, key, draft).value_or(DType::float32);
-    const bool asked = reader.stack().trl >= Version{0, 29, 0};
-    const bool as_saved = reader.stack().transformers >= Version{5, 0, 0};
-    const DType dtype = !asked && as_saved ? draft.job.model.checkpoint_dtype.value_or(DType::float32) : DType::float32;
-    reader.assume("dtype", std::string(name_of(dtype)));
-    return dtype;
-}
-
-void read_trl_lora(Reader& reader, Draft& draft) {
-    LoraPlan& lora = draft.job.plan.peft.emplace();
-    lora.r = reader.integer_or("lora_r", 16, {.low = 1});
-    lora.lora_alpha = reader.real_or("lora_alpha", 32);
-    lora.lora_dropout = reader.real_or("lora_dropout", 0.05);
-    set_targets(reader, "lora_target_modules",
-                is_pattern(reader.value("lora_target_modules"))
-                    ? std::vector<std::string>{"*"}
-                    : reader.texts("lora_target_modules").value_or(std::vector<std::string>()),
-                draft);
-    lora.target_parameters = reader.texts("lora_target_parameters").value_or(std::vector<std::string>());
-    lora.modules_to_save = reader.texts("lora_modules_to_save").value_or(std::vector<std::string>());
-    lora.use_rslora = reader.boolean("use_rslora").value_or(false);
-    lora.use_dora = reader.boolean("use_dora").value_or(false);
-}
-
-void read_trl_model(Reader& reader, Draft& draft) {
-    TrainPlan& plan = draft.job.plan;
-    plan.load.dtype = trl_dtype(reader, draft);
-    read_attention(reader, "attn_implementation", draft);
-    if (reader.boolean_or("use_peft", false)) read_trl_lora(reader, draft);
-    const bool four = reader.boolean("load_in_4bit").value_or(false);
-    if (four) {
-        quantize_4bit(draft, reader.boolean_or("use_bnb_nested_quant", false), plan.load.dtype);
-        constexpr Named<QuantMethod> kTypes[] = {{"nf4", QuantMethod::nf4}, {"fp4", QuantMethod::fp4}};
-        if (const auto type = choice<QuantMethod>(reader, "bnb_4bit_quant_type", kTypes))
-            plan.load.quantization->method = *type;
-        if (const auto storage = choice<DType>(reader, "bnb_4bit_quant_storage", kQuantStorages))
-            plan.load.quantization->storage = *storage;
-    } else if (reader.boolean("load_in_8bit").value_or(false)) {
-        quantize_8bit(draft);
-    }
-}
 
 /// Rows: cut to max_length; packed ones come as one row of all their tokens (padding-free) from trl 0.18 on.
 void read_trl_rows(Reader& reader, Draft& draft) {

@@ -55,7 +55,7 @@ TEST_CASE("a job of preferences is written as it was read") {
         R"({"prompt_length": [10, 20], "completion_length": [30, 40], "rejected_length": 25})",
         R"({"per_device_train_batch_size": 2, "loss_type": ["hinge", "sft"], "precompute_ref_log_probs": true,
             "max_length": null, "disable_dropout": false})");
-    CHECK(job.plan.dpo.loss_types == std::vector{PairLoss::hinge, PairLoss::sft});
+    CHECK(job.plan.preference.loss_types == std::vector{PairLoss::hinge, PairLoss::sft});
     CHECK_FALSE(job.plan.training.max_length);
     CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
 }
@@ -72,4 +72,34 @@ TEST_CASE("as many lengths as rows") {
     CHECK(why_not(preference_job(batch)).find("3 lengths for 1 rows") != std::string::npos);
     CHECK(why_not(preference_job(batch, R"({"per_device_train_batch_size": 3})")).empty());
     CHECK_THROWS_AS(preference_job(R"({"prompt_length": [1, 2], "completion_length": [1, 2, 3]})"), Error);
+}
+
+namespace {
+
+Job job_of_kind(const std::string& kind, const std::string& batch, const std::string& training) {
+    return read_job(fmt::format(R"({{"schema": "vramfit.job/1", "model": "smollm2-135m", "loop": {{"kind": "{}"}},
+                                    "batch": {}, "training": {}}})",
+                                kind, batch, training),
+                    "job.json", {});
+}
+
+}  // namespace
+
+TEST_CASE("jobs of reward models and of KTO are written as they were read") {
+    const Job reward = job_of_kind("reward", R"({"completion_length": 40, "rejected_length": 30})",
+                                   R"({"center_rewards_coefficient": 0.5, "disable_dropout": false})");
+    CHECK(reward.plan.preference.centers_rewards);
+    CHECK(read_job(to_json_text(reward), "job.json", {}).plan == reward.plan);
+    const Job kto = job_of_kind("kto", R"({"completion_length": 40, "desirable": [false, true, true]})",
+                                R"({"loss_type": "apo_zero_unpaired", "per_device_train_batch_size": 3})");
+    CHECK(kto.plan.preference.unpaired_loss == UnpairedLoss::apo_zero_unpaired);
+    CHECK(kto.plan.batch.pairs.desirable == std::vector<bool>{false, true, true});
+    CHECK(read_job(to_json_text(kto), "job.json", {}).plan == kto.plan);
+}
+
+TEST_CASE("keys of another trainer of preferences are unknown") {
+    CHECK_THROWS_AS(job_of_kind("reward", "{}", R"({"precompute_ref_log_probs": true})"), Error);
+    CHECK_THROWS_AS(job_of_kind("kto", R"({"rejected_length": 3})", "{}"), Error);
+    CHECK_THROWS_AS(job_of_kind("kto", R"({"desirable": [1]})", "{}"), Error);
+    CHECK_THROWS_AS(job_of_kind("dpo", R"({"desirable": [true]})", "{}"), Error);
 }

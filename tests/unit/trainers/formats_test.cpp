@@ -94,6 +94,15 @@ const std::multimap<std::string, Base> kBases = {
      {"f.yaml",
       "model_name_or_path: llama-3.2-1b\nper_device_train_batch_size: 4\npacking: true\n"
       "per_device_eval_batch_size: 8\n"}},
+    {"trl-preferences",
+     {"f.yaml",
+      "model_name_or_path: llama-3.2-1b\nuse_peft: true\nload_in_4bit: true\nlora_target_modules: "
+      "[q_proj]\nper_device_train_batch_size: 4\neval_strategy: steps\nper_device_eval_batch_size: 4\n"
+      "use_weighting: false\n"}},
+    {"trl-preferences",
+     {"f.yaml",
+      "model_name_or_path: mixtral-8x7b-v0.1\nper_device_train_batch_size: 4\nbeta: 0.1\noutput_dir: a-dpo\n"
+      "per_device_eval_batch_size: 8\n"}},
     {"training-args",
      {"f.json",
       "{\"per_device_train_batch_size\": 4, \"output_dir\": \"x\", \"model_name_or_path\": "
@@ -214,6 +223,7 @@ TEST_CASE("every key that is not supported is refused at its place, or left out 
             TrainerQuestion question = question_of(
                 base->second.name, text + key.key + (key.key.starts_with("use_") ? ": true\n" : ": some-value\n"));
             question.seq = 400;
+            question.format_of = known.name;  // such a key may be another format's sign
             const Reading reading = read_trainer_files(question);
             INFO(known.name << " " << key.key);
             const Refusal* refusal = refusal_of(reading, key.key);
@@ -310,22 +320,6 @@ TEST_CASE("files are read together: trainer, accelerate") {
     question.gpus.reset();
     question.files[1].text = "distributed_type: MULTI_GPU\nnum_processes: 1\n";
     CHECK(!read_trainer_files(question).job.plan.distributed);
-}
-
-TEST_CASE("a program keeps its name where its keys stand in a file") {
-    TrainerQuestion question = question_of("a.sh", "trl dpo --config x.yaml\n");
-    question.open = [](const std::string&) {
-        return std::optional<std::string>("model_name_or_path: llama-3.2-1b\nmax_length: 64\n");
-    };
-    REQUIRE(read_trainer_files(question).refusals.size() == 1);
-    question.files[0].text = "trl sft --config x.yaml\n";
-    CHECK(read_trainer_files(question).refusals.empty());
-    // What stands on the line goes before the file, and has its place there.
-    question.files[0].text = "\ntrl sft --config x.yaml --max_length 32 \\\n  --padding_free true\n";
-    const Reading reading = read_trainer_files(question);
-    CHECK(reading.input("batch.sequence_length")->place == FilePlace{"a.sh", {2, 25}});
-    REQUIRE(refusal_of(reading, "padding_free"));
-    CHECK(refusal_of(reading, "padding_free")->place == FilePlace{"a.sh", {3, 3}});
 }
 
 TEST_CASE("visible cards: what a launcher makes of them") {

@@ -53,13 +53,21 @@ bool stands_in_table(const KnownTrainer& known, const std::string& key) {
 TEST_CASE("every key of a trainer's newest release stands in the table of its format") {
     // A file of one trainer may hold the arguments of what it is built upon.
     const std::multimap<std::string, std::string> lists = {
-        {"accelerate", "accelerate"},       {"axolotl", "axolotl"},
-        {"deepspeed", "deepspeed"},         {"litgpt", "litgpt"},
-        {"llama-factory", "llama-factory"}, {"llama-factory", "training-args"},
-        {"ms-swift", "ms-swift"},           {"ms-swift", "training-args"},
-        {"peft-adapter", "peft-adapter"},   {"torchtune", "torchtune"},
-        {"training-args", "training-args"}, {"trl", "trl"},
-        {"trl", "training-args"},           {"unsloth-studio", "unsloth-studio"},
+        {"accelerate", "accelerate"},
+        {"axolotl", "axolotl"},
+        {"deepspeed", "deepspeed"},
+        {"litgpt", "litgpt"},
+        {"llama-factory", "llama-factory"},
+        {"llama-factory", "training-args"},
+        {"ms-swift", "ms-swift"},
+        {"ms-swift", "training-args"},
+        {"peft-adapter", "peft-adapter"},
+        {"torchtune", "torchtune"},
+        {"training-args", "training-args"},
+        {"trl", "trl"},
+        {"trl", "training-args"},
+        {"unsloth-studio", "unsloth-studio"},
+        {"trl-preferences", "training-args"},
     };
     for (const auto& [format, list] : lists) {
         const std::vector<std::string> keys = keys_of(list);

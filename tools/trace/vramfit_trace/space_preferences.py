@@ -26,21 +26,43 @@ def lengths(walker: random.Random, rows: int) -> dict[str, Any]:
     return batch
 
 
-def preferring(job: Job, walker: random.Random, older: bool = False) -> Job:
-    """The job with trl's DPOTrainer, which makes the adapters."""
-    training = dict(job["training"])
-    if older:
-        training["loss_type"] = walker.choice([loss for loss in LOSSES if loss not in NEWER])
-    elif walker.random() < 0.3:
-        training["loss_type"] = walker.sample(sorted(set(LOSSES)), 2)
-    else:
-        training["loss_type"] = walker.choice(LOSSES)
-    if walker.random() < 0.2:
+def losses_of(walker: random.Random, kind: str) -> dict[str, Any]:
+    """Arguments of the loss."""
+    if kind == "reward":
+        return {"center_rewards_coefficient": 0.01} if walker.random() < 0.3 else {}
+    if kind == "orpo":
+        return {}
+    if kind == "kto":
+        return {"loss_type": walker.choice(("kto", "kto", "kto", "apo_zero_unpaired"))}
+    if kind == "cpo":
+        return {"loss_type": walker.choice(("sigmoid", "hinge", "ipo", "simpo", "simpo")), "cpo_alpha": walker.choice((0.0, 1.0))}
+    if kind == "older":
+        return {"loss_type": walker.choice([loss for loss in LOSSES if loss not in NEWER])}
+    if walker.random() < 0.3:
+        return {"loss_type": walker.sample(sorted(set(LOSSES)), 2)}
+    return {"loss_type": walker.choice(LOSSES)}
+
+
+def rows_of(walker: random.Random, kind: str, rows: int) -> dict[str, Any]:
+    """The batch: KTO has a label for each row in place of pairs."""
+    batch = lengths(walker, rows)
+    if kind == "kto":
+        batch.pop("rejected_length", None)
+        batch["desirable"] = walker.choice(([True, False], [True], [False], [True, True, False]))
+    return batch
+
+
+def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
+    """The job with one of trl's trainers, which makes the adapters; "older" is DPO as trl up to 0.28 knows it."""
+    training = {**job["training"], **losses_of(walker, kind)}
+    if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True
     rows = training["per_device_train_batch_size"]
-    batch = lengths(walker, rows if training["gradient_accumulation_steps"] == 1 else 1)
-    loop: dict[str, Any] = {"kind": "dpo"}
-    if isinstance(batch["prompt_length"], list):  # the sampler has an order of its own: a batch is known where it has all rows
+    batch = rows_of(walker, kind, rows if training["gradient_accumulation_steps"] == 1 else 1)
+    name = "dpo" if kind == "older" else kind
+    loop: dict[str, Any] = {"kind": name}
+    several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1
+    if several:  # the sampler has an order of its own: a batch is known where it has all rows
         loop["steps"] = 1
-    prepare = job.get("prepare_kbit") if walker.random() < 0.3 and not older else None
-    return {**job, "name": f"{job['name']}-dpo", "loop": loop, "batch": batch, "training": training, "prepare_kbit": prepare}
+    prepare = job.get("prepare_kbit") if walker.random() < 0.3 and kind != "older" else None
+    return {**job, "name": f"{job['name']}-{name}", "loop": loop, "batch": batch, "training": training, "prepare_kbit": prepare}

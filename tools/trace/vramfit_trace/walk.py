@@ -106,14 +106,14 @@ def jobs_of(seed: int, count: int, stack: str, families: list[str], configs: lis
             kinds: list[str] | None = None, sft: bool = False,
             evaluation: str | None = None, preferences: str | None = None) -> list[dict[str, Any]]:
     """The walk's jobs; with `configs` the models are those of the given config.json files, with `kinds` each is one of several processes,
-    with `evaluation`, which names the argument that asks for it, each evaluates, with `preferences` each is one of trl's DPOTrainer."""
+    with `evaluation`, which names the argument that asks for it, each evaluates, with `preferences` each is one of that trainer of trl's."""
     models = [json.loads(path.read_text()) for path in configs]
     environment = {} if threads else {"environment": {WITHOUT_THREADS: "1"}}
     jobs = [{**draw(seed, number, stack, families, models, kinds or []), **environment} for number in range(count)]
     if evaluation:
         jobs = [evaluated(job, random.Random(f"{seed}/{number}/evaluation"), evaluation) for number, job in enumerate(jobs)]
     if preferences:
-        return [preferring(job, random.Random(f"{seed}/{number}/preferences"), preferences == "older") for number, job in enumerate(jobs)
+        return [preferring(job, random.Random(f"{seed}/{number}/preferences"), preferences) for number, job in enumerate(jobs)
                 if "load_in_8bit" not in str(job["load"])]
     return [by_trl(job) for job in jobs if "load_in_8bit" not in str(job["load"])] if sft else jobs
 

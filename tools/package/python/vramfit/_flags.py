@@ -102,8 +102,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "dpo", "reward", "kto"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -113,9 +113,11 @@ class PredictFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    center_rewards_coefficient: float
+    """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -258,7 +260,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -268,9 +270,11 @@ class SweepFlags(TypedDict, total=False):
     rejected: str | int | Sequence[int]
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
     precompute_ref_log_probs: str | bool | Sequence[bool]
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    center_rewards_coefficient: str | float | Sequence[float]
+    """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -438,8 +442,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "dpo", "reward", "kto"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -449,9 +453,11 @@ class PlanFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    center_rewards_coefficient: float
+    """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -567,8 +573,8 @@ class CheckFlags(TypedDict, total=False):
     """Read the file as if it did not have this key; may be repeated"""
     set: str | Sequence[str]
     """Read the file as if it had this value; may be repeated"""
-    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-script", "unsloth-script", "unsloth-studio"]
-    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-preferences", "trl-preferences-script", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-preferences, trl-preferences-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
@@ -646,8 +652,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "dpo", "reward", "kto"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -657,9 +663,11 @@ class TimelineFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type, or several whose sum is the loss [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    center_rewards_coefficient: float
+    """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str

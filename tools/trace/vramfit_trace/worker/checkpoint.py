@@ -80,13 +80,14 @@ def auto_class(job: Job) -> Any:
 
 
 def empty_model(job: Job) -> torch.nn.Module:
-    """The job's model as from_config makes it, on the meta device, in the checkpoint's dtype."""
+    """The published model as from_config makes it, on the meta device, in the checkpoint's dtype: reward models too start from one with
+    a language model's head, of whose weights they make no use."""
     fields = dict(job["model"])
     stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or job["load"]["dtype"])
     if job["loop"]["kind"] == "reward":
         fields["num_labels"] = 1
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
-    auto = auto_class(job)
+    auto = transformers.AutoModelForCausalLM
     auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported
     with torch.device("meta"):
         model = auto.from_config(config, **{dtype_key(): stored})

@@ -1,0 +1,247 @@
+// trl 1.16 trainer/kto_trainer.py KTOTrainer._compute_loss, _compute_kl_logps, compute_ref_log_probs.
+#include "model/preferences/kto.hpp"
+
+#include <array>
+#include <optional>
+
+#include "engine/ops/clamp.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/nansum.hpp"
+#include "engine/ops/nonzero.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/sum.hpp"
+#include "engine/ops/unary.hpp"
+#include "engine/ops/view.hpp"
+#include "model/losses/balancing_loss.hpp"
+#include "model/preferences/metrics.hpp"
+#include "model/preferences/rows.hpp"
+#include "model/preferences/scores.hpp"
+#include "model/preferences/unpaired.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// The head of the policy, which the reference without adapters shares.
+constexpr ScoreParts kUnpairedScores = {.entropy = true, .mean_logits = true};
+
+bool has_kl(const Run& run) { return run.plan.preference.unpaired_loss == UnpairedLoss::kto; }
+
+ScoreParts parts_of(const Reference& reference) { return reference.network ? ScoreParts{} : kUnpairedScores; }
+
+Tensor sums_of(const Tensor& log_probs) { return sum_over(last_places_of(log_probs), 1, false); }
+
+/// _compute_kl_logps: without gradients, of a policy that is in training.
+Tensor kl_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
+                 const Place& place) {
+    const TrainPlan plan = plan_of_kl_rows(run.plan);
+    RunSizes sizes = run.sizes;
+    sizes.length = sizes.length + kl_rows_longer(run.plan);
+    const Run rotated{run.session, run.spec, plan, run.stack, sizes, nullptr, run.recorded};
+    Batch rows;
+    rows.input_ids = batch.kl_input_ids;
+    rows.attention_mask = batch.kl_attention_mask;
+    rows.labels = labels_of_completions(batch.kl_input_ids, batch.kl_completion_mask);
+    const GradMode no_grad(run.session, false);
+    return sums_of(scored_by_reference(rotated, network, rows, parts, place).log_probs);
+}
+
+/// The policy's, in a phase of its own, which losses without a KL term enter too.
+Tensor kl_of_policy(const Run& run, Network& network, const Batch& batch, const Place& place) {
+    Tensor out;
+    {
+        const WithinPhase phase(run.session, {PhaseKind::kl_forward, place.step, place.micro});
+        // torch.utils.checkpoint runs a function as it is where no gradients are recorded.
+        const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
+        if (has_kl(run)) out = kl_scores(run, network, batch, kUnpairedScores, place);
+    }
+    run.session.recorder.begin({PhaseKind::inputs, place.step, place.micro});
+    return out;
+}
+
+/// The reference's log-probabilities of the KL term and of the rows; what its forward gave is held with them.
+struct UnpairedReference {
+    Tensor kl, log_probs;
+    FusedOutput outputs;
+};
+
+void begin_loss(Session& session, const Place& place) {
+    session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    session.begin_loss();
+}
+
+UnpairedReference of_reference(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
+                               const Place& place) {
+    UnpairedReference out;
+    const Phase forward{PhaseKind::reference_forward, place.step, place.micro};
+    const ScoreParts parts = parts_of(reference);
+    on_reference(run, policy, reference, [&](const Network& network) {
+        // With adapters that are off all of it is one phase.
+        std::optional<WithinPhase> whole;
+        if (!reference.network) whole.emplace(run.session, forward);
+        {
+            std::optional<WithinPhase> of_kl;
+            if (!whole) of_kl.emplace(run.session, Phase{PhaseKind::kl_forward, place.step, place.micro});
+            if (has_kl(run)) out.kl = kl_scores(run, network, batch, parts, place);
+        }
+        if (!whole) {
+            begin_loss(run.session, place);
+            whole.emplace(run.session, forward);
+        }
+        out.outputs = scored_by_reference(run, network, batch, parts, place);
+        return 0;
+    });
+    begin_loss(run.session, place);
+    out.log_probs = sums_of(out.outputs.log_probs);
+    return out;
+}
+
+/// What one kind of rows has: desirable ones, or the others.
+struct Side {
+    Tensor log_probs, reference, log_ratios, losses, rewards;
+};
+
+/// 1 - F.sigmoid(self.beta * t).
+Tensor less_sigmoid(const Tensor& t) { return subtracted_from_number(sigmoid(mul(t, 1.0))); }
+
+Side losses_of(const Run& run, const Tensor& log_probs, const Tensor& reference, const Tensor& kl, bool desirable) {
+    Side side;
+    side.log_probs = log_probs;
+    side.reference = reference;
+    if (!run.session.decide("there are rows of a kind", log_probs.size(0) > 0)) {
+        side.losses = side.rewards = empty(run.session, {0}, DType::float32, Op::to_copy);
+        return side;
+    }
+    side.log_ratios = sub(log_probs, reference);
+    if (has_kl(run))
+        side.losses = less_sigmoid(desirable ? sub(side.log_ratios, kl) : sub(kl, side.log_ratios));
+    else
+        side.losses = desirable ? less_sigmoid(side.log_ratios) : sigmoid(mul(side.log_ratios, 1.0));
+    side.rewards = mul(detach(side.log_ratios), 1.0);
+    return side;
+}
+
+Tensor kl_of(const Run& run, const Tensor& policy, const Tensor& reference) {
+    if (!has_kl(run)) {
+        Tensor out = to_device(host_tensor(run.session, {1}, DType::float32));
+        run.session.streams.host_waits(0);
+        return out;
+    }
+    const Tensor mean = mean_all(sub(policy, reference));
+    return clamp(mean_all(mean));
+}
+
+/// Places of the rows of both kinds: torch.nonzero(labels), torch.nonzero(~labels).
+struct RowPlaces {
+    Tensor chosen, rejected;
+    RowPlaces(const Tensor& labels, const Size& desirable) {
+        chosen = view(nonzero(labels, desirable), {desirable});
+        const Size others = labels.size(0) - desirable;
+        const Tensor turned = compare(Op::bitwise_not, labels);
+        rejected = view(nonzero(turned, others), {others});
+    }
+};
+
+/// Entropy, tokens and mean logits. What stays is what the function's variables hold until it returns.
+struct UnpairedMetrics {
+    Tensor entropy_sum, total_tokens, chosen_logits, rejected_logits, chosen_mask, rejected_mask;
+
+    UnpairedMetrics(const Run& run, const Batch& batch, const FusedOutput& outputs, const RowPlaces& places,
+                    const DesirableRows& desirable) {
+        const Tensor mask = slice(batch.completion_mask, 1, 1, batch.completion_mask.size(1));
+        {
+            const Tensor entropy = last_places_of(detach(outputs.entropy));
+            entropy_sum = sum_all(mul(entropy, mask));
+        }
+        total_tokens = sum_all(mask);
+        entropy_sum = sum_all(entropy_sum);
+        total_tokens = sum_all(total_tokens);
+        read_ratio(entropy_sum, total_tokens);
+        read_sum(sum_all(batch.attention_mask));
+        const Tensor logits = last_places_of(outputs.mean_logits);
+        chosen_logits = index_select(logits, places.chosen);
+        rejected_logits = index_select(logits, places.rejected);
+        chosen_mask = index_select(mask, places.chosen);
+        rejected_mask = index_select(mask, places.rejected);
+        std::array<Tensor, 4> sums;
+        sums[0] = sum_where(chosen_logits, chosen_mask, desirable.tokens);
+        sums[1] = sum_all(chosen_mask);
+        sums[2] = sum_where(rejected_logits, rejected_mask, scored_tokens(run) - desirable.tokens);
+        sums[3] = sum_all(rejected_mask);
+        for (Tensor& sum : sums) {
+            read_sum(sum);
+            sum.reset();
+        }
+    }
+};
+
+void read_rewards(const Side& side) {
+    if (!side.log_ratios.defined()) return;
+    for (const Tensor& t : {side.rewards, side.log_probs}) read_item(nansum(nansum(t)));
+}
+
+}  // namespace
+
+Tensor kto_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place) {
+    Session& session = run.session;
+    const DesirableRows desirable = desirable_rows(run);
+    const Tensor chosen_number = sum_all(inputs.desirable);
+    const Tensor rejected_number = subtracted_from_number(chosen_number);
+    const Tensor kl_policy = kl_of_policy(run, network, inputs, place);
+    Batch batch = inputs;
+    batch.labels = labels_of_completions(inputs.input_ids, inputs.completion_mask);
+    const FusedOutput outputs = scored(run, network, batch, kUnpairedScores, place);
+    begin_loss(session, place);
+    const Tensor log_probs = sums_of(outputs.log_probs);
+    const RowPlaces places(inputs.desirable, desirable.rows);
+    const Tensor chosen = index_select(log_probs, places.chosen), rejected = index_select(log_probs, places.rejected);
+    UnpairedReference scores;
+    if (run.plan.preference.precompute_ref_log_probs) {
+        scores.log_probs = inputs.reference;
+        scores.kl = inputs.reference_kl;
+    } else {
+        scores = of_reference(run, network, reference, batch, place);
+    }
+    const Tensor reference_chosen = index_select(scores.log_probs, places.chosen);
+    const Tensor reference_rejected = index_select(scores.log_probs, places.rejected);
+    const Tensor kl = kl_of(run, kl_policy, scores.kl);
+    const Side desired = losses_of(run, chosen, reference_chosen, kl, true);
+    const Side others = losses_of(run, rejected, reference_rejected, kl, false);
+    const Tensor losses = [&] {
+        const Tensor weighted[] = {mul(desired.losses, 1.0), mul(others.losses, 1.0)};
+        return cat(weighted, 0);
+    }();
+    read_item(kl);
+    const UnpairedMetrics metrics(run, inputs, outputs, places, desirable);
+    read_sum(chosen_number);
+    read_sum(rejected_number);
+    read_rewards(desired);
+    read_rewards(others);
+    Tensor loss = nanmean(losses);
+    if (outputs.aux_loss.defined()) {
+        loss = add(loss, mul(outputs.aux_loss, 1.0));
+        read_mean(outputs.aux_loss);
+    }
+    return loss;
+}
+
+std::vector<Tensor> precomputed_unpaired(const Run& run, Network& policy, const Batch& inputs) {
+    std::vector<Tensor> out;
+    Batch batch = inputs;
+    batch.labels = labels_of_completions(inputs.input_ids, inputs.completion_mask);
+    on_reference(run, policy, {}, [&](const Network& network) {
+        const Tensor log_probs = scored_by_reference(run, network, batch, kUnpairedScores, {}).log_probs;
+        Tensor of_kl;
+        if (has_kl(run)) of_kl = kl_scores(run, network, inputs, kUnpairedScores, {});
+        out.push_back(sums_of(log_probs));
+        if (of_kl.defined()) out.push_back(of_kl);
+        return 0;
+    });
+    return out;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,32 @@
+// trl 1.16 trainer/dpo_trainer.py and kto_trainer.py _precompute_ref_logps.
+#include "model/preferences/precompute.hpp"
+
+#include <algorithm>
+
+#include "model/preferences/dpo.hpp"
+#include "model/preferences/kto.hpp"
+#include "model/preferences/rows.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+void precompute_references(const Run& run, Network& policy) {
+    {
+        const WithinPhase phase(run.session, {PhaseKind::precompute_reference});
+        const Scoped<bool> evaluates(run.session.training, false);
+        const auto batches = run.plan.loop.steps * run.plan.training.gradient_accumulation_steps;
+        Batch batch;  // enumerate holds one until the next is there
+        std::vector<Tensor> scores;
+        for (std::int64_t number = 0; number < std::min<std::int64_t>(batches, 2); ++number) {
+            batch = fetch_preferences(run, false);
+            scores = run.plan.loop.kind == LoopKind::kto ? precomputed_unpaired(run, policy, batch)
+                                                         : precomputed_pairs(run, policy, batch);
+            run.session.streams.host_waits(0);  // Tensor.cpu
+            run.session.end_loss();
+        }
+    }
+    run.session.recorder.begin({PhaseKind::trainer});
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,119 @@
+// trl 1.16 trainer/reward_trainer.py RewardTrainer.compute_loss; transformers 5.17 modeling_layers.py
+// GenericForSequenceClassification.forward.
+#include "model/preferences/reward.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "engine/autocast.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/in_place.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/shape.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/unary.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
+#include "model/layers/inputs.hpp"
+#include "model/network/modules.hpp"
+#include "model/preferences/metrics.hpp"
+#include "vramfit/base/error.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// Where the last token that is no padding stands in each row: (token_indices * non_pad_mask).argmax(-1).
+struct LastTokens {
+    Tensor mask, indices, places;
+
+    explicit LastTokens(const Tensor& input_ids) {
+        Session& session = input_ids.session();
+        {
+            const Tensor differs = compare(Op::ne, input_ids);
+            mask = to(differs, DType::int32);
+        }
+        indices = empty(session, {input_ids.size(1)}, DType::int32, Op::arange);
+        places = argmax_last(mul(indices, mask));
+    }
+};
+
+/// trl casts what is trained beside packed weights to bfloat16, the copy of the head as well.
+void refuse_other_dtype(const Run& run, const Tensor& hidden, const Tensor& weight) {
+    if (mixed_dtype(run.plan.training) || hidden.dtype() == weight.dtype()) return;
+    throw Error(
+        ErrorKind::invalid, "load.dtype",
+        fmt::format("torch stops in the first forward pass: the head is {} and is given {} (expected mat1 and mat2 "
+                    "to have the same dtype)",
+                    name_of(weight.dtype()), name_of(hidden.dtype())),
+        "bf16 mixed precision, or weights in bfloat16");
+}
+
+/// The score of each row, [2 B, 1].
+Tensor pooled_scores(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    const Tensor hidden = last_hidden_state(run, network, batch, {}, place);
+    refuse_other_dtype(run, hidden, network.head.weight);
+    Tensor scores;
+    {
+        const Scoped<engine::Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("score")});
+        scores = forward(network.head, hidden);
+    }
+    const LastTokens last(batch.input_ids);
+    return index_pairs(scores, arange(run.session, batch.input_ids.size(0)), last.places);
+}
+
+/// The same as accelerate's wrapper gives it back.
+Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    const auto dtype = mixed_dtype(run.plan.training);
+    if (!dtype) return pooled_scores(run, network, batch, place);
+    Tensor scores;
+    {
+        const AutocastScope autocast(run.session, true, *dtype);
+        scores = pooled_scores(run, network, batch, place);
+    }
+    return to(scores, DType::float32);
+}
+
+void read_metrics(const Batch& batch, const Tensor& rewards, const Tensor& chosen, const Tensor& rejected) {
+    read_sum(sum_all(batch.attention_mask));
+    const GradMode no_grad(rewards.session(), false);
+    const DimMask all = 3;
+    read_item(reduce(rewards, all, false, rewards.dtype(), Op::min));
+    read_mean(rewards);
+    read_item(reduce(rewards, all, false, rewards.dtype(), Op::max));
+    read_mean([&] {
+        const Tensor is_higher = [&] {
+            const Tensor higher = compare(Op::gt, chosen, rejected);
+            return to(higher, DType::float32);
+        }();
+        return mean_all(is_higher);
+    }());
+    read_mean([&] { return mean_all(sub(chosen, rejected)); }());
+}
+
+}  // namespace
+
+Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    Session& session = run.session;
+    const Tensor rewards = rewards_of(run, network, batch, place);
+    session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    session.begin_loss();
+    const auto halves = chunk(squeeze(rewards, -1), 2, 0);
+    const Tensor loss = [&] {
+        const Tensor difference = sub(halves[0], halves[1]);
+        const Tensor mean = mean_all(log_sigmoid(difference));
+        return neg(mean);
+    }();
+    if (run.plan.preference.centers_rewards) {
+        const Tensor mean = mean_all(square(add(halves[0], halves[1])));
+        add_in_place(loss, mul(mean, 1.0));
+    }
+    read_metrics(batch, rewards, halves[0], halves[1]);
+    return loss;
+}
+
+}  // namespace vramfit::model

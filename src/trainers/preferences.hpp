@@ -1,0 +1,27 @@
+// trl's trainers of preferences as files and scripts ask for them.
+#pragma once
+
+#include <string_view>
+
+#include "trainers/reader.hpp"
+
+namespace vramfit::trainers {
+
+/// A trainer by its words.
+struct PreferenceTrainer {
+    std::string_view word;    ///< of `trl dpo`, and of the names of files
+    std::string_view name;    ///< "DPOTrainer"
+    std::string_view config;  ///< "DPOConfig"
+    LoopKind loop;
+};
+
+/// The trainer by its word, or by its class; nullptr: none that is predicted.
+const PreferenceTrainer* preference_trainer(std::string_view word_or_name);
+
+/// `training` and rows of the trainer: its arguments stand in the file under their own names.
+void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& draft);
+
+/// What these trainers make of a divided model is not predicted.
+void refuse_divided(Draft& draft);
+
+}  // namespace vramfit::trainers

@@ -1,0 +1,138 @@
+// TRL: YAML and launch lines of `trl dpo` and of its scripts, recipes of the alignment handbook for it.
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "trainers/common.hpp"
+#include "trainers/keys/trl_model.hpp"
+#include "trainers/keys/trl_preferences.hpp"
+#include "trainers/preferences.hpp"
+#include "trainers/trainer_format.hpp"
+#include "trainers/trl_model.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+constexpr auto kPreferenceFileHarmless = harmless_rows(kTrlHarmless);
+constexpr auto kDpoFileHarmless = harmless_rows(kDpoHarmless);
+const std::span<const KeyRow> kPreferenceTables[] = {kTrlModelKeys,           kDpoKeys,         kTrainingArguments,
+                                                     kPreferenceFileHarmless, kDpoFileHarmless, kHarmlessArguments};
+
+/// Keys of preference training, which several of trl's trainers have.
+constexpr std::string_view kSigns[] = {"beta",           "max_prompt_length", "precompute_ref_log_probs",
+                                       "loss_weights",   "label_smoothing",   "ref_model_init_kwargs",
+                                       "reference_free", "sync_ref_model"};
+/// Those that one trainer alone has.
+struct OwnKey {
+    std::string_view key;
+    std::string_view word;
+};
+constexpr OwnKey kOwnKeys[] = {{"discopop_tau", "dpo"}, {"f_divergence_type", "dpo"},
+                               {"ld_alpha", "dpo"},     {"use_weighting", "dpo"},
+                               {"rpo_alpha", "dpo"},    {"precompute_ref_batch_size", "dpo"}};
+/// Of trainers that generate, and of those that are not predicted.
+constexpr std::string_view kOfOthers[] = {"num_generations",
+                                          "reward_funcs",
+                                          "max_completion_length",
+                                          "use_vllm",
+                                          "reward_model_path",
+                                          "teacher_model_name_or_path",
+                                          "desirable_weight",
+                                          "undesirable_weight",
+                                          "cpo_alpha",
+                                          "simpo_gamma",
+                                          "kl_coef",
+                                          "reward_model_name_or_path"};
+
+/// "dpo" stands in "recipes/x/dpo/config_full.yaml" and in "zephyr-7b-dpo-full".
+bool has_word(std::string_view text, std::string_view word) {
+    const auto is_letter = [&](std::size_t at) {
+        return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at]));
+    };
+    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
+        if (!(at > 0 && is_letter(at - 1)) && !is_letter(at + word.size())) return true;
+    return false;
+}
+
+/// trl's scripts, and the handbook's.
+std::string_view word_of_program(std::string_view program) {
+    if (program.starts_with("trl ")) return program.substr(4);
+    if (program.ends_with(".py")) program.remove_suffix(3);
+    if (program.starts_with("run_")) program.remove_prefix(4);
+    return program;
+}
+
+bool has_one_of(const Value& root, std::span<const std::string_view> keys) {
+    return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) { return root.find(key) != nullptr; });
+}
+
+/// Where a file of keys says which trainer it is for; nullptr: nowhere.
+const PreferenceTrainer* trainer_of_file(const Document& document) {
+    for (const OwnKey& own : kOwnKeys)
+        if (document.root.find(own.key)) return preference_trainer(own.word);
+    for (const std::string_view word : {"dpo", "kto", "orpo", "cpo", "simpo"}) {
+        if (has_word(document.file, word)) return preference_trainer(word);
+        for (const char* key : {"output_dir", "hub_model_id", "run_name"})
+            if (const Value* named = document.root.find(key); named && has_word(named->text, word))
+                return preference_trainer(word);
+    }
+    return nullptr;
+}
+
+const PreferenceTrainer* trainer_of(const Document& document) {
+    return document.program.empty() ? trainer_of_file(document) : preference_trainer(word_of_program(document.program));
+}
+
+bool is_preferences(const Document& document) {
+    if (!document.launcher.empty() || document.root.kind != Value::Kind::map) return false;
+    const Value& root = document.root;
+    if (!document.program.empty())
+        return trainer_of(document) && (document.program.starts_with("trl ") || root.find("model_name_or_path"));
+    if (document.syntax == Syntax::python || !root.find("model_name_or_path")) return false;
+    const bool own = std::any_of(std::begin(kOwnKeys), std::end(kOwnKeys),
+                                 [&root](const OwnKey& each) { return root.find(each.key) != nullptr; });
+    return (own || has_one_of(root, kSigns)) && !has_one_of(root, kOfOthers) && trainer_of_file(document);
+}
+
+void read_trl_preferences(Reader& reader, Draft& draft) {
+    draft.training_read = true;
+    refuse_divided(draft);
+    const PreferenceTrainer* trainer = trainer_of(reader.document());
+    if (!trainer) trainer = preference_trainer("dpo");  // --format-of
+    read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
+    read_trl_model(reader, draft);
+    read_preferences(reader, *trainer, draft);
+}
+
+}  // namespace
+
+}  // namespace vramfit::trainers
+
+namespace vramfit::trainer_formats {
+
+extern const TrainerFormat trl_preferences_entry;
+const TrainerFormat trl_preferences_entry = {
+    .name = "trl-preferences",
+    .title = "TRL 1.16",
+    .summary = "YAML or launch line of trl dpo, recipes of the alignment handbook for it",
+    .order = 79,
+    .recognises = trainers::is_preferences,
+    .keys = trainers::kPreferenceTables,
+    .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
+    .read = trainers::read_trl_preferences,
+    .knobs = {.batch = "per_device_train_batch_size",
+              .accumulation = "gradient_accumulation_steps",
+              .rank = "lora_r",
+              .checkpointing = "gradient_checkpointing=true",
+              .sdpa = "attn_implementation=sdpa",
+              .optimizer = "optim=paged_adamw_8bit",
+              .double_quant = "use_bnb_nested_quant=true",
+              .bfloat16 = "torch_dtype|dtype=bfloat16",
+              .quantize = "load_in_4bit=true use_bnb_nested_quant=true load_in_8bit=",
+              .lora = "use_peft=true",
+              .qlora = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true"},
+};
+
+}  // namespace vramfit::trainer_formats
