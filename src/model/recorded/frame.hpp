@@ -59,6 +59,7 @@ class RecordedFrame : public recorded::Scope {
     // Instructions.
     void execute(const network::Call& call, recorded::Operator run_it);
     void execute(const network::Call&) {}
+    bool is_of_host(const network::Call& call) const;
     void execute(const network::End& end);
     void execute(const network::If& condition) const;
     void execute(const network::Run& what);
@@ -94,6 +95,7 @@ class RecordedFrame : public recorded::Scope {
     bool in_unit_;
     std::vector<Tensor> slots_;
     std::vector<DType> dtypes_;
+    std::vector<bool> on_host_;  ///< values that were made on the host, of which no tensor is kept
 };
 
 }  // namespace vramfit::model

@@ -113,7 +113,7 @@ TEST_CASE("what the recording of a type does not cover is refused by the key") {
     CHECK(unsupported("\"pad_token_id\": 0", R"("pad_token_id": 320)").find("pad_token_id >= vocab_size") !=
           std::string::npos);
     CHECK(unsupported("\"pad_token_id\": 0", R"("head_dim": 32)") ==
-          "config.json /head_dim: 32 was not recorded for this type");
+          "config.json /head_dim: 32 was not recorded for this type, 16 was (hidden_size//num_attention_heads)");
     CHECK(unsupported("\"pad_token_id\": 0", R"("quantization_config": {"bits": 4})").find("quantized already") !=
           std::string::npos);
 }
