@@ -22,9 +22,11 @@ OWN: dict[str, dict[str, Any]] = {
             "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2},
     "biogpt": {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 1024,
                "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
-    "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}}
+    "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "rotary_dim": 8}}
 #: Linear layers that get adapters.
-TARGETS = {"gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"]}
+TARGETS = {"gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
+#: Classes without scaled_dot_product_attention.
+EAGER = {"gptj", "codegen", "granite_swa"}
 
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}
@@ -35,7 +37,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
 
     def job(name: str, load: dict[str, Any] | None = None, peft: Any = None, mask: str = "ones", loop: str = "trainer", **training: Any) -> dict[str, Any]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
-                "load": {"dtype": "bfloat16", "attn_implementation": "sdpa", "device_map": {"": 0}, **(load or {})}, "peft": peft,
+                "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
                 "batch": {"sequence_length": 56, "attention_mask": mask}, "loop": {"kind": loop}}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
