@@ -118,6 +118,16 @@ TEST_CASE("what the recording of a type does not cover is refused by the key") {
           std::string::npos);
 }
 
+TEST_CASE("sizes that have to be what others say") {
+    const std::string opt = R"({"model_type": "opt", "vocab_size": 320, "hidden_size": 64, "ffn_dim": 176,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": )";
+    CHECK(refusal_of_config(opt + "64}", ErrorKind::unsupported) == "read");
+    CHECK(refusal_of_config(opt + "32}", ErrorKind::unsupported) ==
+          "config.json /word_embed_proj_dim: 32 was not recorded for this type, 64 was (hidden_size)");
+    CHECK(refusal_of_config(opt + "\"64\"}", ErrorKind::invalid) ==
+          "config.json /word_embed_proj_dim: \"64\" cannot be");
+}
+
 TEST_CASE("what no network of a type has is invalid") {
     const auto invalid = [](std::string_view that, std::string_view in_place) {
         return refusal_of_config(olmo(that, in_place), ErrorKind::invalid);

@@ -90,7 +90,7 @@ class Keys:
         if self.standard(name) == "pad_token_id":
             return [None, SIZE] if default is None else [SIZE, None]
         if self.standard(name) in SIZES:
-            return [SIZE] if default is not None else [None, SIZE]
+            return [None, SIZE] if name == "n_inner" and default is None else [SIZE]
         if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", "layer_types"):
             return None
         if isinstance(default, bool):
