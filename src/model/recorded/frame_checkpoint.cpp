@@ -40,7 +40,8 @@ std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program&
 Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left) const {
     for (const Tensor& kept : left)
         if (kept.defined() && kept.get()->storage.get() != left[0].get()->storage.get())
-            throw Error(ErrorKind::unsupported, place(), "a checkpointed unit that keeps other tensors is not supported",
+            throw Error(ErrorKind::unsupported, place(),
+                        "a checkpointed unit that keeps other tensors is not supported",
                         "turn gradient checkpointing off");
     return left.at(0);
 }
@@ -86,8 +87,8 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
                     "turn gradient checkpointing off");
     std::vector<Tensor> results(what.results.size());
     results.at(0) = pass_->network.checkpointing == Checkpointing::reentrant
-                         ? checkpoint_reentrant(unit, arguments)
-                         : checkpoint_non_reentrant(unit, arguments);
+                        ? checkpoint_reentrant(unit, arguments)
+                        : checkpoint_non_reentrant(unit, arguments);
     if (hooked) leave_unit(*around, results);
     return results;
 }
