@@ -15,6 +15,7 @@ namespace vramfit::engine {
     X(chunk_cat, "aten::_chunk_cat")                                        \
     X(to_copy, "aten::_to_copy")                                            \
     X(clone, "aten::clone")                                                 \
+    X(repeat, "aten::repeat")                                               \
     X(index_select, "aten::index_select")                                   \
     X(index, "aten::index")                                                 \
     X(index_put, "aten::_index_put_impl_")                                  \
@@ -57,6 +58,7 @@ namespace vramfit::engine {
     X(amax, "aten::amax")                                                   \
     X(amin, "aten::amin")                                                   \
     X(maximum, "aten::maximum")                                             \
+    X(minimum, "aten::minimum")                                             \
     X(cumsum, "aten::cumsum")                                               \
     X(cat, "aten::cat")                                                     \
     X(all_gather, "_c10d_functional::all_gather_into_tensor")               \

@@ -24,6 +24,8 @@ void check_recorded_release(const network::Document& recording, const Stack& sta
     const Version& asked = stack.transformers;
     const auto line = [](const Version& v) { return Version{v.major, v.minor, 0}; };
     if (line(asked) == line(*recorded)) return;
+    for (const std::string& same : recording.same_releases)  // recorded there too: call for call the same
+        if (const auto release = version_from(same); release && line(*release) == line(asked)) return;
     if (line(asked) < line(*recorded) || asked.major != recorded->major) {
         problems.unsupported(
             "model",

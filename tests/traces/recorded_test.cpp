@@ -18,10 +18,8 @@ using nlohmann::json;
 
 constexpr const char* kFolder = VRAMFIT_TEST_DATA_DIR "/networks/";
 
-/// What differs between a trace and the timeline of the same job with this file for its network.
-std::string differences(const json& trace, const std::string& file) {
-    json job = trace["job"];
-    job["model"] = kFolder + file;
+/// What differs between a trace and the timeline of its job.
+std::string differences(const json& trace, const json& job) {
     const Job read = read_job(job.dump(), trace["name"].get<std::string>(), Environment{});
     const Timeline answer = timeline(read.model, read.plan, read.stack, read.device);
     std::string found;
@@ -43,6 +41,13 @@ std::string differences(const json& trace, const std::string& file) {
     return found;
 }
 
+/// The same with this file for the job's network.
+std::string differences_with(const json& trace, const std::string& file) {
+    json job = trace["job"];
+    job["model"] = kFolder + file;
+    return differences(trace, job);
+}
+
 }  // namespace
 
 TEST_CASE("recorded networks have the requested bytes of their traces in every window") {
@@ -52,7 +57,7 @@ TEST_CASE("recorded networks have the requested bytes of their traces in every w
         const json trace = json::parse(line);
         INFO(trace["name"].get<std::string>());
         CHECK(trace["windows"].size() > 20);
-        CHECK(differences(trace, trace["network"]) == "");
+        CHECK(differences_with(trace, trace["network"]) == "");
         windows += trace["windows"].size();
     }
     CHECK(traces == 173);
@@ -68,8 +73,16 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         const std::string name = recording.substr(0, recording.find("-tiny"));
         if (network::built_in_type(name).empty()) continue;
         INFO(trace["name"].get<std::string>());
-        CHECK(differences(trace, name + "-tiny.config.json") == "");
+        CHECK(differences_with(trace, name + "-tiny.config.json") == "");
         ++jobs[name];
+    }
+    std::ifstream of_types(std::string(kFolder) + "type_traces.jsonl");
+    for (std::string line; std::getline(of_types, line);) {
+        const json trace = json::parse(line);
+        INFO(trace["name"].get<std::string>());
+        CHECK(trace["windows"].size() > 20);
+        CHECK(differences(trace, trace["job"]) == "");
+        ++jobs[trace["job"]["model"]["model_type"].get<std::string>()];
     }
     for (const network::BuiltInType& type : network::built_in_types()) {
         INFO(type.model_type);

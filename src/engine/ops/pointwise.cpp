@@ -189,12 +189,6 @@ Tensor clamp(const Tensor& a) { return saves_input(a, Op::clamp, kUnsupportedBac
 Tensor compare(Op op, const Tensor& a, const Tensor& b) { return pointwise_result(a, b, DType::boolean, op); }
 Tensor compare(Op op, const Tensor& a) { return pointwise_result(a, DType::boolean, op); }
 
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-    const Layout layouts[3] = {layout_of(condition), layout_of(a), layout_of(b)};
-    const Dims sizes = broadcast_sizes(condition.sizes(), broadcast_sizes(a.sizes(), b.sizes()));
-    return empty_strided(condition.session(), sizes, pointwise_strides(sizes, layouts), result_type(a, b), Op::where);
-}
-
 Tensor masked_fill(const Tensor& a, const Tensor& mask) {
     Ref<Node> node;
     if (needs_grad(a)) {

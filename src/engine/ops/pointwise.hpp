@@ -50,8 +50,10 @@ Tensor clamp(const Tensor& a);
 Tensor compare(Op op, const Tensor& a, const Tensor& b);
 Tensor compare(Op op, const Tensor& a);
 
-/// where(condition, a, b) on tensors that need no gradient.
+/// where(condition, a, b).
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+/// The smaller one of each pair: torch.min(a, b).
+Tensor minimum(const Tensor& a, const Tensor& b);
 /// masked_fill with a number; `a` may require grad.
 Tensor masked_fill(const Tensor& a, const Tensor& mask);
 

@@ -1,6 +1,8 @@
 // Instructions of recorded programs.
 #include "model/recorded/frame.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "vramfit/base/error.hpp"
@@ -22,7 +24,8 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
       module_(module),
       in_unit_(in_unit),
       slots_(program_.values),
-      dtypes_(program_.values, DType::float32) {}
+      dtypes_(program_.values, DType::float32),
+      on_host_(program_.values, false) {}
 
 std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
     const std::vector<network::Number> places = program_.given();
@@ -57,7 +60,27 @@ void RecordedFrame::put(network::Number number, Tensor tensor) {
     slots_[number] = std::move(tensor);
 }
 
+/// A call that is given values of the host only, and makes others, or reads one: a random number of which the code asks
+/// whether a layer is left out.
+bool RecordedFrame::is_of_host(const network::Call& call) const {
+    bool of_device = false, of_host = false;
+    const auto look = [&](const network::Argument& argument) {
+        if (argument.is(network::Argument::Kind::value)) (on_host_[argument.value] ? of_host : of_device) = true;
+        if (argument.is(network::Argument::Kind::parameter) || argument.is(network::Argument::Kind::list))
+            of_device = of_device || !argument.items.empty() || argument.is(network::Argument::Kind::parameter);
+    };
+    for (const network::Argument& argument : call.arguments) look(argument);
+    for (const auto& [name, argument] : call.named) look(argument);
+    const bool makes_on_host = std::all_of(call.results.begin(), call.results.end(),
+                                           [](const network::Result& r) { return r.on_host && r.value; });
+    return !of_device && makes_on_host && (of_host || !call.results.empty());
+}
+
 void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it) {
+    if (is_of_host(call)) {
+        for (const network::Result& result : call.results) on_host_[*result.value] = true;
+        return;
+    }
     if (!run_it)
         throw Error(ErrorKind::unsupported, place(),
                     fmt::format("{} is not supported in recorded networks", call.function),

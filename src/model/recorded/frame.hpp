@@ -59,6 +59,7 @@ class RecordedFrame : public recorded::Scope {
     // Instructions.
     void execute(const network::Call& call, recorded::Operator run_it);
     void execute(const network::Call&) {}
+    bool is_of_host(const network::Call& call) const;
     void execute(const network::End& end);
     void execute(const network::If& condition) const;
     void execute(const network::Run& what);
@@ -85,6 +86,7 @@ class RecordedFrame : public recorded::Scope {
     // Checkpointed units.
     const RecordedModule* unit_inside(const network::Program& unit) const;
     std::vector<std::size_t> order_of_closure(const network::Program& unit) const;
+    Tensor result_of_unit(const std::vector<Tensor>& left) const;
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);
 
     RecordedPassPointer pass_;
@@ -94,6 +96,7 @@ class RecordedFrame : public recorded::Scope {
     bool in_unit_;
     std::vector<Tensor> slots_;
     std::vector<DType> dtypes_;
+    std::vector<bool> on_host_;  ///< values that were made on the host, of which no tensor is kept
 };
 
 }  // namespace vramfit::model

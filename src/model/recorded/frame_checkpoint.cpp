@@ -35,6 +35,17 @@ std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program&
     return order;
 }
 
+/// What a unit returns. A view keeps what it is a view of, which is the same memory; other values that the unit keeps
+/// would be freed here too early.
+Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left) const {
+    for (const Tensor& kept : left)
+        if (kept.defined() && kept.get()->storage.get() != left[0].get()->storage.get())
+            throw Error(ErrorKind::unsupported, place(),
+                        "a checkpointed unit that keeps other tensors is not supported",
+                        "turn gradient checkpointing off");
+    return left.at(0);
+}
+
 /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
 std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vector<Tensor> given) {
     const network::Program& unit_program = program_of(what);
@@ -67,15 +78,17 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
         std::vector<Tensor> all(count);
         for (const auto& [place, tensor] : kept) all[place] = tensor;
         for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
-        return RecordedFrame(pass, program, module, true).call(std::move(all)).at(0);
+        RecordedFrame frame(pass, program, module, true);
+        return frame.result_of_unit(frame.call(std::move(all)));
     };
-    if (what.results.size() != 1 || arguments.empty())
+    if (what.results.size() != unit_program.keeps.size() + 1 || arguments.empty())
         throw Error(ErrorKind::unsupported, std::string(here().path),
                     "a checkpointed unit with several results, or without arguments, is not supported",
                     "turn gradient checkpointing off");
-    std::vector<Tensor> results = {pass_->network.checkpointing == Checkpointing::reentrant
-                                       ? checkpoint_reentrant(unit, arguments)
-                                       : checkpoint_non_reentrant(unit, arguments)};
+    std::vector<Tensor> results(what.results.size());
+    results.at(0) = pass_->network.checkpointing == Checkpointing::reentrant
+                        ? checkpoint_reentrant(unit, arguments)
+                        : checkpoint_non_reentrant(unit, arguments);
     if (hooked) leave_unit(*around, results);
     return results;
 }

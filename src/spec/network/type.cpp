@@ -25,6 +25,7 @@ Document instantiate(std::string_view text, const JsonValue& config, const std::
     problems.throw_if_any();
     Document document = read_network(network_of(place, read, config), file);
     document.of_type = true;
+    if (place.has("same")) document.same_releases = place.member("same").object().json().keys;
     JsonValue given = JsonValue::object();
     for (std::size_t i = 0; i < config.keys.size(); ++i)
         if (config.keys[i] != "_name_or_path") given.put(config.keys[i], config.items[i]);

@@ -43,8 +43,10 @@ class TypeReader {
     void read_key(const Place& row) {
         const std::string& key = row.member("key").text();
         const JsonValue* value = given(key);
-        if (row.has("absent")) {
-            if (value && !is_null(*value) && !is_usual_head_size(key, *value))
+        if (row.has("equal")) {
+            read_equal(row, key, value);
+        } else if (row.has("absent")) {
+            if (value && !is_null(*value))
                 refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
         } else if (row.has("fixed")) {
             const JsonValue& fixed = row.member("fixed").json();
@@ -55,14 +57,17 @@ class TypeReader {
         }
     }
 
-    /// What the class computes without the key: transformers 5.17, getattr(config, "head_dim", hidden_size //
-    /// num_attention_heads) in attention classes and modeling_rope_utils.py.
-    bool is_usual_head_size(std::string_view key, const JsonValue& value) const {
-        const JsonValue* hidden = given("hidden_size");
-        const JsonValue* heads = given("num_attention_heads");
-        if (key != "head_dim" || !hidden || !heads || value.kind != JsonKind::integer) return false;
-        return hidden->kind == JsonKind::integer && heads->kind == JsonKind::integer && heads->integer > 0 &&
-               value.integer == hidden->integer / heads->integer;
+    /// A key that the class computes of others where it is absent, or that has to be what they say.
+    void read_equal(const Place& row, const std::string& key, const JsonValue* value) {
+        const JsonValue* found = value && !is_null(*value) ? value : nullptr;
+        if (!found && row.has("default")) found = &row.member("default").json();
+        if (!found || !problems_.none()) return;  // of the keys that it follows from
+        const std::string_view formula = std::string_view(row.member("equal").text()).substr(1);
+        const JsonValue wanted = folded(formula, out_.numbers);
+        if (found->kind != JsonKind::integer) return reject(key, fmt::format("{} cannot be", found->shown()));
+        if (!same_value(*found, wanted))
+            refuse(key, fmt::format("{} was not recorded for this type, {} was ({})", found->shown(), wanted.shown(),
+                                    formula));
     }
 
     void read_states(const Place& row, const std::string& key, const JsonValue* value) {
@@ -86,7 +91,7 @@ class TypeReader {
             const bool size = varied && state.member("varied").text() == "size";
             kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
                                                : state.json().kind == found.kind);
-            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1) : 1;
+            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 2) : 1;
             const bool fits =
                 !varied ? same_value(state.json(), found)
                 : size  ? found.kind == JsonKind::integer && found.integer >= least && found.integer <= kLargestSize

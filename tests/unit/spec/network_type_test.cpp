@@ -113,9 +113,19 @@ TEST_CASE("what the recording of a type does not cover is refused by the key") {
     CHECK(unsupported("\"pad_token_id\": 0", R"("pad_token_id": 320)").find("pad_token_id >= vocab_size") !=
           std::string::npos);
     CHECK(unsupported("\"pad_token_id\": 0", R"("head_dim": 32)") ==
-          "config.json /head_dim: 32 was not recorded for this type");
+          "config.json /head_dim: 32 was not recorded for this type, 16 was (hidden_size//num_attention_heads)");
     CHECK(unsupported("\"pad_token_id\": 0", R"("quantization_config": {"bits": 4})").find("quantized already") !=
           std::string::npos);
+}
+
+TEST_CASE("sizes that have to be what others say") {
+    const std::string opt = R"({"model_type": "opt", "vocab_size": 320, "hidden_size": 64, "ffn_dim": 176,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": )";
+    CHECK(refusal_of_config(opt + "64}", ErrorKind::unsupported) == "read");
+    CHECK(refusal_of_config(opt + "32}", ErrorKind::unsupported) ==
+          "config.json /word_embed_proj_dim: 32 was not recorded for this type, 64 was (hidden_size)");
+    CHECK(refusal_of_config(opt + "\"64\"}", ErrorKind::invalid) ==
+          "config.json /word_embed_proj_dim: \"64\" cannot be");
 }
 
 TEST_CASE("what no network of a type has is invalid") {

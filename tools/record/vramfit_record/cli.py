@@ -21,6 +21,7 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--download", action="store_true", help="fetch a config.json that is not in the cache")
     flags.add_argument("--coverage", action="store_true", help="record every causal-LM type of the installed transformers (or those named), and print a table; --out is a folder")
     flags.add_argument("--types", action="store_true", help="record model types, so that any config.json of them is known: --out is a folder with a file for each; those that are there are left")
+    flags.add_argument("--same", action="store_true", help="are the types of the folder --out the same under the installed transformers? Configurations of --proven are recorded again, and the answer is written into the types")
     flags.add_argument("--proven", type=Path, default=Path("proven.jsonl"), help="with --types: where configurations go that were compared with recordings of their own")
     flags.add_argument("--proofs", type=int, default=5, metavar="N", help="with --types: how many configurations by chance are compared")
     flags.add_argument("--seconds", type=int, default=180, help="how long one type may take with --coverage or --types")
@@ -74,6 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
         from .coverage import all_types, run
 
         return run(flags.network or all_types(), flags.variants == "all", flags.out, flags.seconds)
+    if flags.same:
+        from .types.releases import run as run_releases
+
+        return run_releases(flags.out or Path("types"), flags.proven, flags.network)
     if flags.types:
         from .coverage import all_types
         from .types.runs import run as run_types

@@ -122,6 +122,17 @@ class Fit:
         for name, terms in self.products[: len(self.keys)]:
             if len({n - t for t, n in zip(terms, numbers)}) == 1:
                 return _text(1, name, int(numbers[0] - terms[0]))
+        return self.two_parts(numbers)
+
+    def two_parts(self, numbers: tuple[int, ...]) -> str | None:
+        """A key and some heads beside it (queries of all heads, keys and values of one), or what a key leaves of a head."""
+        for name, terms in self.products[: len(self.keys)]:
+            for other, values in self.products:
+                if "//" in other and "*" not in other and all(v - t == n for t, v, n in zip(terms, values, numbers)):
+                    return f"({other})-{name}"
+                times = (numbers[0] - terms[0]) / values[0]
+                if "//" in other and "*" not in other and times > 0 and times.denominator == 1 and all(t + times * v == n for t, v, n in zip(terms, values, numbers)):
+                    return f"{name}+{_text(int(times), f'({other})', 0)}"
         return None
 
     def quotient(self, numbers: tuple[int, ...]) -> str | None:

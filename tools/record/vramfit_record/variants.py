@@ -35,8 +35,8 @@ TRAINING = (
     *(Variant(attention="flash_attention_2", mask=m) for m in MASKS),
     *(Variant(attention=a, mask=m, checkpointing=c, items=True) for a in ("default", "eager") for c in (False, True) for m in MASKS))
 
-#: transformers' Trainer with the mask of a tokenizer.
-TRAINER = tuple(Variant(mask="full", checkpointing=c, items=True) for c in (False, True))
+#: transformers' Trainer with the mask of a tokenizer: rows of one length, and of several.
+TRAINER = tuple(Variant(mask=m, checkpointing=c, items=True) for m in ("full", "padded") for c in (False, True))
 
 #: Sizes and dtypes differ at once; a formula has to hold at all three.
 POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 114, torch.float32, torch.bfloat16))

@@ -98,8 +98,14 @@ Tensor chosen(const Arguments& a) {
     };
     const Tensor condition = a.tensor(0);
     const Tensor one = other(first, second), two = other(second, first);
-    if (one.requires_grad() || two.requires_grad()) a.refuse("a gradient");
     return where(condition, one, two);
+}
+
+/// torch.min(tensor, tensor).
+Tensor smaller(const Arguments& a) {
+    const network::Argument* other = a.find(1, "other");
+    if (!other || !Arguments::is_tensor(*other)) a.refuse("one tensor");
+    return minimum(a.tensor(0), a.tensor(*other));
 }
 
 constexpr NamedOperator kElementwise[] = {
@@ -162,6 +168,8 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.__and__", comparison<Op::bitwise_and>},
     {"torch.Tensor.__or__", comparison<Op::bitwise_or>},
     {"torch.where", chosen},
+    {"torch.min", smaller},
+    {"torch.minimum", smaller},
 };
 
 }  // namespace

@@ -50,6 +50,15 @@ Tensor filled_like(const Arguments& a) {
     return pointwise_result(t, a.dtype(a.find("dtype")).value_or(t.dtype()), op);
 }
 
+/// torch.full(sizes, number).
+Tensor full_of_number(const Arguments& a) {
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
+    refuse_host(a, a.find("device"));
+    const std::optional<DType> dtype = a.dtype(a.find("dtype"));
+    if (!dtype && !a.at(1).is(ArgumentKind::real)) a.refuse("no dtype");
+    return empty(a.session(), a.dims(0), dtype.value_or(DType::float32), Op::full);
+}
+
 Tensor range(const Arguments& a) {
     if (a.count() != 1) a.refuse("a range that does not begin at 0");
     refuse_host(a, a.find("device"));
@@ -84,6 +93,7 @@ constexpr NamedOperator kFactories[] = {
     {"torch.zeros", filled<Op::zeros>},
     {"torch.ones", filled<Op::ones>},
     {"torch.empty", filled<Op::empty>},
+    {"torch.full", full_of_number},
     {"torch.zeros_like", filled_like<Op::zeros_like>},
     {"torch.ones_like", filled_like<Op::ones_like>},
     {"torch.empty_like", filled_like<Op::empty_like>},

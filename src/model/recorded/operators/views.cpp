@@ -85,6 +85,17 @@ Tensor stacked(const Arguments& a) {
     return stack(parts, dim ? a.integer(*dim) : 0);
 }
 
+/// ATen/native/TensorShape.cpp repeat: an empty tensor of the size, and a copy into windows of it.
+Tensor repeated(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    const Dims times = a.dims(1);
+    if (t.requires_grad()) a.refuse("a gradient");
+    if (times.size() < t.dim()) a.refuse("fewer repeats than dimensions");
+    Dims sizes = times;
+    for (int i = 0; i < t.dim(); ++i) sizes[times.size() - t.dim() + i] *= t.size(i);
+    return empty(a.session(), sizes, t.dtype(), Op::repeat);
+}
+
 /// A number of times, not a tensor of them.
 Tensor repeated_interleaved(const Arguments& a) {
     const network::Argument *times = a.find(1, "repeats"), *dim = a.find(2, "dim");
@@ -108,6 +119,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.Tensor.view_as", viewed_as},
     {"torch.Tensor.detach", detached},
     {"torch.Tensor.clone", cloned},
+    {"torch.Tensor.repeat", repeated},
     {"torch.stack", stacked},
     {"torch.repeat_interleave", repeated_interleaved},
     {"torch.Tensor.repeat_interleave", repeated_interleaved},

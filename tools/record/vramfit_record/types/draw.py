@@ -4,17 +4,18 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from .instantiate import EQUAL_HEADS, LAYERS, ROPE_TYPE
+from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import ACTIVATIONS, ROPE, Keys
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
     """A config.json. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
     heads = chance.choice((2, 3, 4, 6, 8))
-    kv = heads if at == 2 else chance.choice([n for n in (1, 2, 3, 4, 6, 8) if heads % n == 0])
+    kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
-             "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199)}
+             "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
+             "ffn_dim": 8 * chance.randint(3, 60), "n_inner": 8 * chance.randint(3, 60), "rotary_dim": 2 * chance.randint(1, 4)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
         if "states" not in row or ("default" in row and chance.random() < 0.15 and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads")):
@@ -26,6 +27,9 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
             name = keys.standard(row["key"])
             state = sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
         config[row["key"]] = state
+    for row in type_["keys"]:
+        if "equal" in row and ("default" in row or chance.random() < 0.3):
+            config[row["key"]] = folded(row["equal"][1:], config)
     count = 1 if at == 1 else chance.choice((2, 2, 3, 4, 5))
     config[type_["layers"]["key"]] = count
     if "kinds" in type_["layers"] and not ("pattern" in type_["layers"] and chance.random() < 0.3):

@@ -54,6 +54,11 @@ class Config:
 
     def read(self, row: dict[str, Any]) -> None:
         key = row["key"]
+        if "equal" in row:
+            value, wanted = self.given.get(key, row.get("default")), folded(row["equal"][1:], self.values)
+            if value is not None and not same(value, wanted):
+                raise NotKnown(f"{key}: {value}, recorded with {wanted}")
+            return
         if row.get("absent"):
             if self.given.get(key) is not None:
                 raise NotKnown(f"{key}: given")

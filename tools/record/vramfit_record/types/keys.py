@@ -21,7 +21,8 @@ VARIED = (SIZE, REAL)
 #: Sizes that tell the keys apart: heads of 16, 40 and 24 numbers where nothing else is said, 2 to 10 heads for each of keys and values.
 SIZES: dict[str, tuple[int, ...]] = {
     "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
-    "num_key_value_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5)}
+    "num_key_value_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
+    "ffn_dim": (208, 344, 392), "n_inner": (208, 344, 392), "rotary_dim": (10, 28, 14)}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
 ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh", "relu")
@@ -40,6 +41,14 @@ ROPE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 LAYERS = "the layers"
 ROPE_TYPE = "rope_type"
 EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
+#: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
+LEAST = {"pad_token_id": 0, "num_key_value_heads": 2}
+#: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
+EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
+#: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
+HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {"opt": {"word_embed_proj_dim": ("hidden_size",)}, "helium": EQUAL}
+#: Switches of parts that no causal language model has, and layers that are left out by chance.
+LEFT = {"add_cross_attention", "layerdrop"}
 
 
 @dataclass
@@ -55,8 +64,9 @@ class Keys:
         self.names = dict(self.cls.attribute_map)
         self.defaults = self.made({})
         self.has_layer_types = isinstance(self.defaults.get("layer_types"), list)
+        self.has_to_be = HAS_TO_BE.get(self.model_type, {})
         for name in [*self.defaults, *(self.names.get(n, n) for n in SIZES)]:
-            if name in self.defaults and (states := self.states_of(name, self.defaults[name])):
+            if name in self.defaults and name not in self.has_to_be and (states := self.states_of(name, self.defaults[name])):
                 self.states[name] = states
         self.states[LAYERS] = self.layer_states()
         self.own_rope = "rope_parameters" in self.defaults
@@ -75,11 +85,13 @@ class Keys:
 
     def states_of(self, name: str, default: Any) -> list[Any] | None:
         """Of a key that is not treated apart; None: it has its default."""
+        if name == "num_key_value_heads" and "multi_query" in self.defaults:
+            return None  # computed of it
         if self.standard(name) == "pad_token_id":
             return [None, SIZE] if default is None else [SIZE, None]
         if self.standard(name) in SIZES:
-            return [SIZE]
-        if name in NO_PART | OF_ALL or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", "layer_types"):
+            return [None, SIZE] if name == "n_inner" and default is None else [SIZE]
+        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", "layer_types"):
             return None
         if isinstance(default, bool):
             return [default, not default]
@@ -169,10 +181,23 @@ class Keys:
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
+        for name in self.has_to_be:
+            values[name] = self.equal(name, values)
         return values
 
-    def config(self, chosen: Chosen, i: int, optional: bool = True) -> Any:
-        return self.cls(**self.values(chosen, i, optional))
+    def equal(self, name: str, values: dict[str, Any]) -> int:
+        """What follows from the keys that a key is made of."""
+        first, *others = (values[n] for n in self.made_of(name))
+        for divisor in others:
+            first //= divisor
+        return first
+
+    def made_of(self, name: str) -> list[str]:
+        return [self.names.get(n, n) for n in {**EQUAL, **self.has_to_be}.get(name, ())]
+
+    def config(self, chosen: Chosen, i: int, optional: bool = True, with_equal: str = "") -> Any:
+        values = self.values(chosen, i, optional)
+        return self.cls(**values, **({with_equal: self.equal(with_equal, values)} if with_equal else {}))
 
     def absent(self, name: str) -> tuple[bool, Any, bool]:
         """Whether the key may be absent; what it is then, a value or a formula; whether null is the same."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import EQUAL_HEADS, LAYERS, NO_PART, ROPE, ROPE_TYPE, Keys
+from .keys import EQUAL_HEADS, LAYERS, LEAST, NO_PART, ROPE, ROPE_TYPE, Keys
 from ..record import record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -45,8 +45,8 @@ class TypeRecorder:
             self.documents[key] = chosen, self.recorded(chosen)
         return self.documents[key][1]
 
-    def recorded(self, chosen: Chosen, optional: bool = True) -> Any:
-        configs = [self.keys.config(chosen, i, optional) for i in range(3)]
+    def recorded(self, chosen: Chosen, optional: bool = True, with_equal: str = "") -> Any:
+        configs = [self.keys.config(chosen, i, optional, with_equal) for i in range(3)]
         varied = self.keys.varied(chosen)
         places = {tuple(v[i] for v in varied.values()): i for i in range(3)}
         with reads.logged(self.keys.reads):
@@ -85,6 +85,17 @@ class TypeRecorder:
         chosen = {**self.keys.base(), ROPE_TYPE: "yarn"}
         if same_programs(self.record(chosen), self.recorded(chosen, optional=False)):
             self.keys.optional = sorted(ROPE["yarn"][1])
+
+    def equal_row(self, name: str) -> dict[str, Any] | None:
+        """Of a key that the class computes of others, or that has to be what they say; None: it is neither."""
+        keys = self.keys
+        made_of = keys.made_of(name)
+        if not made_of or (name in keys.defaults) != (name in keys.has_to_be) or any(n not in keys.states for n in made_of):
+            return None
+        row = {"key": name, "equal": "=" + "//".join(made_of)}
+        if name in keys.has_to_be:
+            return {**row, "default": keys.defaults[name]}
+        return row if same_programs(self.record(keys.base()), self.recorded(keys.base(), with_equal=name)) else None
 
     def together(self) -> None:
         """Combinations of choices that decide about one program, until there are no others."""
@@ -144,8 +155,8 @@ class TypeRecorder:
                 row["default"] = default
             if null:
                 row["null"] = True
-            if keys.standard(name) in ("pad_token_id",):
-                row["least"] = 0
+            if keys.standard(name) in LEAST:
+                row["least"] = LEAST[keys.standard(name)]
             rows.append(row)
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
@@ -154,6 +165,9 @@ class TypeRecorder:
         known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", "layer_types", keys.names.get("num_hidden_layers", "num_hidden_layers")}
         for name in sorted(keys.reads - known):
             if name.startswith("_") or callable(getattr(keys.cls, name, None)):
+                continue
+            if equal := self.equal_row(name):
+                rows.append(equal)
                 continue
             rows.append({"key": name, "fixed": plain(keys.defaults[name])} if name in keys.defaults else {"key": name, "absent": True})
         return rows

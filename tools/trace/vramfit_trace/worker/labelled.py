@@ -275,7 +275,7 @@ def is_quantizing(place: Place) -> bool:
 
 
 def is_norm(module: str) -> bool:
-    return module.split(".")[0] in ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out")
+    return module.split(".")[0] in ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out", "layer_norm")
 
 
 def is_head(module: str) -> bool:

@@ -12,7 +12,7 @@ from .recorder import Recorder
 
 LISTS = ("layers", "h", "blocks")
 #: What comes after the layers: the final norm. OPT 350M has none; there it is the projection.
-NORMS = ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out")
+NORMS = ("norm", "final_layernorm", "final_layer_norm", "ln_f", "norm_f", "embedding_norm", "project_out", "layer_norm")
 #: Once an update, whatever the number of its batches.
 OF_THE_UPDATE = ("clip", "optimizer", "zero_grad")
 #: Once a run.

@@ -1,0 +1,67 @@
+"""Jobs for traces of recorded types, and what of the traces is kept: tests/data/networks/type_traces.jsonl.
+
+    python3 tools/record/type_jobs.py jobs FOLDER opt glm            # FOLDER/opt-full.json, ...; then tools/trace run FOLDER/*.json --out TRACES
+    python3 tools/record/type_jobs.py kept TRACES/*.json >> tests/data/networks/type_traces.jsonl
+"""
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+#: Sizes that are all small and all differ.
+LLAMA = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+         "max_position_embeddings": 2048, "tie_word_embeddings": False, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 2048, "bos_token_id": 1, "eos_token_id": 2}
+OWN: dict[str, dict[str, Any]] = {
+    "exaone4": {**LLAMA, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
+    "granite_swa": {**LLAMA, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
+    "ernie4_5": {**LLAMA, "head_dim": 16}, "glm": {**LLAMA, "head_dim": 16}, "helium": {**LLAMA, "head_dim": 16},
+    "opt": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 64,
+            "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2},
+    "biogpt": {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 1024,
+               "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
+    "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "rotary_dim": 8}}
+#: Linear layers that get adapters.
+TARGETS = {"gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
+#: Classes without scaled_dot_product_attention.
+EAGER = {"gptj", "codegen", "granite_swa"}
+
+LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
+NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}
+
+
+def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
+    peft = {**LORA, "target_modules": TARGETS.get(model_type, ["q_proj", "v_proj"])}
+
+    def job(name: str, load: dict[str, Any] | None = None, peft: Any = None, mask: str = "ones", loop: str = "trainer", **training: Any) -> dict[str, Any]:
+        return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
+                "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **(load or {})}, "peft": peft,
+                "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
+                "batch": {"sequence_length": 56, "attention_mask": mask}, "loop": {"kind": loop}}
+    checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
+    made = [job("full"), job("lora", peft=peft), job("checkpointing", gradient_checkpointing=True), job("autocast", {"dtype": "float32"}, bf16=True),
+            job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),
+            job("qlora", {"quantization_config": NF4}, peft), job("sft-lora", peft=peft, mask="right_padded", loop="sft")]
+    return {row["name"]: row for row in made}
+
+
+def kept(trace: dict[str, Any]) -> dict[str, Any]:
+    """The job as it was asked, and of each window the highest requested bytes and those at its end."""
+    name = trace["job"]["name"]
+    return {"name": name, "job": jobs_of(name.split("-")[0])[name], "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[0] == "jobs":
+        for model_type in arguments[2:]:
+            for name, job in jobs_of(model_type).items():
+                (Path(arguments[1]) / f"{name}.json").write_text(json.dumps(job))
+    else:
+        for path in arguments[1:]:
+            print(json.dumps(kept(json.loads(Path(path).read_text())), separators=(",", ":")))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,47 @@
+"""Releases of transformers under which a type's network is the same: configurations that were proven are recorded again with what is installed."""
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import transformers
+
+from .instantiate import instantiate
+from .normal import difference, normal
+from ..record import record_network
+from ..variants import TRAINER
+
+
+def different(type_: dict[str, Any], configs: list[dict[str, Any]]) -> str:
+    """Where the installed library does something else than the recording says, or nothing."""
+    for config in configs:
+        values = {k: v for k, v in config.items() if k != "model_type"}
+        try:
+            recorded = record_network(transformers.AutoConfig.for_model(type_["model_type"], **values), "causal_lm", TRAINER)
+        except Exception as error:  # noqa: BLE001  the library's own refusal
+            return f"{type(error).__name__}: {str(error)[:150]}"
+        if found := difference(normal(instantiate(type_, config)), normal(recorded)):
+            return found
+    return ""
+
+
+def run(folder: Path, proven: Path, types: list[str]) -> int:
+    """Writes into each type's document with how many configurations it is the same under the installed release."""
+    warnings.filterwarnings("ignore")
+    transformers.logging.set_verbosity_error()
+    lines = [json.loads(line)["config"] for line in proven.read_text().splitlines()]
+    for place in sorted(folder.glob("*.json")):
+        if types and place.stem not in types:
+            continue
+        type_ = json.loads(place.read_text())
+        configs = [config for config in lines if config["model_type"] == place.stem]
+        found = different(type_, configs) if configs else "no configurations"
+        same = {k: v for k, v in type_.pop("same", {}).items() if k != transformers.__version__}
+        if not found:
+            same[transformers.__version__] = len(configs)
+        written = {**{k: v for k, v in type_.items() if k != "compared"}, "compared": type_["compared"], **({"same": same} if same else {})}
+        place.write_text(json.dumps(written, separators=(",", ":"), allow_nan=False) + "\n")
+        print(f"{place.stem:24} transformers {transformers.__version__:8} {'differs  ' + found[:160] if found else f'same for {len(configs)} configurations'}", flush=True)
+    return 0
