@@ -24,7 +24,7 @@ ReplayOptions allocator_of(const Stack& stack, const Device& device) {
 }
 
 ReplayOptions allocator_of(const Job& job) {
-    return allocator_of(job.stack, of_process(job.device, job.plan.distributed));
+    return allocator_of(job.stack, of_process(job.device, job.plan));
 }
 
 ReplayOptions without_limit(ReplayOptions options) {

@@ -33,8 +33,11 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {
-    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft}, {"dpo", LoopKind::dpo}};
+inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer},
+                                                 {"plain", LoopKind::plain},
+                                                 {"sft", LoopKind::sft},
+                                                 {"dpo", LoopKind::dpo},
+                                                 {"unsloth", LoopKind::unsloth}};
 inline constexpr Named<PairLoss> kPairLossNames[] = {
     {"sigmoid", PairLoss::sigmoid},     {"hinge", PairLoss::hinge},       {"ipo", PairLoss::ipo},
     {"nca_pair", PairLoss::nca_pair},   {"robust", PairLoss::robust},     {"bco_pair", PairLoss::bco_pair},

@@ -137,7 +137,7 @@ std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& ch
 
 /// Adds the question of one combination.
 void add_question(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, Job job, SweepReport& report) {
-    SweepQuestion question{job.model, job.plan, job.stack, of_process(job.device, job.plan.distributed),
+    SweepQuestion question{job.model, job.plan, job.stack, of_process(job.device, job.plan),
                            space_from(flags, asked, chosen, job)};
     const WidenedAxes axes = widening(flags, asked, chosen);
     if (question.device.capacity_known && (axes.length || axes.batch))
