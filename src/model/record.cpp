@@ -110,7 +110,7 @@ void run_all(const Run& stored) {
     session.recorder.begin({PhaseKind::load});
     if (unsloth) begin_load(stored);
     Network network = load(stored);
-    if (unsloth) end_load(network);
+    if (unsloth) end_load(stored, network);
     place_parameters(network);
     std::optional<RecordedModel> recorded;
     if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);

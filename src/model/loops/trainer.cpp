@@ -291,6 +291,7 @@ void run_trainer(const Run& run, Network& network) {
     } else {
         training_loop_4_40(trainer);
     }
+    if (run.unsloth) end_training(run);
     session.recorder.stop();
 }
 

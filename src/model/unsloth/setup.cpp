@@ -19,7 +19,8 @@ void begin_load(const Run& run) {
     (void)empty(run.session, {1}, DType::int64, Op::to_copy);
 }
 
-void end_load(Network& network) {
+void end_load(const Run& run, Network& network) {
+    run.session.recorder.empty_cache();
     network.buffers.clear();
     network.embed.output_requires_grad = true;  // prepare_model_for_training
 }
@@ -49,6 +50,11 @@ void look_for_untrained_tokens(const Network& network) {
 }
 
 }  // namespace
+
+// unsloth_zoo 2026.10.7, gradient_checkpointing.py reset_unsloth_gradient_checkpointing_buffers.
+void end_training(const Run& run) {
+    if (run.unsloth->staging.first.defined()) run.session.recorder.empty_cache();
+}
 
 void prepare_unsloth_trainer(const Run& run, const Network& network) {
     const GradMode no_grad(run.session, false);

@@ -12,9 +12,12 @@ void import_unsloth(const Run& run);
 void begin_load(const Run& run);
 
 /// Behind the loader: the rotary module's frequencies go to host memory.
-void end_load(Network& network);
+void end_load(const Run& run, Network& network);
 
 /// While the trainer is built.
 void prepare_unsloth_trainer(const Run& run, const Network& network);
+
+/// Behind the last step: buffers of offloaded inputs begin anew.
+void end_training(const Run& run);
 
 }  // namespace vramfit::model
