@@ -52,13 +52,6 @@ Tensor by_rows(const Run& run, const Tensor& t) {
     return transpose(rows, 1, 2);
 }
 
-/// Keys or values of each head; a copy.
-Tensor for_all_heads(const Tensor& t, Size heads) {
-    const Size groups = heads / t.size(1);
-    const Tensor grouped = expand(unsqueeze(t, 2), {t.size(0), t.size(1), groups, t.size(2), t.size(3)});
-    return reshape(grouped, {t.size(0), heads, t.size(2), t.size(3)});
-}
-
 /// Whether a kernel other than torch's slowest takes keys of fewer heads.
 bool takes_groups(const Run& run) { return run.session.device.capability >= Capability{8, 0}; }
 
@@ -67,11 +60,12 @@ Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value
     const bool has_groups = query.size(1) != key.size(1);
     if (has_groups) ask_for_kernels(run, needs_grad(query, key, value));
     const bool expands = has_groups && !takes_groups(run);
-    Tensor q = by_rows(run, query), k = by_rows(run, key), v = by_rows(run, value);
     if (expands) {
-        k = for_all_heads(k, query.size(1));
-        v = for_all_heads(v, query.size(1));
+        const Size groups = query.size(1) / key.size(1);
+        key = repeat_interleave(key, groups, 1);
+        value = repeat_interleave(value, groups, 1);
     }
+    const Tensor q = by_rows(run, query), k = by_rows(run, key), v = by_rows(run, value);
     AttentionArguments arguments;
     arguments.is_causal = true;
     arguments.enable_gqa = has_groups && !expands;

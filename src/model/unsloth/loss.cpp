@@ -1,8 +1,6 @@
 // unsloth_zoo 2026.10.7: what its fused cross entropy allocates, as traces show it (docs/unsloth.md).
 #include "model/unsloth/loss.hpp"
 
-#include <array>
-#include <cmath>
 #include <utility>
 
 #include "engine/autocast.hpp"
@@ -24,9 +22,16 @@ using namespace engine;
 
 namespace {
 
-/// The gradient of the hidden states that the forward has made, times that of the loss.
+/// The gradient of the hidden states that the forward has made, times that of the loss; where the forward knew the
+/// scale of float16's gradients (ints[0]) it is only looked whether that is still the same.
 void loss_backward(Node& node, Grads& in, Grads& out) {
     const Tensor made = node.unpack(0);
+    if (node.ints[0] > 0) {
+        const Tensor equal = compare(Op::eq, in[0]);
+        const Tensor all = empty(*node.session, {}, DType::boolean, Op::all);
+        out[0] = detach(made);
+        return;
+    }
     const Tensor mean = mean_all(in[0]);
     const Tensor scale = div(mean, 1);
     out[0] = mul(made, scale);
@@ -57,8 +62,21 @@ Tensor divisor_of(const Tensor& items) {
     return where(none, one, number);
 }
 
+/// Which kernels are compiled anew, and tried out.
+struct Trials {
+    bool reductions = false;
+    bool sums = false;
+};
+
+/// In the first forward all are; in the first one with a scale of float16's gradients those that multiply by it.
+Trials next_trials(Unsloth& unsloth, bool is_scaled) {
+    const bool first = !std::exchange(unsloth.has_compiled_loss, true);
+    if (first || !is_scaled) return {first, first};
+    return {!std::exchange(unsloth.has_compiled_scaled_loss, true), false};
+}
+
 /// Compiled by Inductor: logits of a part of the tokens, their gradient, that of the hidden states.
-void run_part(const Run& run, Size tokens, const Tensor& hidden, const Tensor& weight, bool is_tried) {
+void run_part(const Run& run, Size tokens, const Tensor& hidden, const Tensor& weight, const Trials& trials) {
     Session& session = run.session;
     const Size vocabulary = weight.size(0);
     const Dims all{tokens, vocabulary};
@@ -69,19 +87,19 @@ void run_part(const Run& run, Size tokens, const Tensor& hidden, const Tensor& w
         // Each sum is made of several, and the gradient is written over the logits.
         const Tensor partial = numbers(tokens * pieces);
         const Tensor largest = numbers(tokens);
-        if (is_tried) try_kernel(session, {});
+        if (trials.reductions) try_kernel(session, {});
         const Tensor sums = numbers(tokens);
-        if (is_tried) try_kernel(session, {});
+        if (trials.reductions) try_kernel(session, {});
     } else {
         const Tensor logits = std::exchange(of_logits, {});
         const Tensor largest = numbers(tokens);
         const Tensor sums = numbers(tokens);
         of_logits = empty(session, all, hidden.dtype(), Op::compiled);
-        if (is_tried && tries_reduction(vocabulary)) try_kernel(session, {});
+        if (trials.reductions && tries_reduction(vocabulary)) try_kernel(session, {});
     }
     const Tensor of_hidden = empty(session, {tokens, hidden.size(-1)}, hidden.dtype(), Op::compiled);
     of_logits.reset();
-    if (is_tried) try_kernel(session, of_hidden);
+    if (trials.sums) try_kernel(session, of_hidden);
 }
 
 Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, const Tensor& labels,
@@ -89,13 +107,15 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     Session& session = run.session;
     const Ref<Node> node = make_node(session, kLossBackward);
     add_edge(*node, hidden);
+    const bool is_scaled = run.plan.training.fp16 && run.unsloth->has_compiled_loss;
+    node->ints[0] = is_scaled ? 1 : 0;
     const GradMode no_grad(session, false);
     const Tensor shifted = empty(session, labels.sizes(), DType::int64, Op::compiled);
     const Tensor divisor = divisor_of(items);
     const Tensor gradient = empty(session, hidden.sizes(), hidden.dtype(), Op::compiled);
     Tensor loss = zeros(session, {}, DType::float32);
     for (const Size tokens : loss_parts(run, hidden.size(1)))
-        run_part(run, tokens, hidden, weight, !std::exchange(run.unsloth->has_compiled_loss, true));
+        run_part(run, tokens, hidden, weight, next_trials(*run.unsloth, is_scaled));
     set_history(loss, node);
     node->save(gradient);
     return loss;

@@ -47,6 +47,7 @@ struct Unsloth {
     RowEnds rows;
     bool asked_for_kernels[2] = {false, false};  ///< with and without gradients
     bool has_compiled_loss = false;
+    bool has_compiled_scaled_loss = false;
 };
 
 }  // namespace vramfit::model
