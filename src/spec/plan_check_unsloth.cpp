@@ -49,7 +49,10 @@ void check_adapters_of_unsloth(const LoraPlan& lora, Slice& slice) {
     static const std::set<std::string> all = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
                                               "gate_proj", "up_proj", "down_proj"};
     const auto* names = std::get_if<std::vector<std::string>>(&lora.target_modules);
-    slice.refuse_if(!names || std::set<std::string>(names->begin(), names->end()) != all, "peft.target_modules",
+    const auto* text = std::get_if<std::string>(&lora.target_modules);
+    const bool is_all =
+        names ? std::set<std::string>(names->begin(), names->end()) == all : text && *text == "all-linear";
+    slice.refuse_if(!is_all, "peft.target_modules",
                     "other adapters than those of all seven projections are not supported",
                     "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj");
     slice.refuse_if(lora.lora_dropout != 0, "peft.lora_dropout", "a dropout of the adapters is not supported", "0");

@@ -136,8 +136,8 @@ constexpr PlanFlag kTrainingFlags[] = {
      },
      2},
     {"loop", "", "KIND", nullptr, kTraining,
-     "trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's "
-     "DPOTrainer) [trainer]",
+     "trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer), dpo (trl's "
+     "DPOTrainer) or unsloth (Unsloth's own step) [trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.loop.kind = value_from(value, where, kLoopNames);
      },

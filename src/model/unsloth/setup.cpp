@@ -5,7 +5,6 @@
 #include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
-#include "model/loading/prepare.hpp"
 #include "model/unsloth/rotary.hpp"
 
 namespace vramfit::model {
