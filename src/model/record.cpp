@@ -115,7 +115,13 @@ void run_all(const Run& stored) {
     std::optional<RecordedModel> recorded;
     if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
     ModelSpec spec = pairs ? spec_of_pairs(stored.spec, stored.plan) : stored.spec;
-    const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr,
+    const Run run{session,
+                  spec,
+                  plan,
+                  stored.stack,
+                  sizes,
+                  nullptr,
+                  recorded ? &*recorded : nullptr,
                   unsloth ? &*unsloth : nullptr};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;

@@ -13,7 +13,8 @@ constexpr IntegerRange kTokensAtMost = {.low = 1, .high = std::int64_t{1} << 31}
 void refuse_option(ObjectReader& unsloth, std::string_view key, std::string_view what) {
     const auto value = unsloth.boolean(key, Null::absent);
     if (value && *value)
-        unsloth.problems().unsupported(unsloth.path(key), fmt::format("{} is not supported", what), "leave the key out");
+        unsloth.problems().unsupported(unsloth.path(key), fmt::format("{} is not supported", what),
+                                       "leave the key out");
 }
 
 /// "unsloth", true or false.
@@ -28,7 +29,8 @@ void read_unsloth_checkpointing(ObjectReader& unsloth, UnslothPlan& plan) {
         unsloth.problems().unsupported(unsloth.path(kKey), "Unsloth without checkpointing is not supported",
                                        "\"unsloth\", or true");
     else if (value->kind != JsonValue::Kind::text || value->text != "unsloth")
-        unsloth.problems().invalid(unsloth.path(kKey), fmt::format("\"unsloth\" or true is wanted, not {}", value->shown()),
+        unsloth.problems().invalid(unsloth.path(kKey),
+                                   fmt::format("\"unsloth\" or true is wanted, not {}", value->shown()),
                                    "\"unsloth\" keeps inputs of layers in host memory");
 }
 

@@ -25,8 +25,8 @@ class Slice {
 
 void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) {
     const bool known = model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2";
-    slice.refuse_if(!known || model.recording, "model.model_type",
-                    fmt::format("{} is not supported", model.model_type), "llama, mistral and qwen2 are");
+    slice.refuse_if(!known || model.recording, "model.model_type", fmt::format("{} is not supported", model.model_type),
+                    "llama, mistral and qwen2 are");
     slice.refuse_if(model.attention_bias && model.model_type != "qwen2", "model.attention_bias",
                     "a bias of the projections is not supported", "a network without");
     slice.refuse_if(model.mlp_bias, "model.mlp_bias", "a bias of the MLP is not supported", "a network without");
@@ -35,11 +35,10 @@ void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) 
     slice.refuse_if(model.rope_type != "default" && model.rope_type != "llama3", "model.rope_scaling",
                     fmt::format("rotary embeddings of type '{}' are not supported", model.rope_type),
                     "default and llama3 are");
-    slice.refuse_if(model.sliding_window && *model.sliding_window < plan.batch.sequence_length,
-                    "model.sliding_window", "rows longer than the sliding window are not supported",
-                    "rows of at most sliding_window tokens");
-    const std::int64_t longest = std::max(plan.batch.sequence_length,
-                                          plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length));
+    slice.refuse_if(model.sliding_window && *model.sliding_window < plan.batch.sequence_length, "model.sliding_window",
+                    "rows longer than the sliding window are not supported", "rows of at most sliding_window tokens");
+    const std::int64_t longest =
+        std::max(plan.batch.sequence_length, plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length));
     slice.refuse_if(longest > model.max_position_embeddings, "batch.sequence_length",
                     "more positions than the network has are not supported", "shorter rows and max_seq_length");
 }
@@ -73,8 +72,10 @@ void check_load(const TrainPlan& plan, Slice& slice) {
     if (const auto& quantization = load.quantization) {
         const bool is_its = quantization->method == QuantMethod::nf4 && quantization->double_quant &&
                             quantization->storage == DType::uint8 && !quantization->skip_modules_given;
-        slice.refuse_if(!is_its, "load.quantization_config", "other packed weights than nf4 with double quantization "
-                        "are not supported", "nf4 with double quantization, or LoRA in 16 bits");
+        slice.refuse_if(!is_its, "load.quantization_config",
+                        "other packed weights than nf4 with double quantization "
+                        "are not supported",
+                        "nf4 with double quantization, or LoRA in 16 bits");
     }
     slice.refuse_if(load.attention != AttentionImplementation::sdpa || load.sdpa_kernel || load.sdpa_expand_kv,
                     "load.attn_implementation", "a choice of the attention is not supported", "sdpa");
@@ -92,15 +93,15 @@ void check_arguments(const TrainPlan& plan, Slice& slice) {
     const TrainingPlan& training = plan.training;
     slice.refuse_if(training.bf16 == training.fp16, "training.bf16",
                     "training without mixed precision is not supported", "bf16, or fp16 on cards without it");
-    slice.refuse_if(training.use_liger_kernel || training.cut_cross_entropy || training.optimizer_in_backward ||
-                        training.use_cache,
-                    "training", "another library's kernels, losses and caches are not supported", "leave them out");
+    slice.refuse_if(
+        training.use_liger_kernel || training.cut_cross_entropy || training.optimizer_in_backward || training.use_cache,
+        "training", "another library's kernels, losses and caches are not supported", "leave them out");
     slice.refuse_if(training.optim == "none", "training.optim", "no optimizer is not supported", "adamw_8bit");
     slice.refuse_if(plan.evaluation.has_value(), "training.eval_strategy", "evaluation is not supported",
                     "leave it out");
     slice.refuse_if(plan.distributed.has_value(), "distributed", "several processes are not supported", "one GPU");
-    slice.refuse_if(plan.batch.attention_mask != AttentionMask::ones || plan.batch.labels != Labels::copy,
-                    "batch", "other masks and labels are not supported", "ones and copy");
+    slice.refuse_if(plan.batch.attention_mask != AttentionMask::ones || plan.batch.labels != Labels::copy, "batch",
+                    "other masks and labels are not supported", "ones and copy");
     const LoopPlan& loop = plan.loop;
     slice.refuse_if(!loop.grad || loop.loss != LoopLoss::model || !loop.before.empty() ||
                         loop.batch != BatchMove::every_step || loop.zero_grad != ZeroGrad::after_step ||
@@ -122,8 +123,8 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     for (const std::string_view library : stack_libraries())
         if (version_of(stack, library) != version_of(known, library) && library != "deepspeed" &&
             library != "flash_attn")
-            return slice.refuse_if(true, "stack", fmt::format("{} {} is not supported", library,
-                                                              text_of(version_of(stack, library))),
+            return slice.refuse_if(true, "stack",
+                                   fmt::format("{} {} is not supported", library, text_of(version_of(stack, library))),
                                    "choose the stack unsloth-2026.10");
     check_network(model, plan, slice);
     slice.refuse_if(!plan.peft, "peft", "training of the whole network is not supported", "LoRA or QLoRA");

@@ -48,8 +48,8 @@ void complete_unsloth(Job& job, const IsGiven& given) {
     if (!plan.peft) return;
     if (!given("rank") && !given("recipe")) plan.peft->r = 16;
     if (!given("targets") && !given("recipe"))
-        plan.peft->target_modules = std::vector<std::string>{"q_proj",    "k_proj",  "v_proj",   "o_proj",
-                                                             "gate_proj", "up_proj", "down_proj"};
+        plan.peft->target_modules =
+            std::vector<std::string>{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
 }
 
 }  // namespace vramfit::cli

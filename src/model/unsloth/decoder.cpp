@@ -55,7 +55,8 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
         mark_backward(layer, hidden, place);
         const Unit unit = [&run, &layer, kept, place](std::span<const Tensor> given) {
             const Scoped<Module> in_this_layer(run.session.recorder.module, {layer.index, 0});
-            if (!run.session.recomputing) run.session.recorder.begin(unsloth_phase(PhaseKind::forward_layer, place, layer.index));
+            if (!run.session.recomputing)
+                run.session.recorder.begin(unsloth_phase(PhaseKind::forward_layer, place, layer.index));
             return run_unsloth_layer(run, layer, given[0], kept);
         };
         hidden = checkpoint_layer(run, network, layer, unit, hidden);

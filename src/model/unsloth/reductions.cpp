@@ -13,10 +13,10 @@ using namespace engine;
 
 namespace {
 
-constexpr std::int64_t kThreads = 256;           // of a block: 8 warps of 32
-constexpr std::int64_t kLeastOfThread = 32;      // min_elements_per_thread
-constexpr std::int64_t kMostOfThread = 512;      // max_elements_per_thread
-constexpr std::int64_t kUncut = 8192;            // shorter reductions are left whole
+constexpr std::int64_t kThreads = 256;       // of a block: 8 warps of 32
+constexpr std::int64_t kLeastOfThread = 32;  // min_elements_per_thread
+constexpr std::int64_t kMostOfThread = 512;  // max_elements_per_thread
+constexpr std::int64_t kUncut = 8192;        // shorter reductions are left whole
 
 /// The divisor of `number` that is nearest to `wanted`, the smaller one of two.
 std::int64_t nearest_divisor(std::int64_t number, std::int64_t wanted) {
