@@ -52,7 +52,7 @@ void look_for_untrained_tokens(const Network& network) {
 
 // unsloth_zoo 2026.10.7, gradient_checkpointing.py reset_unsloth_gradient_checkpointing_buffers.
 void end_training(const Run& run) {
-    if (run.plan.unsloth.checkpointing == UnslothCheckpointing::offloaded) run.session.recorder.empty_cache();
+    if (run.unsloth->staging.first.defined()) run.session.recorder.empty_cache();
 }
 
 void prepare_unsloth_trainer(const Run& run, const Network& network) {

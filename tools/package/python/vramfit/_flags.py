@@ -102,8 +102,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "dpo", "unsloth"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer), dpo (trl's DPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -116,6 +116,8 @@ class PredictFlags(TypedDict, total=False):
     """trl's loss_type, or several whose sum is the loss [sigmoid]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    use_gradient_checkpointing: str
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -258,7 +260,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer), dpo (trl's DPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -271,6 +273,8 @@ class SweepFlags(TypedDict, total=False):
     """trl's loss_type, or several whose sum is the loss [sigmoid]"""
     precompute_ref_log_probs: str | bool | Sequence[bool]
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    use_gradient_checkpointing: str | Sequence[str]
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -438,8 +442,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "dpo", "unsloth"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer), dpo (trl's DPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -452,6 +456,8 @@ class PlanFlags(TypedDict, total=False):
     """trl's loss_type, or several whose sum is the loss [sigmoid]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    use_gradient_checkpointing: str
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -646,8 +652,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer) or dpo (trl's DPOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "dpo", "unsloth"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft (trl's SFTTrainer), dpo (trl's DPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -660,6 +666,8 @@ class TimelineFlags(TypedDict, total=False):
     """trl's loss_type, or several whose sum is the loss [sigmoid]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    use_gradient_checkpointing: str
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
