@@ -33,7 +33,7 @@ bool loads_alike(const Job& a, const Job& b) { return a.plan == b.plan && a.devi
 
 /// The one place that decides. What runs out of memory on the card as it is assumed to be does not surely fit.
 std::optional<Fit> judged(const Program& program, const Job& job, bool& before_training) {
-    const Device device = of_process(job.device, job.plan.distributed);
+    const Device device = of_process(job.device, job.plan);
     const SureRun sure = surely_fits(program, job.model, job.plan, job.stack, device);
     if (const auto& failed = sure.run.out_of_memory) {
         const PhaseKind kind = sure.run.windows[failed->window].phase.kind;
@@ -92,7 +92,7 @@ std::optional<Fit> fit_of(const Job& job) {
 }
 
 Fit need_of(const Job& job) {
-    const Device device = of_process(job.device, job.plan.distributed);
+    const Device device = of_process(job.device, job.plan);
     ReplayOptions allocator = allocator_of(job);
     allocator.capacity.reset();
     allocator.device_total.reset();

@@ -25,7 +25,7 @@ constexpr std::int64_t kLargest = 1 << 16;
 
 /// What tensors of a process have at the worst end of what is not known of the card: what requests more does not fit.
 std::int64_t surely_usable(const Job& job) {
-    const Device device = of_process(job.device, job.plan.distributed);
+    const Device device = of_process(job.device, job.plan);
     return device.usable.count - at_worst(device.assumptions).count;
 }
 

@@ -26,7 +26,7 @@ void add(Knobs& out, std::string id, std::vector<PlanStep> steps) {
 
 /// PyTorch's segments that grow leave no gaps between them.
 void add_allocator(const Job& job, Knobs& out) {
-    if (!job.device.alloc_conf.empty()) return;
+    if (!of_process(job.device, job.plan).alloc_conf.empty()) return;
     add(out, "allocator",
         {step("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True in the environment: less is lost between blocks",
               {{"alloc-conf", "expandable_segments:True"}})});

@@ -58,7 +58,7 @@ std::string shell_word(std::string_view text) {
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
     for (const auto table : {recipe_flags(), method_flags(), load_flags(), training_flags(), preference_flags(),
-                             card_flags(), several_gpus_flags()}) {
+                             unsloth_flags(), card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;
@@ -351,6 +351,7 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     const bool prepares =
         (job.plan.loop.kind == LoopKind::sft && job.stack.sft_prepares_model()) || is_preference(job.plan.loop.kind);
     if (state_->job.empty() && prepares && !this->given("prepare-kbit")) job.plan.prepare_kbit.reset();
+    if (state_->job.empty()) complete_unsloth(job, [this](std::string_view name) { return this->given(name); });
     if (!state_->job.empty() && !given.empty()) {
         job.notes.push_back({NoteKind::flags_before_job,
                              fmt::format("{} {} before what the job file says", fmt::join(given, ", "),

@@ -148,7 +148,14 @@ namespace vramfit::engine {
     X(log1p, "aten::log1p")                                                 \
     X(softplus, "aten::softplus")                                           \
     X(softplus_backward, "aten::softplus_backward")                         \
-    X(sgn, "aten::sgn")
+    X(sgn, "aten::sgn")                                                     \
+    X(copy_, "aten::copy_")                                                 \
+    X(unsloth_norm, "Fast_RMS_Layernorm")                                   \
+    X(unsloth_swiglu, "LoRA_MLP")                                           \
+    X(unsloth_scratch, "weight scratch")                                    \
+    X(unsloth_staging, "staging buffer")                                    \
+    X(compiled, "compiled kernel")                                          \
+    X(trial_run, "trial run of a kernel")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

@@ -18,6 +18,7 @@
 #include "model/preferences/rows.hpp"
 #include "model/recorded/model.hpp"
 #include "model/supported.hpp"
+#include "model/unsloth/setup.hpp"
 #include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
@@ -104,12 +105,19 @@ void run_all(const Run& stored) {
     RunSizes sizes = stored.sizes;
     if (has_pairs(plan.loop.kind)) sizes.batch = 2 * sizes.batch;
     ask_for_bf16(stored, false);
+    std::optional<Unsloth> unsloth;
+    if (stored.plan.loop.kind == LoopKind::unsloth) stored.unsloth = &unsloth.emplace();
+    if (unsloth) import_unsloth(stored);
     session.recorder.begin({PhaseKind::load});
-    Network network = load({session, spec, stored.plan, stored.stack, stored.sizes});
+    if (unsloth) begin_load(stored);
+    Network network =
+        load({session, spec, stored.plan, stored.stack, stored.sizes, nullptr, nullptr, stored.unsloth});
+    if (unsloth) end_load(stored, network);
     place_parameters(network);
     std::optional<RecordedModel> recorded;
     if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
-    const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr};
+    const Run run{
+        session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr, stored.unsloth};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);

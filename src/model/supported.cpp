@@ -109,6 +109,23 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                    "leave lm_head out");
 }
 
+/// Cards that Unsloth's step was not compared with.
+void refuse_in_unsloth(const Run& run, std::vector<Problem>& problems) {
+    if (run.plan.loop.kind != LoopKind::unsloth) return;
+    const Capability card = run.session.device.capability;
+    const bool has_bfloat16 = card >= Capability{8, 0};
+    if (card < Capability{7, 5} || card >= Capability{10, 0})
+        problems.push_back(
+            {"card",
+             fmt::format("Unsloth's step was not compared with cards of capability {}.{}", card.major, card.minor),
+             "cards of capability 7.5 to 9.0"});
+    if (run.plan.training.fp16 == has_bfloat16)
+        problems.push_back({has_bfloat16 ? "training.fp16" : "training.bf16",
+                            has_bfloat16 ? "fp16 is not supported with Unsloth on cards that have bfloat16"
+                                         : "the card has no bfloat16",
+                            has_bfloat16 ? "bf16" : "fp16"});
+}
+
 /// transformers 4.48 cache_utils.py HybridCache.
 void refuse_in_evaluation(const Run& run, std::vector<Problem>& problems) {
     if (run.plan.evaluation && run.spec.use_cache && run.spec.model_type == "gemma2" &&
@@ -380,6 +397,7 @@ void refuse_unsupported(const Run& run) {
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8, 1.15 and 1.16 is supported"});
     refuse_in_sft(run, problems);
     refuse_in_evaluation(run, problems);
+    refuse_in_unsloth(run, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {
         const AttentionMask mask = plan.batch.attention_mask;
         if (mask != AttentionMask::absent && mask != AttentionMask::ones)

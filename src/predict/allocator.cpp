@@ -23,9 +23,7 @@ ReplayOptions allocator_of(const Stack& stack, const Device& device) {
     return options;
 }
 
-ReplayOptions allocator_of(const Job& job) {
-    return allocator_of(job.stack, of_process(job.device, job.plan.distributed));
-}
+ReplayOptions allocator_of(const Job& job) { return allocator_of(job.stack, of_process(job.device, job.plan)); }
 
 ReplayOptions without_limit(ReplayOptions options) {
     options.capacity.reset();

@@ -42,7 +42,7 @@ void take_verdict(const Judged& judged, Prediction& out) {
 
 Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given,
                             const Record& record) {
-    const Device device = of_process(given, plan.distributed);
+    const Device device = of_process(given, plan);
     Prediction out;
     out.model = model;
     out.plan = plan;
@@ -71,7 +71,7 @@ Judgement judge_recorded(const ModelSpec& model, const TrainPlan& plan, const St
                          const Record& record) {
     check_plan(model, plan, stack);
     const Job job{model, plan, stack, given, {}};
-    return judge(record(model, plan, stack, of_process(given, plan.distributed)), job);
+    return judge(record(model, plan, stack, of_process(given, plan)), job);
 }
 
 Prediction predict(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given) {
@@ -94,7 +94,7 @@ Judgement judge(const Job& job) {
 }
 
 Judgement judge(const Program& program, const Job& job) {
-    Device device = of_process(job.device, job.plan.distributed);
+    Device device = of_process(job.device, job.plan);
     const Judged judged = judge_program(program, job.model, job.plan, job.stack, device);
     return {judged.ends, judged.whole().peak, std::move(device), judged.assumptions};
 }

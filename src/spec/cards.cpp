@@ -20,17 +20,18 @@ struct Card {
     int multiprocessors;
     std::int64_t total;
     std::int64_t free;  // what the caching allocator can take in all; round numbers, not measurements
+    std::int64_t l2_mib;
 };
 
 // The tracer's CARDS.
 constexpr Card kCards[] = {
-    {"a100", "NVIDIA A100-SXM4-80GB", {8, 0}, 108, 85094825984, 84546945024},
-    {"h100", "NVIDIA H100 80GB HBM3", {9, 0}, 132, 85029158912, 84483571712},
-    {"rtx3090", "NVIDIA GeForce RTX 3090", {8, 6}, 82, 25438126080, 25165824000},
-    {"rtx4090", "NVIDIA GeForce RTX 4090", {8, 9}, 128, 25386352640, 25165824000},
-    {"t4", "Tesla T4", {7, 5}, 40, 15828320256, 15728640000},
-    {"rtx4080", "NVIDIA GeForce RTX 4080", {8, 9}, 76, 17171480576, 15569256448},
-    {"rtx2070", "NVIDIA GeForce RTX 2070", {7, 5}, 36, 8360755200, 8252293120},
+    {"a100", "NVIDIA A100-SXM4-80GB", {8, 0}, 108, 85094825984, 84546945024, 40},
+    {"h100", "NVIDIA H100 80GB HBM3", {9, 0}, 132, 85029158912, 84483571712, 50},
+    {"rtx3090", "NVIDIA GeForce RTX 3090", {8, 6}, 82, 25438126080, 25165824000, 6},
+    {"rtx4090", "NVIDIA GeForce RTX 4090", {8, 9}, 128, 25386352640, 25165824000, 72},
+    {"t4", "Tesla T4", {7, 5}, 40, 15828320256, 15728640000, 4},
+    {"rtx4080", "NVIDIA GeForce RTX 4080", {8, 9}, 76, 17171480576, 15569256448, 64},
+    {"rtx2070", "NVIDIA GeForce RTX 2070", {7, 5}, 36, 8360755200, 8252293120, 4},
 };
 
 Device make_device(std::string_view name, Capability capability, int multiprocessors, Bytes total, Bytes free) {
@@ -74,8 +75,12 @@ std::optional<Device> custom_device(std::string_view text, std::string_view wher
 Device card_from(std::string_view text, std::string_view where) {
     std::vector<std::string_view> words;
     for (const Card& card : kCards) {
-        if (card.word == text)
-            return make_device(card.name, card.capability, card.multiprocessors, Bytes{card.total}, Bytes{card.free});
+        if (card.word == text) {
+            Device device =
+                make_device(card.name, card.capability, card.multiprocessors, Bytes{card.total}, Bytes{card.free});
+            device.l2_cache = Bytes{card.l2_mib << 20};
+            return device;
+        }
         words.push_back(card.word);
     }
     if (auto custom = custom_device(text, where)) return *custom;

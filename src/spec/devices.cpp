@@ -227,8 +227,10 @@ Device device_from(std::string_view text, std::string_view where) {
     return unknown_device(total);
 }
 
+namespace {
+
 // NVIDIA/nccl issue 964: four A100 with NVLink, what one communicator takes: 544 MiB for two ranks, 688 for more.
-Device of_process(Device device, const std::optional<DistributedPlan>& distributed) {
+Device with_communicator(Device device, const std::optional<DistributedPlan>& distributed) {
     if (!distributed || distributed->world_size == 1 || device.communicator.count > 0) return device;
     const auto of = [](std::int64_t ranks) { return (ranks == 2 ? 544 : 688) * kMiB; };
     // accelerate 1.15: those that share a sequence have a communicator of their own, unless they are all.
@@ -255,6 +257,15 @@ Device of_process(Device device, const std::optional<DistributedPlan>& distribut
                     "give a larger GPU");
     device.usable -= buffers;
     return device;
+}
+
+}  // namespace
+
+// unsloth_zoo 2026.10.7, __init__.py.
+Device of_process(Device device, const TrainPlan& plan) {
+    if (plan.loop.kind == LoopKind::unsloth && device.alloc_conf.empty())
+        device.alloc_conf = "expandable_segments:True";
+    return with_communicator(std::move(device), plan.distributed);
 }
 
 Device with_reserve(Device device, Bytes reserve, std::string_view where) {

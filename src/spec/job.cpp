@@ -72,6 +72,7 @@ StackChoice read_stack(ObjectReader& job) {
 // Where a trainer of preferences is not told what its rows are, it has the tracer's.
 void read_rows(ObjectReader& job, TrainPlan& plan) {
     auto batch = job.object("batch");
+    if (batch && plan.loop.kind == LoopKind::unsloth) read_unsloth_rows(*batch);
     if (!is_preference(plan.loop.kind)) {
         if (batch) read_batch(std::move(*batch), plan.batch);
         return;
@@ -97,9 +98,11 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
         plan.evaluation = read_training_evaluation(*training);
         read_training(*training, plan.loop.kind, plan.training);
         if (is_preference(plan.loop.kind)) read_preference(*training, plan.loop.kind, plan.training, plan.preference);
+        if (plan.loop.kind == LoopKind::unsloth) read_unsloth_training(*training);
         training->refuse_unknown();
     }
     read_rows(job, plan);
+    if (plan.loop.kind == LoopKind::unsloth) read_unsloth(job, plan);
     if (auto evaluation = job.object("evaluation", Null::absent))
         read_evaluation(std::move(*evaluation), plan.evaluation);
     if (auto distributed = job.object("distributed", Null::absent)) {

@@ -26,6 +26,12 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
 /// The same, written.
 JsonValue pairs_to_json(const TrainPlan& plan);
 void put_preference(const TrainPlan& plan, JsonValue& arguments);
+/// The key `unsloth`, what FastLanguageModel is told, as it decides how the network is loaded; and what its
+/// loop adds to `batch` and `training`.
+void read_unsloth(ObjectReader& job, TrainPlan& plan);
+void read_unsloth_rows(ObjectReader& batch);
+void read_unsloth_training(ObjectReader& training);
+JsonValue unsloth_to_json(const TrainPlan& plan);
 /// `model_type`: whose layers FSDP makes units of; empty if it is not known.
 DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type);
 

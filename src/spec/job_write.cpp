@@ -283,6 +283,7 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);
     if (is_preference(plan.loop.kind)) put_preference(plan, arguments);
     out.put("training", std::move(arguments));
+    if (plan.loop.kind == LoopKind::unsloth) out.put("unsloth", unsloth_to_json(plan));
     out.put("batch", is_preference(plan.loop.kind) ? pairs_to_json(plan) : batch(plan.batch));
     out.put("loop", loop(plan.loop));
     if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));

@@ -353,6 +353,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);
     check_pairs(plan, stack_, problems);
+    check_unsloth(model_, plan, stack_, problems);
     check_distributed(plan, stack_, problems);
     if (plan.distributed && plan.distributed->as<Fsdp1Plan>()) check_fsdp1_targets(plan, targets_, problems);
     if (usable) check_size_units(model_, plan, problems);
@@ -375,6 +376,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                          "leave use_liger_kernel out"});
     note_replaced_optimizer(plan, notes);
     note_uncut(model_, plan, notes);
+    note_attention_of_unsloth(model_, plan, notes);
     if (model_.mixture && plan.load.quantization) {
         if (!experts_) experts_ = expert_parameters(model_);
         note_experts(plan, stack_, *experts_, notes);

@@ -33,6 +33,11 @@ void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& p
 /// Rows of preference training.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems);
 
+/// Unsloth's own step.
+void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
+/// What another package of attention kernels would need more.
+void note_attention_of_unsloth(const ModelSpec& model, const TrainPlan& plan, Notes& notes);
+
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);
 

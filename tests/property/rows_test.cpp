@@ -103,7 +103,7 @@ RowTally compare_part(std::size_t part) {
         q.model = std::move(job.model);
         q.base = std::move(job.plan);
         q.stack = std::move(job.stack);
-        q.device = of_process(job.device, q.base.distributed);
+        q.device = of_process(job.device, q.base);
         if (!q.base.distributed && random() % 3 == 0) q.base.training.gradient_accumulation_steps = 3;
         CAPTURE(to_json_text(Job{q.model, q.base, q.stack, q.device, {}}));
         q.device = card_for(random, q);

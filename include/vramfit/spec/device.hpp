@@ -25,6 +25,7 @@ struct Device {
     std::string name;
     Capability capability;
     int multiprocessors = 108;
+    std::optional<Bytes> l2_cache;  ///< absent: the largest of its generation (l2_cache_of)
     bool capacity_known = false;
     Bytes total;         ///< as CUDA reports it
     Bytes context;       ///< CUDA context and loaded kernels
@@ -40,5 +41,8 @@ struct Device {
     Bytes usable_low() const { return usable - at_worst(assumptions); }
     Bytes usable_high() const { return usable + at_best(assumptions); }
 };
+
+/// The L2 cache, as far as it is known: else the largest of cards of this capability.
+Bytes l2_cache_of(const Device& device);
 
 }  // namespace vramfit

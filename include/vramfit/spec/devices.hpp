@@ -41,9 +41,10 @@ Device device_from(std::string_view text, std::string_view where = "--gpu");
 /// "NAME,MAJOR,MINOR,SMS,TOTAL,FREE"; what is usable is exactly FREE.
 Device card_from(std::string_view text, std::string_view where);
 
-/// The card of one of several processes: NCCL's buffers, which lie beside the allocator, are taken off as if they were
-/// part of the context, once. Without `distributed` the same card.
-Device of_process(Device device, const std::optional<DistributedPlan>& distributed);
+/// The card as a process of the plan finds it. Of several processes: NCCL's buffers, which lie beside the allocator,
+/// are taken off as if they were part of the context, once. With Unsloth: the allocator's settings that its import
+/// makes where there are none.
+Device of_process(Device device, const TrainPlan& plan);
 
 /// The same card with that much kept free. Throws Error (invalid) if nothing is left.
 Device with_reserve(Device device, Bytes reserve, std::string_view where = "--reserve");

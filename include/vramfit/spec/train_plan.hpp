@@ -125,7 +125,8 @@ struct BatchPlan {
     friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };
 
-enum class LoopKind : std::uint8_t { trainer, plain, sft, dpo, reward, kto };
+/// Those of preferences stand last.
+enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto };
 /// trl's trainers of preferences.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
 /// Whose batch has a chosen and a rejected row of each pair.
@@ -339,6 +340,20 @@ struct DistributedPlan {
 };
 
 /// One run: everything but the network, the library versions and the card.
+/// FastLanguageModel.get_peft_model's `use_gradient_checkpointing`.
+enum class UnslothCheckpointing : std::uint8_t {
+    offloaded,  ///< "unsloth": inputs of layers wait in host memory
+    plain       ///< True: on the GPU
+};
+
+/// What FastLanguageModel is told, beside the weights' type and quantization.
+struct UnslothPlan {
+    UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
+    std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
+
+    friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
+};
+
 struct TrainPlan {
     std::string name;
     LoadPlan load;
@@ -350,6 +365,7 @@ struct TrainPlan {
     BatchPlan batch;
     LoopPlan loop;
     PreferencePlan preference;                   ///< of the loops of preferences
+    UnslothPlan unsloth;                         ///< of the loop unsloth
     std::optional<EvaluationPlan> evaluation;    ///< absent: none
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 

@@ -60,7 +60,7 @@ std::optional<SweepReport> map_around(const Job& job) {
     question.model = job.model;
     question.base = job.plan;
     question.stack = job.stack;
-    question.device = of_process(job.device, job.plan.distributed);
+    question.device = of_process(job.device, job.plan);
     question.space = {
         {1}, around(job.plan.training.per_device_train_batch_size), around(job.plan.batch.sequence_length), {{"", {}}}};
     if (job.plan.peft) {

@@ -1,6 +1,7 @@
 // The tables of plan flags, by what they are about.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@ std::span<const PlanFlag> method_flags();    ///< method, adapters, quantization
 std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop
 std::span<const PlanFlag> preference_flags();
+std::span<const PlanFlag> unsloth_flags();
 std::span<const PlanFlag> card_flags();  ///< card, library versions, allocator
 std::span<const PlanFlag> several_gpus_flags();
 
@@ -28,5 +30,9 @@ void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 
 /// The same of the flags of preference training, which no other loop has.
 void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop);
+
+using IsGiven = std::function<bool(std::string_view flag)>;
+/// What Unsloth chooses where no flag says it. Throws Error for its flags without its loop.
+void complete_unsloth(Job& job, const IsGiven& given);
 
 }  // namespace vramfit::cli

@@ -33,7 +33,7 @@ void warm_up(const Run& run, const std::vector<Entry>& all) {
     const Device& device = run.session.device;
     const std::int64_t most = device.total.count - 1288490189;  // 1.2 GiB
     if (run.session.loads_again) return run.session.recorder.warm_up({total, device.capacity_known ? most : total});
-    const std::int64_t unused = left_by_bf16(run);
+    const std::int64_t unused = left_before_load(run);
     total = total > 2 * unused ? total - unused : 0;
     if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
     const Tensor block = empty(run.session, {total / 2}, DType::float16, Op::loader);
@@ -47,6 +47,7 @@ int rotary_buffers(const Run& run) {
     if (run.spec.recording) return 0;  // its buffers are in the recording
     const Family& family = family_of(run.spec.model_type);
     if (!family.rotate) return 0;
+    if (run.unsloth) return 1;  // its own module's
     const LayerKinds kinds = layer_kinds(run.spec);
     const int sets = family.rotary_by_type && kinds.full && kinds.sliding ? 2 : 1;
     return run.stack.loader_converts_tensors() ? 2 * sets : sets;
@@ -70,8 +71,10 @@ bool asks_for_bf16(const Run& run) {
            run.session.device.capability < Capability{8, 0};
 }
 
-std::int64_t left_by_bf16(const Run& run) {
+std::int64_t left_before_load(const Run& run) {
     constexpr std::int64_t kSmallBuffer = 2 << 20;  // c10/cuda/CUDACachingAllocator.cpp
+    // Unsloth's import has taken a segment, in which two placeholders of its rotary module are.
+    if (run.unsloth) return kSmallBuffer - 2 * 512;
     return asks_for_bf16(run) && !run.plan.distributed->load_first ? kSmallBuffer : 0;
 }
 

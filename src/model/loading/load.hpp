@@ -19,8 +19,8 @@ bool waits_on_host(const Run& run);
 /// which takes a segment. With one process that is behind the load and shows nowhere.
 bool asks_for_bf16(const Run& run);
 
-/// Bytes of that segment which the loader finds reserved and unused.
-std::int64_t left_by_bf16(const Run& run);
+/// Bytes of a segment which the loader finds reserved and unused.
+std::int64_t left_before_load(const Run& run);
 
 /// Whether packed weights go back to host memory once they are quantized.
 bool takes_packed_back(const Run& run);

@@ -133,7 +133,7 @@ void warm_up(const Run& run, const Network& network, const std::vector<Entry>& a
     const std::int64_t most =
         run.stack.warm_up_leaves_room() ? device.usable.count - 1288490188 : device.usable.count / 20 * 19;
     if (device.capacity_known && run.session.decide("warm-up is cut", most < total)) total = most;
-    if (run.stack.warm_up_leaves_room()) total = std::max<std::int64_t>(0, total - left_by_bf16(run));
+    if (run.stack.warm_up_leaves_room()) total = std::max<std::int64_t>(0, total - left_before_load(run));
     const std::int64_t halves = total / (run.plan.load.quantization ? 4 : 2);
     const Tensor block = empty(run.session, {halves}, DType::float16, Op::loader);
     label(block, Category::temporaries);  // holds nothing

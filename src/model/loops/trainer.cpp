@@ -24,6 +24,9 @@
 #include "model/preferences/rows.hpp"
 #include "model/step/dtensor_gradients.hpp"
 #include "model/step/step_in_backward.hpp"
+#include "model/unsloth/loss.hpp"
+#include "model/unsloth/rows.hpp"
+#include "model/unsloth/setup.hpp"
 #include "spec/network/document.hpp"
 
 namespace vramfit::model {
@@ -54,6 +57,7 @@ ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
 Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& items, const Place& place) {
     if (trainer.run.plan.loop.kind == LoopKind::sft)
         return sft_loss(trainer.run, trainer.network, batch, items, place, wrapper_of(trainer, trainer.is_last(place)));
+    if (trainer.run.unsloth) return unsloth_loss(trainer.run, trainer.network, batch, items, place);
     const Output outputs = wrapped_forward(trainer, batch, items, place);
     Tensor loss = outputs.loss;
     if (trainer.run.stack.trainer_averages_over_devices()) mul_(loss, 1);
@@ -82,7 +86,7 @@ Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const 
 
 /// tr_loss + tr_loss_step, in place since there is _run_epoch.
 void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
-    look_at_loss(loss);
+    if (!trainer.run.unsloth) look_at_loss(loss);
     if (trainer.run.stack.trainer_has_epoch_function())
         add_(total, loss);
     else
@@ -90,6 +94,7 @@ void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
 }
 
 Batch next_batch(const Run& run) {
+    if (run.unsloth) return fetch_packed(run);
     if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
     return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
 }
@@ -109,7 +114,7 @@ void run_epoch(Trainer& trainer) {
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
     // Of several processes not all are alike.
-    const bool may_repeat = session.repeats && !trainer.run.plan.distributed;
+    const bool may_repeat = session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth;
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
         session.recorder.program().collectives = {};
@@ -202,6 +207,7 @@ bool shifts_labels(const Run& run) {
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     if (is_preference(run.plan.loop.kind)) return {};  // their batches have no labels
+    if (run.unsloth) return count_packed(run, batches);
     if (run.spec.recording && !run.spec.recording->accepts_loss_kwargs) return {};
     if (has_its_own_loss(run) && run.stack.trainer_counts_for_models_that_take_it()) return {};
     const bool shifted = run.stack.trainer_counts_shifted_labels() && shifts_labels(run);
@@ -238,6 +244,7 @@ void run_trainer(const Run& run, Network& network) {
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
+    if (run.unsloth) prepare_unsloth_trainer(run, network);
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
         if (run.stack.dpo_scores_in_chunks()) prepare_adapted_by_trl(run, network);
@@ -285,6 +292,7 @@ void run_trainer(const Run& run, Network& network) {
     } else {
         training_loop_4_40(trainer);
     }
+    if (run.unsloth) end_training(run);
     session.recorder.stop();
 }
 

@@ -16,7 +16,8 @@ namespace vramfit::model {
 using namespace engine;
 
 void empty_cache_by_steps(const Trainer& trainer, const Place& place) {
-    const auto every = trainer.args().torch_empty_cache_steps;
+    auto every = trainer.args().torch_empty_cache_steps;
+    if (!every && trainer.run.unsloth) every = 250;  // unsloth 2026.10.7, models/rl.py: its SFTConfig's default
     if (every && place.step % *every == 0) trainer.session().recorder.empty_cache();
 }
 

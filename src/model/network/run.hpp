@@ -16,6 +16,7 @@ struct RunSizes {
 };
 
 class RecordedModel;
+struct Unsloth;
 
 /// One run: what the user asked for, and where it is recorded.
 struct Run {
@@ -29,6 +30,8 @@ struct Run {
     mutable std::vector<Tensor>* router_logits = nullptr;
     /// What the network's forward is, where it was recorded; null: what is written here for its family.
     const RecordedModel* recorded = nullptr;
+    /// What Unsloth keeps for the run; null: another loop's.
+    mutable Unsloth* unsloth = nullptr;
 
     /// What the attention is told: nothing is dropped in evaluation.
     double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }
@@ -42,6 +45,7 @@ struct Batch {
     Tensor inputs_embeds;         ///< [B, S, H]: given instead of token ids
     Tensor shift_labels = {};     ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
     Tensor position_ids = {};     ///< the same
+    Tensor row_lengths = {};      ///< of rows that are put together to one: int32 [rows]
     Tensor completion_mask = {};  ///< of preferences: [2 B, S] int64
     Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};

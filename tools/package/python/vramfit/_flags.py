@@ -102,8 +102,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo", "reward", "kto"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -118,6 +118,8 @@ class PredictFlags(TypedDict, total=False):
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    use_gradient_checkpointing: str
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -260,7 +262,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -275,6 +277,8 @@ class SweepFlags(TypedDict, total=False):
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     center_rewards_coefficient: str | float | Sequence[float]
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    use_gradient_checkpointing: str | Sequence[str]
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -442,8 +446,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo", "reward", "kto"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -458,6 +462,8 @@ class PlanFlags(TypedDict, total=False):
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    use_gradient_checkpointing: str
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -652,8 +658,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "dpo", "reward", "kto"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -668,6 +674,8 @@ class TimelineFlags(TypedDict, total=False):
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    use_gradient_checkpointing: str
+    """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str

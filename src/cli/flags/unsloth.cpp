@@ -1,0 +1,55 @@
+// Flags of a plan: Unsloth's own step, and what its functions choose where nothing is said.
+#include "cli/flags/tables.hpp"
+#include "cli/flags/values.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit::cli {
+
+namespace {
+
+constexpr const char* kUnslothGroup = "Unsloth (--loop unsloth)";
+
+constexpr PlanFlag kUnslothFlags[] = {
+    {"use_gradient_checkpointing", "", "MODE", nullptr, kUnslothGroup,
+     "unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         if (value == "unsloth")
+             job.plan.unsloth.checkpointing = UnslothCheckpointing::offloaded;
+         else if (boolean_from(value, where))
+             job.plan.unsloth.checkpointing = UnslothCheckpointing::plain;
+         else
+             throw Error(ErrorKind::unsupported, where, "Unsloth without checkpointing is not supported",
+                         "unsloth, or true");
+     }},
+};
+
+}  // namespace
+
+std::span<const PlanFlag> unsloth_flags() { return kUnslothFlags; }
+
+// unsloth 2026.10.7, models/loader.py and models/llama.py get_peft_model: bfloat16 where the card has it, adapters of
+// rank 16 on all seven projections.
+void complete_unsloth(Job& job, const IsGiven& given) {
+    if (job.plan.loop.kind != LoopKind::unsloth) {
+        if (given("use_gradient_checkpointing"))
+            throw Error(ErrorKind::invalid, "--use_gradient_checkpointing", "only Unsloth's own step has it",
+                        "add --loop unsloth, or give --checkpointing");
+        return;
+    }
+    TrainPlan& plan = job.plan;
+    if (!given("stack")) job.stack = stack_from("unsloth-2026.10").stack;
+    if (!given("prepare-kbit")) plan.prepare_kbit.reset();
+    const bool has_bfloat16 = job.device.capability >= Capability{8, 0};
+    if (!plan.training.bf16 && !plan.training.fp16) (has_bfloat16 ? plan.training.bf16 : plan.training.fp16) = true;
+    if (!given("dtype")) plan.load.dtype = plan.training.fp16 ? DType::float16 : DType::bfloat16;
+    if (plan.load.quantization && !given("bnb_4bit_compute_dtype"))
+        plan.load.quantization->compute_dtype = plan.load.dtype;
+    if (!plan.peft) return;
+    if (!given("rank") && !given("recipe")) plan.peft->r = 16;
+    if (!given("targets") && !given("recipe"))
+        plan.peft->target_modules =
+            std::vector<std::string>{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+}
+
+}  // namespace vramfit::cli

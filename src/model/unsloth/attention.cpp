@@ -1,0 +1,112 @@
+// unsloth 2026.10.7, models/llama.py LlamaAttention_fast_forward, utils/packing.py, utils/attention_dispatch.py: no
+// package of attention kernels is there, so it is torch's.
+#include "model/unsloth/attention.hpp"
+
+#include <utility>
+
+#include "engine/ops/attention.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/view.hpp"
+#include "model/network/modules.hpp"
+#include "model/unsloth/fused_lora.hpp"
+#include "model/unsloth/rotary.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// get_packed_info_from_kwargs: where rows end, kept until the next batch's are known.
+void find_row_ends(const Run& run, const Batch& batch) {
+    RowEnds& rows = run.unsloth->rows;
+    if (rows.lengths == batch.row_lengths) return;
+    Session& session = run.session;
+    Tensor ends = empty(session, {run.sizes.batch + 1}, DType::int32, Op::zeros);
+    use_scratch(session, scan_int32_scratch(session, run.sizes.batch), Op::cumsum);
+    (void)empty(session, {}, DType::int32, Op::max);
+    rows.ends = std::move(ends);
+}
+
+/// packed_segment_lengths: the batch's lengths replace those of the one before.
+void keep_lengths(const Run& run, const Batch& batch) { run.unsloth->rows.lengths = batch.row_lengths; }
+
+/// _sdpa_gqa_choices: which kernel torch would take, asked with empty tensors once for each need of gradients.
+void ask_for_kernels(const Run& run, bool with_gradients) {
+    constexpr Size kTokens = 128;
+    if (std::exchange(run.unsloth->asked_for_kernels[with_gradients ? 1 : 0], true)) return;
+    const ModelSpec& spec = run.spec;
+    const DType dtype = run.plan.load.dtype;
+    const Dims all{1, spec.num_attention_heads, kTokens, spec.head_dim};
+    const Tensor query = empty(run.session, all, dtype);
+    const Tensor key = empty(run.session, {1, spec.num_key_value_heads, kTokens, spec.head_dim}, dtype);
+    const Tensor expanded = empty(run.session, all, dtype);
+}
+
+/// [1, heads, T, head] as [rows, heads, length, head].
+Tensor by_rows(const Run& run, const Tensor& t) {
+    const Tensor tokens_first = transpose(select(t, 0), 0, 1);
+    const Tensor rows =
+        view(tokens_first, {run.sizes.batch, run.sizes.length, tokens_first.size(1), tokens_first.size(2)});
+    return transpose(rows, 1, 2);
+}
+
+/// Whether a kernel other than torch's slowest takes keys of fewer heads.
+bool takes_groups(const Run& run) { return run.session.device.capability >= Capability{8, 0}; }
+
+/// _sdpa_packed_segments with all rows of one length: [1, T, heads * head].
+Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+    const bool has_groups = query.size(1) != key.size(1);
+    if (has_groups) ask_for_kernels(run, needs_grad(query, key, value));
+    const bool expands = has_groups && !takes_groups(run);
+    if (expands) {
+        const Size groups = query.size(1) / key.size(1);
+        key = repeat_interleave(key, groups, 1);
+        value = repeat_interleave(value, groups, 1);
+    }
+    const Tensor q = by_rows(run, query), k = by_rows(run, key), v = by_rows(run, value);
+    AttentionArguments arguments;
+    arguments.is_causal = true;
+    arguments.enable_gqa = has_groups && !expands;
+    Tensor out = scaled_dot_product_attention(q, k, v, {}, arguments);
+    out = transpose(out, 1, 2);
+    out = reshape(out, {run.sizes.batch * run.sizes.length, out.size(2), out.size(3)});
+    const Tensor parts[] = {std::move(out)};
+    return cat(parts, 0);
+}
+
+/// [1, T, heads * head] to [1, heads, T, head].
+Tensor by_heads(const Run& run, const Tensor& t) {
+    return transpose(view(t, {t.size(0), t.size(1), -1, run.spec.head_dim}), 1, 2);
+}
+
+/// Queries, keys and values, by one function or by peft's layers.
+FusedProjections project_packed(const Run& run, const DecoderLayer& layer, const Tensor& hidden) {
+    if (is_fused({&layer.q, &layer.k, &layer.v})) return fused_qkv(*run.unsloth, layer, hidden);
+    FusedProjections out;
+    out.q = forward(layer.q, hidden);
+    out.k = forward(layer.k, hidden);
+    out.v = forward(layer.v, hidden);
+    return out;
+}
+
+}  // namespace
+
+Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch) {
+    Tensor query, key, value;
+    {
+        const FusedProjections projected = project_packed(run, layer, hidden);
+        query = by_heads(run, projected.q);
+        key = by_heads(run, projected.k);
+        value = by_heads(run, projected.v);
+    }
+    find_row_ends(run, batch);
+    turn(query, key);
+    keep_lengths(run, batch);
+    Tensor out = attend_rows(run, query, key, value);
+    out = view(out, {1, out.size(0), out.size(1) * out.size(2)});
+    return fused_linear(*run.unsloth, layer.o, out);
+}
+
+}  // namespace vramfit::model

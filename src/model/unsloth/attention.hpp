@@ -1,0 +1,11 @@
+// Attention over rows that are put together: over those of equal length at once, each for itself.
+#pragma once
+
+#include "model/unsloth/unsloth.hpp"
+
+namespace vramfit::model {
+
+/// A layer's attention. hidden -- [1, T, H], the norm's output.
+Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch);
+
+}  // namespace vramfit::model

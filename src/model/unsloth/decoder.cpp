@@ -1,0 +1,70 @@
+// unsloth 2026.10.7, models/llama.py LlamaModel_fast_forward and LlamaDecoderLayer_fast_forward; mistral and qwen2 run
+// the same.
+#include "model/unsloth/decoder.hpp"
+
+#include "engine/backward.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "model/network/modules.hpp"
+#include "model/unsloth/attention.hpp"
+#include "model/unsloth/checkpoint.hpp"
+#include "model/unsloth/fused_lora.hpp"
+#include "model/unsloth/norm.hpp"
+#include "model/unsloth/rotary.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Phase unsloth_phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
+    return {kind, place.step, place.micro, layer, place.evaluation};
+}
+
+Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch) {
+    Tensor residual = input;
+    Tensor hidden = fused_norm(layer.input_norm, residual);
+    hidden = packed_attention(run, layer, hidden, batch);
+    hidden = add(residual, hidden);
+    residual = hidden;
+    hidden = fused_norm(layer.post_attention_norm, hidden);
+    hidden = fused_mlp(*run.unsloth, layer, hidden);
+    return add(residual, hidden);
+}
+
+/// The window that begins once the gradient of a layer's input is complete.
+void mark_backward(const DecoderLayer& layer, const Tensor& hidden, const Place& place) {
+    on_gradient_complete(hidden, layer.index == 0 ? unsloth_phase(PhaseKind::backward_embedding, place)
+                                                  : unsloth_phase(PhaseKind::backward_layer, place, layer.index - 1));
+}
+
+}  // namespace
+
+Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    Session& session = run.session;
+    session.recorder.begin(unsloth_phase(PhaseKind::embedding, place));
+    Batch kept;  // what a layer's function holds until it has run again
+    kept.position_ids = to(batch.position_ids, DType::int32);
+    kept.row_lengths = batch.row_lengths;
+    label(kept.position_ids, Category::stored_activations);
+    Tensor hidden = embed(network, batch.input_ids);
+    make_position_tables(run);
+    for (const DecoderLayer& layer : network.layers) {
+        const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
+        mark_backward(layer, hidden, place);
+        const Unit unit = [&run, &layer, kept, place](std::span<const Tensor> given) {
+            const Scoped<Module> in_this_layer(run.session.recorder.module, {layer.index, 0});
+            if (!run.session.recomputing)
+                run.session.recorder.begin(unsloth_phase(PhaseKind::forward_layer, place, layer.index));
+            return run_unsloth_layer(run, layer, given[0], kept);
+        };
+        hidden = checkpoint_layer(run, network, layer, unit, hidden);
+    }
+    end_of_forward(run);
+    session.recorder.begin(unsloth_phase(PhaseKind::head, place));
+    on_gradient_complete(hidden, unsloth_phase(PhaseKind::backward_layer, place, network.layers.back().index));
+    return fused_norm(network.norm, hidden);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,139 @@
+// unsloth_zoo 2026.10.7: what its fused cross entropy allocates, as traces show it (docs/unsloth.md).
+#include "model/unsloth/loss.hpp"
+
+#include <utility>
+
+#include "engine/autocast.hpp"
+#include "engine/node.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/cub_scratch.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
+#include "model/unsloth/decoder.hpp"
+#include "model/unsloth/loss_parts.hpp"
+#include "model/unsloth/reductions.hpp"
+#include "model/unsloth/trial_runs.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// The gradient of the hidden states that the forward has made, times that of the loss; where the forward knew the
+/// scale of float16's gradients (ints[0]) it is only looked whether that is still the same.
+void loss_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor made = node.unpack(0);
+    if (node.ints[0] > 0) {
+        const Tensor equal = compare(Op::eq, in[0]);
+        const Tensor all = empty(*node.session, {}, DType::boolean, Op::all);
+        out[0] = detach(made);
+        return;
+    }
+    const Tensor mean = mean_all(in[0]);
+    const Tensor scale = div(mean, 1);
+    out[0] = mul(made, scale);
+}
+const NodeType kLossBackward{"UnslothFusedLossBackward", loss_backward};
+
+/// A row's last token has nothing to predict.
+Tensor without_ends(const Batch& batch) {
+    Session& session = batch.labels.session();
+    const Tensor lengths = to(batch.row_lengths, DType::int64);
+    const Dims rows = lengths.sizes();
+    Tensor inside;
+    {
+        const Tensor ends = empty(session, rows, DType::int64, Op::cumsum);
+        use_scratch(session, scan_scratch(session, rows[0]), Op::cumsum);
+        const Tensor covered = compare(Op::lt, ends);
+        const Tensor zeros = zeros_like(ends);
+        inside = empty(session, rows, DType::int64, Op::where);
+    }
+    return clone(batch.labels);
+}
+
+/// The number of labels, 1 where there are none.
+Tensor divisor_of(const Tensor& items) {
+    const Tensor number = to(items, DType::float32);
+    const Tensor none = compare(Op::eq, number);
+    const Tensor one = empty(items.session(), {}, DType::float32, Op::ones_like);
+    return where(none, one, number);
+}
+
+/// Which kernels are compiled anew, and tried out.
+struct Trials {
+    bool reductions = false;
+    bool sums = false;
+};
+
+/// In the first forward all are; in the first one with a scale of float16's gradients those that multiply by it.
+Trials next_trials(Unsloth& unsloth, bool is_scaled) {
+    const bool first = !std::exchange(unsloth.has_compiled_loss, true);
+    if (first || !is_scaled) return {first, first};
+    return {!std::exchange(unsloth.has_compiled_scaled_loss, true), false};
+}
+
+/// Compiled by Inductor: logits of a part of the tokens, their gradient, that of the hidden states.
+void run_part(const Run& run, Size tokens, const Tensor& hidden, const Tensor& weight, const Trials& trials) {
+    Session& session = run.session;
+    const Size vocabulary = weight.size(0);
+    const Dims all{tokens, vocabulary};
+    const auto numbers = [&](Size count) { return empty(session, {count}, DType::float32, Op::compiled); };
+    Tensor of_logits = empty(session, all, hidden.dtype(), Op::compiled);
+    const Size pieces = reduction_pieces(session, tokens, vocabulary);
+    if (session.decide("few tokens for the loss", pieces > 1)) {
+        // Each sum is made of several, and the gradient is written over the logits.
+        const Tensor partial = numbers(tokens * pieces);
+        const Tensor largest = numbers(tokens);
+        if (trials.reductions) try_kernel(session, {});
+        const Tensor sums = numbers(tokens);
+        if (trials.reductions) try_kernel(session, {});
+    } else {
+        const Tensor logits = std::exchange(of_logits, {});
+        const Tensor largest = numbers(tokens);
+        const Tensor sums = numbers(tokens);
+        of_logits = empty(session, all, hidden.dtype(), Op::compiled);
+        if (trials.reductions && tries_reduction(vocabulary)) try_kernel(session, {});
+    }
+    const Tensor of_hidden = empty(session, {tokens, hidden.size(-1)}, hidden.dtype(), Op::compiled);
+    of_logits.reset();
+    if (trials.sums) try_kernel(session, of_hidden);
+}
+
+Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, const Tensor& labels,
+                  const Tensor& items) {
+    Session& session = run.session;
+    const Ref<Node> node = make_node(session, kLossBackward);
+    add_edge(*node, hidden);
+    const bool is_scaled = run.plan.training.fp16 && run.unsloth->has_compiled_loss;
+    node->ints[0] = is_scaled ? 1 : 0;
+    const GradMode no_grad(session, false);
+    const Tensor shifted = empty(session, labels.sizes(), DType::int64, Op::compiled);
+    const Tensor divisor = divisor_of(items);
+    const Tensor gradient = empty(session, hidden.sizes(), hidden.dtype(), Op::compiled);
+    Tensor loss = zeros(session, {}, DType::float32);
+    for (const Size tokens : loss_parts(run, hidden.size(1)))
+        run_part(run, tokens, hidden, weight, next_trials(*run.unsloth, is_scaled));
+    set_history(loss, node);
+    node->save(gradient);
+    return loss;
+}
+
+}  // namespace
+
+Tensor unsloth_loss(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
+                    const Place& place) {
+    Tensor loss;
+    {
+        const AutocastScope autocast(run.session, true, *mixed_dtype(run.plan.training));
+        Tensor hidden = unsloth_decoder(run, network, batch, place);
+        run.session.begin_loss();
+        const Tensor labels = without_ends(batch);
+        loss = fused_loss(run, hidden, network.head.weight, labels, items);
+    }
+    return mul(loss, 1);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,112 @@
+// unsloth 2026.10.7, models/llama.py LlamaRotaryEmbedding and LlamaExtendedRotaryEmbedding, kernels/rope_embedding.py
+// Fast_RoPE_Embedding_QK.
+#include "model/unsloth/rotary.hpp"
+
+#include <algorithm>
+
+#include "engine/node.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "vramfit/base/checked.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = 32768;  // _rope_build_chunk_rows, and what a table begins with: 4 * 8192
+constexpr std::int64_t kGrowth = 8192;       // _round_rope_size
+
+/// cos and sin of some positions in 16 bits, with what they were made of; a local variable each.
+struct Rows {
+    Tensor angles, both, cos, sin;
+};
+
+/// The next positions: each variable lets go of what it had once the new one is there.
+void compute_rows(Rows& rows, Session& session, std::int64_t positions, std::int64_t head, DType dtype) {
+    rows.angles = empty(session, {positions, head / 2}, DType::float32, Op::mul);
+    rows.both = empty(session, {positions, head}, DType::float32, Op::cat);
+    const auto table = [&](Op op) {
+        Tensor t = pointwise_result(rows.both, DType::float32, op);
+        t = mul(t, 1.0);  // attention_scaling
+        return to(t, dtype);
+    };
+    rows.cos = table(Op::cos);
+    rows.sin = table(Op::sin);
+}
+
+/// What begins with all positions is made in host memory; the cast takes place on the device.
+Tensor from_host(Session& session, std::int64_t positions, std::int64_t head, DType dtype) {
+    Tensor table = empty(session, {positions, head}, dtype, Op::to_copy);
+    const Tensor in_float32 = empty(session, {positions, head}, DType::float32, Op::copy_);
+    return table;
+}
+
+}  // namespace
+
+void make_placeholders(const Run& run) {
+    Unsloth& unsloth = *run.unsloth;
+    unsloth.cos = empty(run.session, {1}, run.plan.load.dtype);
+    unsloth.sin = empty(run.session, {1}, run.plan.load.dtype);
+}
+
+void make_position_tables(const Run& run) {
+    Unsloth& unsloth = *run.unsloth;
+    if (unsloth.has_tables) return;
+    unsloth.has_tables = true;
+    Session& session = run.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::workspaces);
+    const std::int64_t head = run.spec.head_dim, positions = run.spec.max_position_embeddings;
+    const DType dtype = run.plan.load.dtype;
+    unsloth.frequencies = empty(session, {head / 2}, DType::float32, Op::to_copy);
+    if (positions <= kRowsAtOnce) {
+        unsloth.cos_table = from_host(session, positions, head, dtype);
+        unsloth.sin_table = from_host(session, positions, head, dtype);
+        return;
+    }
+    const std::int64_t all = round_up(positions, kGrowth);
+    Tensor numbers = empty(session, {all}, DType::int64, Op::arange);
+    numbers = to(numbers, DType::float32);
+    Rows rows;
+    for (std::int64_t begin = 0; begin < all; begin += kRowsAtOnce) {
+        compute_rows(rows, session, std::min(kRowsAtOnce, all - begin), head, dtype);
+        if (begin > 0) continue;
+        unsloth.cos_table = empty(session, {all, head}, dtype);
+        unsloth.sin_table = empty(session, {all, head}, dtype, Op::empty_like);
+    }
+}
+
+namespace {
+
+void turn_backward(Node&, Grads& in, Grads& out) {
+    out[0] = clone(in[0]);
+    out[1] = clone(in[1]);
+}
+const NodeType kTurnBackward{"Fast_RoPE_Embedding_QKBackward", turn_backward};
+
+}  // namespace
+
+void turn(Tensor& query, Tensor& key) {
+    Session& session = query.session();
+    Ref<Node> node;
+    if (needs_grad(query, key)) {
+        node = make_node(session, kTurnBackward);
+        add_edge(*node, query);
+        add_edge(*node, key);
+    }
+    Tensor q, k;
+    {
+        const GradMode no_grad(session, false);
+        q = clone(query);
+        k = clone(key);
+    }
+    if (node) {
+        set_history(q, node);
+        set_history(k, node);
+    }
+    query = std::move(q);
+    key = std::move(k);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,150 @@
+// Unsloth's own step: what it was compared with, and what is refused by name.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/stacks.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// Collects what is not in the slice.
+class Slice {
+  public:
+    explicit Slice(Problems& problems) : problems_(problems) {}
+    void refuse_if(bool condition, std::string_view where, std::string_view what, std::string_view hint) {
+        if (condition) problems_.unsupported(where, fmt::format("{} with Unsloth's step", what), std::string(hint));
+    }
+
+  private:
+    Problems& problems_;
+};
+
+void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) {
+    const bool known = model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2";
+    slice.refuse_if(!known || model.recording, "model.model_type", fmt::format("{} is not supported", model.model_type),
+                    "llama, mistral and qwen2 are");
+    slice.refuse_if(model.attention_bias && model.model_type != "qwen2", "model.attention_bias",
+                    "a bias of the projections is not supported", "a network without");
+    slice.refuse_if(model.mlp_bias, "model.mlp_bias", "a bias of the MLP is not supported", "a network without");
+    slice.refuse_if(model.hidden_act != Activation::silu, "model.hidden_act",
+                    "another activation than silu is not supported", "silu");
+    slice.refuse_if(model.rope_type != "default" && model.rope_type != "llama3", "model.rope_scaling",
+                    fmt::format("rotary embeddings of type '{}' are not supported", model.rope_type),
+                    "default and llama3 are");
+    slice.refuse_if(model.sliding_window && *model.sliding_window < plan.batch.sequence_length, "model.sliding_window",
+                    "rows longer than the sliding window are not supported", "rows of at most sliding_window tokens");
+    const std::int64_t longest =
+        std::max(plan.batch.sequence_length, plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length));
+    slice.refuse_if(longest > model.max_position_embeddings, "batch.sequence_length",
+                    "more positions than the network has are not supported", "shorter rows and max_seq_length");
+}
+
+/// get_peft_model of all seven projections, by the fused functions.
+void check_adapters_of_unsloth(const LoraPlan& lora, Slice& slice) {
+    static const std::set<std::string> all = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                              "gate_proj", "up_proj", "down_proj"};
+    const auto* names = std::get_if<std::vector<std::string>>(&lora.target_modules);
+    const auto* text = std::get_if<std::string>(&lora.target_modules);
+    const bool is_all =
+        names ? std::set<std::string>(names->begin(), names->end()) == all : text && *text == "all-linear";
+    slice.refuse_if(!is_all, "peft.target_modules",
+                    "other adapters than those of all seven projections are not supported",
+                    "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj");
+    slice.refuse_if(lora.lora_dropout != 0, "peft.lora_dropout", "a dropout of the adapters is not supported", "0");
+    slice.refuse_if(has_more_than_matrices(lora), "peft", "more than LoRA's two matrices is not supported",
+                    "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
+    slice.refuse_if(!lora.rank_pattern.empty(), "peft.rank_pattern", "ranks by pattern are not supported",
+                    "leave it out");
+    slice.refuse_if(lora.layers_to_transform || !lora.layers_pattern.empty(), "peft.layers_to_transform",
+                    "adapters of some layers are not supported", "leave it out");
+    slice.refuse_if(lora.exclude_modules.has_value(), "peft.exclude_modules", "exceptions are not supported",
+                    "leave it out");
+    slice.refuse_if(lora.init_lora_weights != "true", "peft.init_lora_weights",
+                    "another initialization is not supported", "true");
+}
+
+void check_load(const TrainPlan& plan, Slice& slice) {
+    const LoadPlan& load = plan.load;
+    if (const auto& quantization = load.quantization) {
+        const bool is_its = quantization->method == QuantMethod::nf4 && quantization->double_quant &&
+                            quantization->storage == DType::uint8 && !quantization->skip_modules_given;
+        slice.refuse_if(!is_its, "load.quantization_config",
+                        "other packed weights than nf4 with double quantization "
+                        "are not supported",
+                        "nf4 with double quantization, or LoRA in 16 bits");
+    }
+    slice.refuse_if(load.attention != AttentionImplementation::sdpa || load.sdpa_kernel || load.sdpa_expand_kv,
+                    "load.attn_implementation", "a choice of the attention is not supported", "sdpa");
+    slice.refuse_if(plan.prepare_kbit.has_value(), "prepare_kbit", "peft's preparation is not supported", "null");
+    slice.refuse_if(load.resize_token_embeddings || load.upcast || load.cast_after_adapter || !load.on_device ||
+                        load.text_part || load.shard_size,
+                    "load", "a changed or moved model is not supported", "what from_pretrained gives");
+    const DType dtype = plan.training.fp16 ? DType::float16 : DType::bfloat16;
+    slice.refuse_if(load.dtype != dtype, "load.dtype",
+                    fmt::format("weights in another dtype than {} are not supported", name_of(dtype)),
+                    "the dtype of training");
+}
+
+void check_arguments(const TrainPlan& plan, Slice& slice) {
+    const TrainingPlan& training = plan.training;
+    slice.refuse_if(training.bf16 == training.fp16, "training.bf16",
+                    "training without mixed precision is not supported", "bf16, or fp16 on cards without it");
+    slice.refuse_if(
+        training.use_liger_kernel || training.cut_cross_entropy || training.optimizer_in_backward || training.use_cache,
+        "training", "another library's kernels, losses and caches are not supported", "leave them out");
+    slice.refuse_if(training.optim == "none", "training.optim", "no optimizer is not supported", "adamw_8bit");
+    slice.refuse_if(plan.evaluation.has_value(), "training.eval_strategy", "evaluation is not supported",
+                    "leave it out");
+    slice.refuse_if(plan.distributed.has_value(), "distributed", "several processes are not supported", "one GPU");
+    slice.refuse_if(plan.batch.attention_mask != AttentionMask::ones || plan.batch.labels != Labels::copy, "batch",
+                    "other masks and labels are not supported", "ones and copy");
+    const LoopPlan& loop = plan.loop;
+    slice.refuse_if(!loop.grad || loop.loss != LoopLoss::model || !loop.before.empty() ||
+                        loop.batch != BatchMove::every_step || loop.zero_grad != ZeroGrad::after_step ||
+                        loop.output != OutputLife::until_next_forward,
+                    "loop", "what a plain loop does is not supported", "leave it out");
+    const auto cut = [&](const std::optional<std::int64_t>& most) {
+        return most && *most < plan.batch.sequence_length;
+    };
+    slice.refuse_if(cut(plan.unsloth.max_seq_length) || cut(training.max_length), "unsloth.max_seq_length",
+                    "rows that would be cut are not supported", "rows of at most max_seq_length tokens");
+}
+
+}  // namespace
+
+void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (plan.loop.kind != LoopKind::unsloth) return;
+    const Stack known = stack_from("unsloth-2026.10").stack;
+    Slice slice(problems);
+    for (const std::string_view library : stack_libraries())
+        if (version_of(stack, library) != version_of(known, library) && library != "deepspeed" &&
+            library != "flash_attn")
+            return slice.refuse_if(true, "stack",
+                                   fmt::format("{} {} is not supported", library, text_of(version_of(stack, library))),
+                                   "choose the stack unsloth-2026.10");
+    check_network(model, plan, slice);
+    slice.refuse_if(!plan.peft, "peft", "training of the whole network is not supported", "LoRA or QLoRA");
+    if (plan.peft) check_adapters_of_unsloth(*plan.peft, slice);
+    check_load(plan, slice);
+    check_arguments(plan, slice);
+}
+
+// unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
+void note_attention_of_unsloth(const ModelSpec& model, const TrainPlan& plan, Notes& notes) {
+    if (plan.loop.kind != LoopKind::unsloth) return;
+    const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
+    if (heads == 0) return;
+    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+    const Bytes more{4 * tokens * heads * model.head_dim};
+    notes.push_back({NoteKind::workspace_not_modelled,
+                     fmt::format("attention is taken for torch's own, as where xformers does not load; one that loads "
+                                 "keeps keys and values of all heads, {} more",
+                                 text_of(more)),
+                     "read Unsloth's banner (Xformers = None); else keep that much free with --reserve"});
+}
+
+}  // namespace vramfit
