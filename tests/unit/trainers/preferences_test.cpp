@@ -95,9 +95,9 @@ TEST_CASE("DPOConfig's defaults and arguments") {
                            "beta: 0.1\nloss_type: [sigmoid, sft]\nprecompute_ref_log_probs: true\nmax_length: 512\n"
                            "disable_dropout: false\nattn_implementation: flash_attention_2\ndtype: bfloat16\n")
             .job.plan;
-    CHECK(other.dpo.loss_types == std::vector<PairLoss>{PairLoss::sigmoid, PairLoss::sft});
-    CHECK(other.dpo.precompute_ref_log_probs);
-    CHECK_FALSE(other.dpo.disable_dropout);
+    CHECK(other.preference.loss_types == std::vector<PairLoss>{PairLoss::sigmoid, PairLoss::sft});
+    CHECK(other.preference.precompute_ref_log_probs);
+    CHECK_FALSE(other.preference.disable_dropout);
     CHECK(other.batch.sequence_length == 512);
     CHECK(other.batch.pairs.rejected_shorter.front() == 0);
     CHECK(stops_at("dpo.yaml", kPreferredModel + "beta: 1\nloss_type: aot\n") == "refused loss_type");
