@@ -1,3 +1,4 @@
+// What a recorded network's parameters are called where a number stands for any number: in plans and checkpoints.
 #include "model/loading/checkpoint_names.hpp"
 
 #include <algorithm>
