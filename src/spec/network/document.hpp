@@ -200,9 +200,9 @@ struct Published {
 
 struct Document {
     std::string file;
-    bool of_type = false;  ///< made of the recording of its type and a config.json
+    bool of_type = false;                    ///< made of the recording of its type and a config.json
     std::vector<std::string> same_releases;  ///< of transformers, under which the type is the same
-    std::string given;     ///< ... as JSON text
+    std::string given;                       ///< ... as JSON text
     std::string torch;
     std::string transformers;
     std::string class_name;
