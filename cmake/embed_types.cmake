@@ -15,6 +15,11 @@ set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/type_data.cpp)
 file(CONFIGURE OUTPUT ${out} @ONLY CONTENT [[// The recorded types, written by cmake/embed_types.cmake.
 #include "spec/network/type.hpp"
 
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Woverlength-strings"  // every compiler used here takes longer ones
+#endif
+
 namespace vramfit::network {
 
 namespace {
@@ -27,5 +32,9 @@ constexpr BuiltInType kTypes[] = {
 std::span<const BuiltInType> built_in_types() { return kTypes; }
 
 }  // namespace vramfit::network
+
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 ]])
 target_sources(vramfit PRIVATE ${out})

@@ -110,14 +110,12 @@ void run_all(const Run& stored) {
     if (unsloth) import_unsloth(stored);
     session.recorder.begin({PhaseKind::load});
     if (unsloth) begin_load(stored);
-    Network network =
-        load({session, spec, stored.plan, stored.stack, stored.sizes, nullptr, nullptr, stored.unsloth});
+    Network network = load({session, spec, stored.plan, stored.stack, stored.sizes, nullptr, nullptr, stored.unsloth});
     if (unsloth) end_load(stored, network);
     place_parameters(network);
     std::optional<RecordedModel> recorded;
     if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
-    const Run run{
-        session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr, stored.unsloth};
+    const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr, stored.unsloth};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;
         resize_token_embeddings(run, network);

@@ -15,7 +15,8 @@
 #include "model/parallel/pipeline/pipeline.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/parallel/zero_plan.hpp"
-#include "model/preferences/rows.hpp"
+#include "model/preferences/refusals.hpp"
+#include "model/unsloth/refusals.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -37,93 +38,6 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
         if (target.module.part == ModulePart::head)
             problems.push_back({"peft.target_modules", "an adapted head under trl's fused head is not supported",
                                 fmt::format("leave {} out", target.module.name)});
-}
-
-/// Families without a class that classifies sequences: transformers 5.17 models/auto/modeling_auto.py
-/// MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.
-constexpr std::string_view kNotClassified[] = {"cohere", "cohere2", "granite"};
-
-/// What RewardTrainer was not compared with.
-template <class Refuse>
-void refuse_in_rewards(const Run& run, const Refuse& refuse) {
-    const TrainPlan& plan = run.plan;
-    if (std::find(std::begin(kNotClassified), std::end(kNotClassified), run.spec.model_type) !=
-        std::end(kNotClassified))
-        refuse("model",
-               fmt::format("trl stops: transformers has no class of {} that classifies sequences, which a reward model "
-                           "is (Unrecognized configuration class for this kind of AutoModel: "
-                           "AutoModelForSequenceClassification)",
-                           run.spec.model_type),
-               "another model");
-    if (uses_liger(run))
-        refuse("training.use_liger_kernel", "Liger's kernels in a reward model are not supported", "leave it out");
-    if (!plan.peft) return;
-    for (const std::string& name : plan.peft->modules_to_save)
-        if (name == "lm_head") refuse("peft.modules_to_save", "a reward model has no lm_head", "leave it out");
-    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
-        if (target.module.part == ModulePart::head)
-            refuse("peft.target_modules", "a reward model has no head of a language model", "leave it out");
-}
-
-/// What trl's trainers of preferences were not compared with.
-void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
-    const TrainPlan& plan = run.plan;
-    const auto refuse = [&](const char* where, std::string what, const char* hint) {
-        problems.push_back({where, std::move(what), hint});
-    };
-    if (!run.stack.dpo_scores_in_chunks())
-        refuse("loop.kind",
-               fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
-               "trl 1.16 is supported");
-    if (run.spec.recording)
-        refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
-    if (plan.evaluation)
-        refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
-    if (plan.load.resize_token_embeddings)
-        refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
-               "leave it out");
-    if (plan.load.attention == AttentionImplementation::flash_attention_2 &&
-        plan_of_preferences(plan).batch.attention_mask != AttentionMask::ones)
-        refuse("batch.rejected_length",
-               "the package flash_attn packs the tokens of padded rows, which is not supported",
-               "rows of one length, or sdpa");
-    const auto& rows = plan.preference.precompute_ref_batch_size;
-    if (plan.preference.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
-        refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",
-               "leave it out");
-    if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
-        refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters)
-        refuse("trl.peft_config",
-               has_reference(plan.loop.kind)
-                   ? "a model that has adapters already, of which trl makes a copy, is not supported"
-                   : "a model that has adapters already was not compared",
-               "give the trainer a peft_config");
-    if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);
-    if (!plan.peft) return;
-    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
-        if (target.module.name == "lm_head")
-            refuse("peft.target_modules",
-                   "trl stops: applying a PEFT adapter to `lm_head` is not supported: the log-probabilities are "
-                   "computed from `lm_head.weight` directly, so the adapter would never be trained",
-                   "leave lm_head out");
-}
-
-/// Cards that Unsloth's step was not compared with.
-void refuse_in_unsloth(const Run& run, std::vector<Problem>& problems) {
-    if (run.plan.loop.kind != LoopKind::unsloth) return;
-    const Capability card = run.session.device.capability;
-    const bool has_bfloat16 = card >= Capability{8, 0};
-    if (card < Capability{7, 5} || card >= Capability{10, 0})
-        problems.push_back(
-            {"card",
-             fmt::format("Unsloth's step was not compared with cards of capability {}.{}", card.major, card.minor),
-             "cards of capability 7.5 to 9.0"});
-    if (run.plan.training.fp16 == has_bfloat16)
-        problems.push_back({has_bfloat16 ? "training.fp16" : "training.bf16",
-                            has_bfloat16 ? "fp16 is not supported with Unsloth on cards that have bfloat16"
-                                         : "the card has no bfloat16",
-                            has_bfloat16 ? "bf16" : "fp16"});
 }
 
 /// transformers 4.48 cache_utils.py HybridCache.

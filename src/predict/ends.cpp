@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/parallel/ddp/ddp.hpp"
+#include "spec/plan_check_parts.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -41,6 +42,17 @@ Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
             "the workspaces of cuDNN's attention",
             "cudnn-frontend's limit for dP and float32 for dQ",
             "another kernel needs none that is not known: --sdpa-kernel flash"};
+}
+
+// Traces have torch's own attention, as the pinned wheels give it: xformers does not load there.
+Assumption xformers(const ModelSpec& model, const TrainPlan& plan) {
+    return {AssumptionKind::workspace,
+            Bytes{},
+            Bytes{},
+            kept_by_xformers(model, plan),
+            "whether xformers' attention loads, which keeps keys and values of all heads",
+            "unsloth 2026.10.7, utils/attention_dispatch.py",
+            "Unsloth's banner: with Xformers = None nothing more is needed"};
 }
 
 /// Operations of 16 bits of all tensor cores in a second, at most: dense products of NVIDIA's whitepapers on each
@@ -116,6 +128,8 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
     if (model::rebuilds_buckets(plan) && !forward_outlasts_watchdog(plan, device, program))
         all.push_back(old_buckets(plan, program));
     if (plan.load.sdpa_kernel == SdpaKernel::cudnn) all.push_back(cudnn(model, plan));
+    if (plan.loop.kind == LoopKind::unsloth && kept_by_xformers(model, plan).count > 0)
+        all.push_back(xformers(model, plan));
     return all;
 }
 

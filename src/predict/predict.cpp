@@ -1,6 +1,10 @@
 // The library's front door: record, replay, name the peaks.
 #include "vramfit/predict/predict.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "model/record.hpp"
 #include "predict/ends.hpp"
 #include "predict/peaks.hpp"
@@ -10,6 +14,7 @@
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_check.hpp"
+#include "vramfit/spec/sizes.hpp"
 
 namespace vramfit {
 
@@ -38,6 +43,26 @@ void take_verdict(const Judged& judged, Prediction& out) {
     out.out_of_memory_levels = timeline.end;
 }
 
+// unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py: parts by what is free when the first loss is computed. The
+// program has those of more than 8 GiB (model/unsloth/loss_parts.cpp), which are the largest.
+void note_parts_of_loss(const Timeline& timeline, Prediction& out) {
+    const Device& device = out.device;
+    if (out.plan.loop.kind != LoopKind::unsloth || !device.capacity_known || out.verdict == Verdict::fits) return;
+    std::int64_t before = 0, reserved = 0;
+    for (const WindowLevels& window : timeline.windows) {
+        if (window.phase.kind == PhaseKind::head) break;
+        before = std::max(before, window.peak.requested);
+        reserved = window.end.reserved;
+    }
+    const Bytes free{device.usable.count - reserved};
+    if (before > device.usable.count || free.count > 8 * kGiB) return;
+    out.notes.push_back({NoteKind::upper_bound,
+                         fmt::format("an upper bound: {} are free when the first loss is computed; with 8 GiB or less "
+                                     "Unsloth takes smaller parts of it than predicted",
+                                     text_of(std::max(free, Bytes{}))),
+                         "shorter rows, or a GPU with more memory"});
+}
+
 }  // namespace
 
 Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given,
@@ -53,6 +78,7 @@ Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const
     const Judged judged = judge_program(program, model, plan, stack, device);
     take_verdict(judged, out);
     const Timeline& timeline = judged.whole();
+    note_parts_of_loss(timeline, out);
     out.peaks = find_peaks(program, timeline, run_shape(model, plan), device.context);
     if (const PeakResult* highest = highest_of(out.peaks)) out.highest = highest->name;
     out.peak = timeline.peak;

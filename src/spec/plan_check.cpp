@@ -376,7 +376,6 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                          "leave use_liger_kernel out"});
     note_replaced_optimizer(plan, notes);
     note_uncut(model_, plan, notes);
-    note_attention_of_unsloth(model_, plan, notes);
     if (model_.mixture && plan.load.quantization) {
         if (!experts_) experts_ = expert_parameters(model_);
         note_experts(plan, stack_, *experts_, notes);

@@ -134,17 +134,10 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
 }
 
 // unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
-void note_attention_of_unsloth(const ModelSpec& model, const TrainPlan& plan, Notes& notes) {
-    if (plan.loop.kind != LoopKind::unsloth) return;
+Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {
     const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
-    if (heads == 0) return;
     const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-    const Bytes more{4 * tokens * heads * model.head_dim};
-    notes.push_back({NoteKind::workspace_not_modelled,
-                     fmt::format("attention is taken for torch's own, as where xformers does not load; one that loads "
-                                 "keeps keys and values of all heads, {} more",
-                                 text_of(more)),
-                     "read Unsloth's banner (Xformers = None); else keep that much free with --reserve"});
+    return Bytes{4 * tokens * heads * model.head_dim};
 }
 
 }  // namespace vramfit

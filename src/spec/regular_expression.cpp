@@ -1,3 +1,4 @@
+// Python refuses a repeat of a repeat, which the standard library takes; what takes too long is found another way.
 #include "spec/regular_expression.hpp"
 
 #include <algorithm>

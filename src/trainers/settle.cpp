@@ -80,7 +80,7 @@ AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64
 void settle_pairs(const Draft& draft, TrainPlan& plan, Reading& reading) {
     const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
     const bool padded = !flash && plan.batch.sequence_length > 2;
-    plan.batch.pairs = {.prompt = {1}, .chosen_shorter = {0}, .rejected_shorter = {padded ? 1 : 0}};
+    plan.batch.pairs = {.prompt = {1}, .chosen_shorter = {0}, .rejected_shorter = {padded ? 1 : 0}, .desirable = {}};
     add_input(reading, "batch.prompt_length", "1", InputSource::derived,
               "prompts are not scored: the shorter they are, the more memory the rest needs");
     add_input(reading, "batch.rejected_length", std::to_string(plan.batch.sequence_length - (padded ? 2 : 1)),

@@ -35,8 +35,8 @@ inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
 inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer}, {"plain", LoopKind::plain},
                                                  {"sft", LoopKind::sft},         {"unsloth", LoopKind::unsloth},
-                                                 {"dpo", LoopKind::dpo},
-                                                 {"reward", LoopKind::reward},   {"kto", LoopKind::kto}};
+                                                 {"dpo", LoopKind::dpo},         {"reward", LoopKind::reward},
+                                                 {"kto", LoopKind::kto}};
 inline constexpr Named<UnpairedLoss> kUnpairedLossNames[] = {{"kto", UnpairedLoss::kto},
                                                              {"apo_zero_unpaired", UnpairedLoss::apo_zero_unpaired}};
 inline constexpr Named<PairLoss> kPairLossNames[] = {

@@ -16,7 +16,7 @@ Tensor chosen(const Tensor& condition, const Tensor& a, const Tensor& b) {
 // device (ATen/native/TensorCompare.cpp where).
 void where_backward(Node& node, Grads& in, Grads& out) {
     const Tensor condition = node.unpack(0);
-    for (const std::size_t i : {1, 0}) {
+    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
         if (!node.wants(i)) continue;
         const Tensor zero = empty(*node.session, {}, in[0].dtype(), Op::scalar_tensor);
         out[i] = chosen(condition, in[0], zero);
@@ -29,7 +29,7 @@ const NodeType kWhereBackward{"WhereBackward0", where_backward};
 void minimum_backward(Node& node, Grads& in, Grads& out) {
     const Tensor self = node.unpack(0);
     const Tensor other = node.unpack(1);
-    for (const std::size_t i : {1, 0}) {
+    for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
         if (!node.wants(i)) continue;
         const Tensor half = div(in[0], 2);
         const Tensor equal = compare(Op::eq, self, other);

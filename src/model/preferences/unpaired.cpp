@@ -55,7 +55,8 @@ Size desirable_count(const Run& run) {
     if (labels.empty()) return apply({half_rounded_up, "half, rounded up"}, nullptr, {run.sizes.batch});
     const auto size = static_cast<std::int64_t>(labels.size());
     const std::int64_t rows = run.plan.training.per_device_train_batch_size;
-    if (rows % size == 0) return run.sizes.batch / size * std::count(labels.begin(), labels.end(), true);
+    if (run.session.decide("labels divide the rows", run.sizes.batch % size == 0))
+        return run.sizes.batch / size * std::count(labels.begin(), labels.end(), true);
     run.session.decide("rows of labels that do not divide them", run.sizes.batch == rows);
     std::int64_t count = 0;
     for (std::int64_t row = 0; row < rows; ++row) count += labels[static_cast<std::size_t>(row % size)] ? 1 : 0;

@@ -45,7 +45,9 @@ class OfFiles(unittest.TestCase):
 
     def test_networks_are_those_of_their_own_recordings(self) -> None:
         folder = ROOT / "tests/data/networks"
-        for name, type_ in types().items():
+        recorded = {name: type_ for name, type_ in types().items() if (folder / f"{name}-tiny.json").exists()}
+        self.assertGreater(len(recorded), 9)
+        for name, type_ in recorded.items():
             with self.subTest(name):
                 made = instantiate(type_, json.loads((folder / f"{name}-tiny.config.json").read_text()))
                 self.assertEqual(difference(normal(made), normal(json.loads((folder / f"{name}-tiny.json").read_text()))), "")
@@ -54,7 +56,10 @@ class OfFiles(unittest.TestCase):
         lines = (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines()
         for name, type_ in types().items():
             config = json.loads(next(line for line in lines if f'"model_type":"{name}"' in line))["config"]
-            for key, value in (("rope_scaling", {"rope_type": "other", "factor": 2.0}), ("output_hidden_states", True), ("num_hidden_layers", 0)):
+            wrong = {"output_hidden_states": True, type_["layers"]["key"]: 0}
+            if "rope" in type_:
+                wrong["rope_scaling"] = {"rope_type": "other", "factor": 2.0}
+            for key, value in wrong.items():
                 with self.subTest(f"{name} {key}"):
                     self.assertRaises(NotKnown, instantiate, type_, {**config, key: value})
 
