@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "model/parallel/ddp/ddp.hpp"
-#include "spec/plan_check_parts.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -42,6 +41,13 @@ Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
             "the workspaces of cuDNN's attention",
             "cudnn-frontend's limit for dP and float32 for dQ",
             "another kernel needs none that is not known: --sdpa-kernel flash"};
+}
+
+// unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
+Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {
+    const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
+    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+    return Bytes{4 * tokens * heads * model.head_dim};
 }
 
 // Traces have torch's own attention, as the pinned wheels give it: xformers does not load there.

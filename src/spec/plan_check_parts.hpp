@@ -35,8 +35,6 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems);
 
 /// Unsloth's own step.
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
-/// What another package of attention kernels would need more in a layer's backward.
-Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan);
 
 /// Several processes: methods, libraries and what goes together.
 void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& problems);

@@ -133,11 +133,4 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     check_arguments(plan, slice);
 }
 
-// unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
-Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {
-    const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-    return Bytes{4 * tokens * heads * model.head_dim};
-}
-
 }  // namespace vramfit

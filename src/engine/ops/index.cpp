@@ -124,30 +124,28 @@ Picked max_last(const Tensor& t) {
     return picked(t, sizes, Op::max, kMaxBackward);
 }
 
-Tensor index_rows(const Tensor& t, const Tensor& ids) {
+namespace {
+
+/// The rows of these numbers, whose gradient is `type`'s.
+Tensor rows_of(const Tensor& t, const Tensor& ids, const NodeType& type, Op op) {
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = picking_node(t, kIndexRowsBackward);
+        node = picking_node(t, type);
         node->save(ids);
     }
     Dims sizes = t.sizes();
     sizes[0] = ids.size(0);
-    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
+    Tensor out = empty(t.session(), sizes, t.dtype(), op);
     if (node) set_history(out, node);
     return out;
 }
 
+}  // namespace
+
+Tensor index_rows(const Tensor& t, const Tensor& ids) { return rows_of(t, ids, kIndexRowsBackward, Op::index); }
+
 Tensor index_select(const Tensor& t, const Tensor& ids) {
-    Ref<Node> node;
-    if (needs_grad(t)) {
-        node = picking_node(t, kIndexSelectBackward);
-        node->save(ids);
-    }
-    Dims sizes = t.sizes();
-    sizes[0] = ids.size(0);
-    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index_select);
-    if (node) set_history(out, node);
-    return out;
+    return rows_of(t, ids, kIndexSelectBackward, Op::index_select);
 }
 
 Tensor index_pairs(const Tensor& t, const Tensor& rows, const Tensor& columns) {

@@ -66,6 +66,9 @@ class Choice {
         if (run.spec.recording)
             skip_.insert(skip_.end(), run.spec.recording->keep_in_float32.begin(),
                          run.spec.recording->keep_in_float32.end());
+        if (by_pattern_)
+            for (const std::string& key : skip_)
+                patterns_.push_back(regular_expression(key, "load.quantization_config.llm_int8_skip_modules"));
         const std::string head = run.spec.recording ? run.spec.recording->output_embeddings : "lm_head";
         if (run.spec.tie_word_embeddings && quantizes(head))
             throw Error(ErrorKind::unsupported, "load.quantization_config.llm_int8_skip_modules",
@@ -75,19 +78,21 @@ class Choice {
 
   private:
     bool quantizes(const std::string& name) const {
-        return quantizes_ &&
-               std::none_of(skip_.begin(), skip_.end(), [&](const std::string& key) { return skips(name, key); });
+        if (!quantizes_) return false;
+        for (std::size_t i = 0; i < skip_.size(); ++i)
+            if (skips(name, i)) return false;
+        return true;
     }
-    bool skips(const std::string& name, const std::string& key) const {
+    bool skips(const std::string& name, std::size_t i) const {
+        const std::string& key = skip_[i];
         if (by_pattern_)
-            return name.ends_with(key) ||
-                   std::regex_search(name, regular_expression(key, "load.quantization_config.llm_int8_skip_modules"),
-                                     std::regex_constants::match_continuous);
+            return name.ends_with(key) || std::regex_search(name, patterns_[i], std::regex_constants::match_continuous);
         return name == key || name.ends_with("." + key) || name.find(key + ".") != std::string::npos;
     }
     bool by_pattern_ = true;
     bool quantizes_ = false;
     std::vector<std::string> skip_;
+    std::vector<std::regex> patterns_;  ///< of these, where they are patterns
 };
 
 }  // namespace

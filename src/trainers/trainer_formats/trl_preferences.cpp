@@ -17,8 +17,10 @@ namespace {
 
 constexpr auto kPreferenceFileHarmless = harmless_rows(kTrlHarmless);
 constexpr auto kDpoFileHarmless = harmless_rows(kDpoHarmless);
+constexpr auto kDpoFileGone = harmless_rows(kGoneFromDpo);
 const std::span<const KeyRow> kPreferenceTables[] = {kTrlModelKeys,           kDpoKeys,         kTrainingArguments,
-                                                     kPreferenceFileHarmless, kDpoFileHarmless, kHarmlessArguments};
+                                                     kPreferenceFileHarmless, kDpoFileHarmless, kDpoFileGone,
+                                                     kHarmlessArguments};
 
 /// Keys of preference training, which several of trl's trainers have.
 constexpr std::string_view kSigns[] = {"beta",           "max_prompt_length", "precompute_ref_log_probs",

@@ -18,9 +18,10 @@ constexpr KeyRow kPreferenceScriptKeys[] = {
     {"trainer.data_collator", KeyUse::unsupported, "rows that another collator makes are not predicted"},
 };
 constexpr auto kScriptDpoHarmless = harmless_rows(kDpoHarmless);
+constexpr auto kScriptDpoGone = harmless_rows(kGoneFromDpo);
 const std::span<const KeyRow> kPreferenceScriptTables[] = {
-    kPreferenceScriptKeys, kDpoKeys,           kScriptKeys,       kScriptHarmless,
-    kTrainingArguments,    kHarmlessArguments, kScriptDpoHarmless};
+    kPreferenceScriptKeys, kDpoKeys,           kScriptKeys,        kScriptHarmless,
+    kTrainingArguments,    kHarmlessArguments, kScriptDpoHarmless, kScriptDpoGone};
 
 const PreferenceTrainer* trainer_of_script(const Document& document) {
     for (const std::string& key : document.root.keys)
