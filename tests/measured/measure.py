@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,14 @@ class Folder:
 
 
 class Series:
-    """Runs what has no row yet, each job in a process of its own."""
+    """Runs what has no row yet, each job in a process of its own; `together` of them at a time."""
 
-    def __init__(self, folder: Folder, tracer: Any, history: bool = False, watch: Any = driver.watched) -> None:
+    def __init__(self, folder: Folder, tracer: Any, history: bool = False, watch: Any = driver.watched, together: int = 1) -> None:
         self.folder = folder
         self.tracer = tracer
         self.history = history
         self.watch = watch
+        self.together = together
 
     def waiting(self) -> list[str]:
         done = {*self.folder.names("row.json"), *self.folder.names("failed.txt")}
@@ -63,26 +65,39 @@ class Series:
         limit = job["device"]["free_bytes"]
         options = ["--limit", str(limit)] if limit else []
         options += ["--snapshot", str(self.folder.file(name, "pickle").resolve())] if self.history else []
+        log = self.folder.file(name, "log")
+        if self.together > 1:  # the driver's figures would be those of all
+            row = self.tracer.trace(job, log=log, options=options)
+            return {**{key: value for key, value in row.items() if key != "driver"}, "limit": limit}
         with self.watch() as seen:
-            row = self.tracer.trace(job, log=self.folder.file(name, "log"), options=options)
+            row = self.tracer.trace(job, log=log, options=options)
         return {**row, "limit": limit, "driver": {**row.get("driver", {}), **seen}}
+
+    def finish(self, name: str) -> str:
+        """Measures a job, keeps its row or why there is none, and says in a line how it went."""
+        try:
+            row = self.measure(name)
+        except (JobError, TraceError) as error:
+            self.folder.put(name, "failed.txt", f"{type(error).__name__}: {error}\n")
+            return f"{name}: {str(error).splitlines()[-1]}"
+        self.folder.put(name, "row.json", json.dumps(row))
+        return f"{name}: {outcome_text(row)}, {row['seconds']} s"
 
     def run(self, until: float) -> bool:
         """Measures until all is done or the time is up; whether all is done."""
         waiting = self.waiting()
-        for number, name in enumerate(waiting, 1):
+
+        def finish_in_time(name: str) -> bool:
             if time.monotonic() >= until:
-                print(f"time is up: {len(waiting) - number + 1} jobs wait for another call", file=sys.stderr)
                 return False
-            try:
-                row = self.measure(name)
-            except (JobError, TraceError) as error:
-                self.folder.put(name, "failed.txt", f"{type(error).__name__}: {error}\n")
-                print(f"{number}/{len(waiting)} {name}: {str(error).splitlines()[-1]}", file=sys.stderr, flush=True)
-                continue
-            self.folder.put(name, "row.json", json.dumps(row))
-            print(f"{number}/{len(waiting)} {name}: {outcome_text(row)}, {row['seconds']} s", file=sys.stderr, flush=True)
-        return True
+            print(self.finish(name), file=sys.stderr, flush=True)
+            return True
+
+        with ThreadPoolExecutor(self.together) as pool:
+            left = [*pool.map(finish_in_time, waiting)].count(False)
+        if left:
+            print(f"time is up: {left} of {len(waiting)} jobs wait for another call", file=sys.stderr)
+        return not left
 
 
 def outcome_text(row: dict[str, Any]) -> str:
@@ -105,7 +120,8 @@ def write_matrix(flags: argparse.Namespace) -> int:
     flags.folder.mkdir(parents=True, exist_ok=True)
     jobs = list(matrix.jobs())
     for name, change in matrix.NEAR.items() if flags.vramfit else ():
-        found = figures.predicted(flags.vramfit, matrix.merged(matrix.BASE, change))["quantities"]
+        asked = {**matrix.merged(matrix.BASE, change), "card": flags.card}
+        found = figures.predicted(flags.vramfit, asked)["quantities"]
         jobs += matrix.near_capacity(name, found["allocated_peak"], found["reserved_peak"])
     for job in jobs:
         Folder(flags.folder).put(job["name"], "job.json", json.dumps(job, indent=1))
@@ -116,7 +132,7 @@ def write_matrix(flags: argparse.Namespace) -> int:
 def run(flags: argparse.Namespace) -> int:
     """Measures every job of the folder that has no row yet; a second call goes on."""
     tracer = Tracer(flags.python, not flags.pretend, time_limit=60 * flags.job_minutes)
-    return 0 if Series(Folder(flags.folder), tracer, flags.history).run(time.monotonic() + 60 * flags.minutes) else 1
+    return 0 if Series(Folder(flags.folder), tracer, flags.history, together=flags.together).run(time.monotonic() + 60 * flags.minutes) else 1
 
 
 def chosen(flags: argparse.Namespace) -> Iterable[dict[str, Any]]:
@@ -146,6 +162,7 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("matrix", help="write the job files", description=write_matrix.__doc__)
     one.add_argument("folder", type=Path)
     one.add_argument("--vramfit", help="the program, to know where capacities begin to matter")
+    one.add_argument("--card", default="a100", help="the card that will be measured, as the tracer names it (default: %(default)s)")
     one.set_defaults(command=write_matrix)
 
     two = commands.add_parser("run", help="measure", description=run.__doc__)
@@ -153,6 +170,8 @@ def parser() -> argparse.ArgumentParser:
     two.add_argument("--python", default=sys.executable, help="the Python that has the libraries (default: this one)")
     two.add_argument("--minutes", type=float, default=60.0, help="no job begins after them (default: %(default)g)")
     two.add_argument("--job-minutes", type=float, default=10.0, help="the most that one job may take (default: %(default)g)")
+    two.add_argument("--together", type=int, default=1,
+                     help="jobs at a time (default: %(default)d); with more than one, rows have no figures of the driver")
     two.add_argument("--history", action="store_true", help="keep the allocator's own history: NAME.pickle, for pytorch.org/memory_viz")
     two.add_argument("--pretend", action="store_true", help="no GPU: on the tracer's runtime without a device")
     two.set_defaults(command=run)

@@ -53,7 +53,8 @@ def repeat_heads(job: Job) -> None:
 
 
 def cudnn_without_device() -> torch.library.Library | None:
-    """cuDNN's attention as an operator that makes its tensors and no workspace, which only cuDNN knows.
+    """cuDNN's attention as an operator that makes its tensors, and on capability 9.0 the workspaces that cuDNN 9.19 was seen to ask for
+    on an H200; elsewhere none, which only cuDNN knows.
 
     Returns what must be kept as long as it is wanted. Written from the operator's signature since torch 2.5.
     """
@@ -66,6 +67,10 @@ def cudnn_without_device() -> torch.library.Library | None:
         laid_out = torch.empty([shape[dim] for dim in order], dtype=query.dtype, device=query.device)
         return laid_out.permute([order.index(dim) for dim in range(4)])
 
+    def plan(query: torch.Tensor, size: int) -> None:
+        if torch.cuda.get_device_capability(query.device) == (9, 0):
+            torch.empty(size, dtype=torch.uint8, device=query.device)
+
     def forward(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_bias: torch.Tensor | None,
                 compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False, return_debug_mask: bool = False,
                 scale: float | None = None) -> tuple[Any, ...]:
@@ -73,11 +78,18 @@ def cudnn_without_device() -> torch.library.Library | None:
         seed, offset = (torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2))
         output = in_order_of(query, (batch, heads, length, value.shape[-1]))
         sums = (batch, heads, length, 1) if compute_log_sumexp else (0,)
-        return output, torch.empty(sums, dtype=torch.float32, device=query.device), None, None, length, key.shape[2], seed, offset, None
+        kept = torch.empty(sums, dtype=torch.float32, device=query.device)
+        plan(query, 256)
+        return output, kept, None, None, length, key.shape[2], seed, offset, None
 
     def backward(grad_out: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *_: Any,
                  **__: Any) -> tuple[torch.Tensor, ...]:
-        return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value)
+        gradients = torch.empty_like(query), torch.empty_like(key), torch.empty_like(value)
+        batch, heads, length, width = query.shape
+        rows = batch * heads * length  # dQ in float32, a float for each row; dK and dV of every query head where heads are grouped
+        grouped = 4 * batch * heads * key.shape[2] * width if key.shape[1] != heads else 0
+        plan(query, rows * (width + 1) * 4 + grouped + 256)
+        return gradients
 
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():

@@ -1,14 +1,16 @@
-"""Writes a checkpoint that has the published names, shapes and dtypes and no contents (sparse files)."""
+"""Writes a checkpoint that has the published names, shapes and dtypes; without contents (sparse files) where nothing computes."""
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import torch
 import transformers
 
 from ..job import Job
+from .device import VARIABLE
 from .libraries import dtype_key
 
 #: The size of a file where the job names none.
@@ -58,8 +60,23 @@ def divided(tensors: Tensors, limit: int) -> list[list[str]]:
     return files
 
 
-def write_file(path: Path, names: list[str], tensors: Tensors) -> None:
-    """A safetensors file: the length of the header, the header, a hole."""
+def contents(dtype: torch.dtype) -> bytes:
+    """A MiB of small random numbers."""
+    numbers = torch.randn(2**20 // dtype.itemsize, generator=torch.Generator().manual_seed(0)) * 0.02
+    return numbers.to(dtype).view(torch.uint8).numpy().tobytes()
+
+
+def write_contents(file: BinaryIO, tensor: torch.Tensor, blocks: dict[torch.dtype, bytes]) -> None:
+    """The same MiB again and again."""
+    block = blocks.setdefault(tensor.dtype, contents(tensor.dtype))
+    whole, rest = divmod(bytes_of(tensor), len(block))
+    for _ in range(whole):
+        file.write(block)
+    file.write(block[:rest])
+
+
+def write_file(path: Path, names: list[str], tensors: Tensors, filled: bool) -> None:
+    """A safetensors file: the length of the header, the header, a hole; or, `filled`, numbers."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name in names:
@@ -71,7 +88,12 @@ def write_file(path: Path, names: list[str], tensors: Tensors) -> None:
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
-        file.truncate(8 + len(text) + at)
+        if not filled:
+            file.truncate(8 + len(text) + at)
+            return
+        blocks: dict[torch.dtype, bytes] = {}
+        for name in names:
+            write_contents(file, tensors[name], blocks)
 
 
 def auto_class(job: Job) -> Any:
@@ -97,7 +119,9 @@ def empty_model(job: Job) -> torch.nn.Module:
 
 
 def write_checkpoint(job: Job, folder: Path) -> None:
-    """config.json and the files of tensors."""
+    """config.json and the files of tensors. A real device computes with the weights: zeros end in infinite gradients where DoRA divides
+    by their norm, and Unsloth refuses embeddings of zeros."""
+    filled = VARIABLE not in os.environ
     model = empty_model(job)
     left_out = second_names(model)
     tensors = as_published(model, {name: tensor for name, tensor in model.state_dict().items() if name not in left_out})
@@ -107,7 +131,7 @@ def write_checkpoint(job: Job, folder: Path) -> None:
     index = {}
     for number, names in enumerate(files, 1):
         file = f"model-{number:05d}-of-{len(files):05d}.safetensors" if len(files) > 1 else "model.safetensors"
-        write_file(folder / file, sorted(names) if chosen else names, tensors)
+        write_file(folder / file, sorted(names) if chosen else names, tensors, filled)
         index.update(dict.fromkeys(names, file))
     if len(files) > 1:
         (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": 0}, "weight_map": index}))

@@ -34,6 +34,8 @@ class Recorder:
     """Statistics at the border of every window; the allocator's history for what lies between."""
 
     def __init__(self, device: Device, with_events: bool, labels: Labels | None = None) -> None:
+        torch._C._cuda_clearCublasWorkspaces()  # Unsloth's import multiplies on a real device
+        torch.cuda.empty_cache()
         self.device = device
         self.names: list[str] = []
         self.ends: list[Reading] = []
