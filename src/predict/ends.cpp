@@ -43,6 +43,16 @@ Assumption cudnn(const ModelSpec& model, const TrainPlan& plan) {
             "another kernel needs none that is not known: --sdpa-kernel flash"};
 }
 
+// On capability 9.0 they are counted (engine/ops/attention_cudnn.cpp).
+bool has_unknown_workspaces(const TrainPlan& plan, const Device& device, const Program& program) {
+    if (device.capability == Capability{9, 0}) return false;
+    if (plan.load.sdpa_kernel != SdpaKernel::cudnn && device.capability.major != 10) return false;
+    const auto name = std::find(program.ops.begin(), program.ops.end(), "aten::_scaled_dot_product_cudnn_attention");
+    return std::any_of(program.allocations.begin(), program.allocations.end(), [&](const Allocation& one) {
+        return one.op == static_cast<std::size_t>(name - program.ops.begin());
+    });
+}
+
 // unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
 Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {
     const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
@@ -133,7 +143,7 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
     if (plan.distributed && plan.distributed->world_size > 1) all.push_back(timing(device));
     if (model::rebuilds_buckets(plan) && !forward_outlasts_watchdog(plan, device, program))
         all.push_back(old_buckets(plan, program));
-    if (plan.load.sdpa_kernel == SdpaKernel::cudnn) all.push_back(cudnn(model, plan));
+    if (has_unknown_workspaces(plan, device, program)) all.push_back(cudnn(model, plan));
     if (plan.loop.kind == LoopKind::unsloth && kept_by_xformers(model, plan).count > 0)
         all.push_back(xformers(model, plan));
     return all;

@@ -31,9 +31,10 @@ const PublishedCards& published_like(Bytes total) {
 }
 
 // Process in use less allocated, less reserved but unallocated, in published out-of-memory messages: 3.0 MiB for each
-// multiprocessor (RTX 6000 Ada) to 4.8 (A100); 5.8 measured on an H200 with all kernels of a training step loaded.
+// multiprocessor (RTX 6000 Ada) to 4.8 (A100). On an H200 5.8 were measured with all kernels of a training step loaded.
 constexpr std::int64_t kLeastContext = 3 * kMiB;
-constexpr std::int64_t kMostContext = 6 * kMiB;
+constexpr std::int64_t kMostContext = 5 * kMiB;
+constexpr std::int64_t kMostContextOfHopper = 6 * kMiB;
 
 void set_total(Device& device, Bytes least, Bytes most, std::string what, std::string source) {
     least = std::min(least, device.total);
@@ -65,9 +66,13 @@ void assume_ends(Device& device, const KnownDevice& known) {
     else if (!known.total_is_cuda)
         set_total(device, known.total - Bytes{published_like(known.total).less * kMiB}, known.total, what,
                   "published GPUs of that size and less (docs/constants.md)");
+    const bool hopper = known.capability == Capability{9, 0};
     if (known.context_source.empty())
-        set_context(device, Bytes{kLeastContext * known.multiprocessors}, Bytes{kMostContext * known.multiprocessors},
-                    "published out-of-memory messages and an H200: 3 to 6 MiB for each multiprocessor (docs/constants.md)");
+        set_context(device, Bytes{kLeastContext * known.multiprocessors},
+                    Bytes{(hopper ? kMostContextOfHopper : kMostContext) * known.multiprocessors},
+                    hopper
+                        ? "an H200: 6 MiB for each multiprocessor (docs/measured.md)"
+                        : "published out-of-memory messages: 3 to 5 MiB for each multiprocessor (docs/constants.md)");
 }
 
 void assume_ends_of_size(Device& device) {

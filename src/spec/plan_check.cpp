@@ -265,7 +265,7 @@ void check_length_of_run(const TrainPlan& plan, Problems& problems) {
 void note_workspaces(const TrainPlan& plan, Notes& notes) {
     if (plan.load.sdpa_kernel != SdpaKernel::cudnn) return;
     notes.push_back({NoteKind::workspace_not_modelled,
-                     "the workspaces of cuDNN's attention are known to cuDNN alone and not counted",
+                     "the workspaces of cuDNN's attention are counted on Hopper (capability 9.0) alone",
                      "keep memory free for them with --reserve, or choose another kernel"});
 }
 

@@ -17,6 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools" / "trace")]
 import driver  # noqa: E402
 import figures  # noqa: E402
 import matrix  # noqa: E402
+from vramfit_trace.data import compact  # noqa: E402
 from vramfit_trace.job import Job, JobError, read_job  # noqa: E402
 from vramfit_trace.tracing import TraceError, Tracer  # noqa: E402
 
@@ -148,9 +149,13 @@ def compare(flags: argparse.Namespace) -> int:
 
 
 def publish(flags: argparse.Namespace) -> int:
-    """Prints stored rows as lines of tests/data/measured.jsonl."""
+    """Prints stored rows as lines of tests/data/measured.jsonl, or of measured_windows.jsonl."""
     for row in chosen(flags):
-        if "refused" not in row["outcome"]:
+        if "refused" in row["outcome"]:
+            continue
+        if flags.windows:
+            print(json.dumps(compact(row["job"]["name"], {**row, "job": figures.question(row)}), separators=(",", ":")))
+        else:
             print(json.dumps(published(row)))
     return 0
 
@@ -184,6 +189,7 @@ def parser() -> argparse.ArgumentParser:
 
     four = commands.add_parser("publish", help="print rows for the accuracy page", description=publish.__doc__)
     four.add_argument("folders", type=Path, nargs="+", metavar="folder")
+    four.add_argument("--windows", action="store_true", help="every window, as lines of tests/data/measured_windows.jsonl")
     four.set_defaults(command=publish)
     return out
 

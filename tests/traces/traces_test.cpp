@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
-#include "traces/reference.hpp"
+#include "support/traced.hpp"
 #include "vramfit/spec/stacks.hpp"
 
 namespace vramfit::test {

@@ -15,8 +15,8 @@ Tensor like(const Tensor& t, Op op) {
 }
 
 // What a plan has on capability 9.0: cuDNN 9.19 asked for it on an H200 in 51 shapes (heads of 64 to 256 channels, 2 to
-// 16,384 tokens, grouped or not, causal, masked or neither, both 16-bit dtypes), all by these sums. Elsewhere only cuDNN
-// knows: none.
+// 16,384 tokens, grouped or not, causal, masked or neither, both 16-bit dtypes), all by these sums. Elsewhere only
+// cuDNN knows: none.
 constexpr std::int64_t kPlan = 256;
 
 Tensor workspace(const Tensor& query, Size bytes, Op op) {

@@ -34,14 +34,15 @@ class Recorder:
     """Statistics at the border of every window; the allocator's history for what lies between."""
 
     def __init__(self, device: Device, with_events: bool, labels: Labels | None = None) -> None:
-        torch._C._cuda_clearCublasWorkspaces()  # Unsloth's import multiplies on a real device
-        torch.cuda.empty_cache()
         self.device = device
         self.names: list[str] = []
         self.ends: list[Reading] = []
         self.instants: dict[str, dict[str, int]] = {}
         self.failure: tuple[int, Reading] | None = None
         torch.cuda.init()
+        if device.real:  # Unsloth's import multiplies, and keeps what cuBLAS had for it
+            torch._C._cuda_clearCublasWorkspaces()
+            torch.cuda.empty_cache()
         calls = torch._C._cuda_memoryStats(0)["active"]["all"]
         self.earlier = calls["allocated"] + calls["freed"]  # of a library's import, before the history begins
         torch.cuda.memory._record_memory_history(enabled="all", context=None, stacks="python", max_entries=HISTORY_ENTRIES)

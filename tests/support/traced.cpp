@@ -1,5 +1,5 @@
 // Reads the traces and runs the program on their jobs.
-#include "traces/reference.hpp"
+#include "support/traced.hpp"
 
 #include <fmt/format.h>
 
@@ -38,6 +38,7 @@ bool within(std::int64_t a, std::int64_t b, double share) {
 
 void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& out) {
     out.windows = trace.windows.size();
+    std::int64_t mine = 0, theirs = 0;
     std::size_t next = 0;  // names may repeat (trl's trainer has several windows "trainer"), so windows pair in order
     for (const TracedWindow& t : trace.windows) {
         std::size_t at = next;
@@ -48,6 +49,8 @@ void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& o
         }
         next = at + 1;
         const WindowLevels& w = timeline.windows[at];
+        mine = std::max(mine, w.peak.reserved);
+        theirs = std::max(theirs, t.reserved_peak);
         if (w.peak.requested == t.requested_peak && w.end.requested == t.requested_end)
             ++out.requested_equal;
         else
@@ -62,17 +65,21 @@ void compare_windows(const Trace& trace, const Timeline& timeline, Comparison& o
         out.allocated_equal += w.peak.allocated == t.allocated_peak && w.end.allocated == t.allocated_end;
         out.reserved_equal += w.peak.reserved == t.reserved_peak && w.end.reserved == t.reserved_end;
     }
+    if (theirs > 0)
+        out.reserved_peak_percent = 100.0 * static_cast<double>(mine - theirs) / static_cast<double>(theirs);
 }
 
 }  // namespace
 
+std::vector<Trace> traces_of(const std::string& file) {
+    std::vector<Trace> out;
+    std::ifstream in(VRAMFIT_TEST_DATA_DIR "/" + file);
+    for (std::string line; std::getline(in, line);) out.push_back(trace_from(json::parse(line)));
+    return out;
+}
+
 const std::vector<Trace>& traces() {
-    static const std::vector<Trace> all = [] {
-        std::vector<Trace> out;
-        std::ifstream in(VRAMFIT_TEST_DATA_DIR "/traces.jsonl");
-        for (std::string line; std::getline(in, line);) out.push_back(trace_from(json::parse(line)));
-        return out;
-    }();
+    static const std::vector<Trace> all = traces_of("traces.jsonl");
     return all;
 }
 
