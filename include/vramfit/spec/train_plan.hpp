@@ -370,7 +370,9 @@ struct TrainPlan {
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 
     /// Whether layers are checkpointed, by the Trainer or from the load on.
-    bool checkpoints() const { return training.gradient_checkpointing || load.gradient_checkpointing; }
+    bool checkpoints() const {
+        return training.gradient_checkpointing || load.gradient_checkpointing || loop.kind == LoopKind::unsloth;
+    }
 
     /// Turns it on or off everywhere: the preparation for k-bit training turns it on too.
     void set_checkpointing(bool on) {
