@@ -56,9 +56,9 @@ constexpr RecipeFlag kLlamaFactory[] = {{"method", "lora"},
 
 constexpr RecipeFlag kUnsloth[] = {{"method", "qlora"},     {"rank", "16"},
                                    {"lora-alpha", "16"},    {"targets", "all-linear"},
-                                   {"loop", "trainer"},     {"mixed-precision", "bf16"},
-                                   {"optim", "adamw_8bit"}, {"batch", "2"},
-                                   {"accumulate", "4"},     {"seq", "2048"}};
+                                   {"loop", "unsloth"},     {"optim", "adamw_8bit"},
+                                   {"batch", "2"},          {"accumulate", "4"},
+                                   {"seq", "2048"}};
 
 constexpr RecipeFlag kFull[] = {{"method", "full"},
                                 {"mixed-precision", "bf16"},

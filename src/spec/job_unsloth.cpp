@@ -61,6 +61,7 @@ void read_unsloth(ObjectReader& job, TrainPlan& plan) {
     if (const JsonValue* dtype = unsloth.value("dtype"); dtype && dtype->kind != JsonValue::Kind::null)
         unsloth.problems().unsupported(unsloth.path("dtype"), "a dtype of one's own is not supported", "null");
     plan.unsloth.max_seq_length = unsloth.integer("max_seq_length", kTokensAtMost, Null::absent);
+    plan.unsloth.packed_checkpoint = unsloth.boolean("packed_checkpoint").value_or(false);
     read_unsloth_checkpointing(unsloth, plan.unsloth);
     unsloth.refuse_unknown();
 }
@@ -86,6 +87,7 @@ JsonValue unsloth_to_json(const TrainPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("load_in_4bit", JsonValue::of(plan.load.quantization.has_value()));
     if (plan.unsloth.max_seq_length) out.put("max_seq_length", JsonValue::of(*plan.unsloth.max_seq_length));
+    if (plan.unsloth.packed_checkpoint) out.put("packed_checkpoint", JsonValue::of(true));
     out.put("use_gradient_checkpointing", plan.unsloth.checkpointing == UnslothCheckpointing::plain
                                               ? JsonValue::of(true)
                                               : JsonValue::of(std::string_view("unsloth")));

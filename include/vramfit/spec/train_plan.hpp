@@ -350,6 +350,7 @@ enum class UnslothCheckpointing : std::uint8_t {
 struct UnslothPlan {
     UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
     std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
+    bool packed_checkpoint = false;              ///< its weights may come in 4 bits already
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };
