@@ -81,7 +81,7 @@ constexpr Recipe kRecipes[] = {
     {"axolotl", "QLoRA as in axolotl's example for Llama 3 8B", "axolotl, examples/llama-3/qlora.yml", kAxolotl},
     {"llama-factory", "LoRA as in LLaMA-Factory's example for Llama 3 8B",
      "LLaMA-Factory, examples/train_lora/llama3_lora_sft.yaml", kLlamaFactory},
-    {"unsloth", "QLoRA as in Unsloth's notebooks, run by plain transformers: an upper bound",
+    {"unsloth", "QLoRA as in Unsloth's notebooks, by its own step, else by plain transformers: an upper bound",
      "github.com/unslothai/notebooks, Llama3.1_(8B)-Alpaca.ipynb", kUnsloth, false, true},
     {"full", "full fine-tuning as in axolotl's example for Llama 3.1 8B", "axolotl, examples/llama-3/fft-8b.yaml",
      kFull},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/stacks.hpp"
 
 namespace vramfit {
@@ -115,6 +116,10 @@ void check_arguments(const TrainPlan& plan, Slice& slice) {
 }
 
 }  // namespace
+
+bool unsloth_was_compared_on(const Capability& capability) {
+    return capability >= Capability{7, 5} && capability < Capability{10, 0};
+}
 
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (plan.loop.kind != LoopKind::unsloth) return;
