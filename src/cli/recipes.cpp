@@ -54,11 +54,10 @@ constexpr RecipeFlag kLlamaFactory[] = {{"method", "lora"},
                                         {"accumulate", "8"},
                                         {"seq", "2048"}};
 
-constexpr RecipeFlag kUnsloth[] = {{"method", "qlora"},     {"rank", "16"},
-                                   {"lora-alpha", "16"},    {"targets", "all-linear"},
-                                   {"loop", "unsloth"},     {"optim", "adamw_8bit"},
-                                   {"batch", "2"},          {"accumulate", "4"},
-                                   {"seq", "2048"}};
+constexpr RecipeFlag kUnsloth[] = {
+    {"method", "qlora"}, {"rank", "16"},          {"lora-alpha", "16"}, {"targets", "all-linear"},
+    {"loop", "unsloth"}, {"optim", "adamw_8bit"}, {"batch", "2"},       {"accumulate", "4"},
+    {"seq", "2048"}};
 
 constexpr RecipeFlag kFull[] = {{"method", "full"},
                                 {"mixed-precision", "bf16"},

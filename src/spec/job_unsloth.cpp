@@ -73,14 +73,11 @@ void read_unsloth_rows(ObjectReader& batch) {
                                      "all rows as long as the longest, which need the most");
 }
 
-void read_unsloth_training(ObjectReader& training) {
-    const auto refuse_unless = [&](std::string_view key, bool accepted, std::string_view what) {
-        const auto value = training.boolean(key, Null::absent);
-        if (value && *value != accepted)
-            training.problems().unsupported(training.path(key), std::string(what), "leave the key out");
-    };
-    refuse_unless("packing", false, "packing is not supported with Unsloth's step");
-    refuse_unless("padding_free", true, "padded rows (padding_free false) are not supported with Unsloth's step");
+void read_unsloth_training(ObjectReader& training, UnslothPlan& plan) {
+    plan.padding_free = training.boolean("padding_free", Null::absent).value_or(true);
+    if (training.boolean("packing", Null::absent).value_or(false))
+        training.problems().unsupported(training.path("packing"), "packing is not supported with Unsloth's step",
+                                        "leave the key out");
 }
 
 JsonValue unsloth_to_json(const TrainPlan& plan) {

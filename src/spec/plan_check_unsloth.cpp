@@ -12,6 +12,8 @@ namespace vramfit {
 
 namespace {
 
+constexpr std::int64_t kFirstTable = 32768;
+
 /// Collects what is not in the slice.
 class Slice {
   public:
@@ -40,6 +42,9 @@ void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) 
                     "rows longer than the sliding window are not supported", "rows of at most sliding_window tokens");
     const std::int64_t longest =
         std::max(plan.batch.sequence_length, plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length));
+    // models/llama.py LlamaRotaryEmbedding: a table of fewer positions grows with the rows.
+    slice.refuse_if(!plan.unsloth.padding_free && plan.batch.sequence_length > kFirstTable, "batch.sequence_length",
+                    "padded rows of more than 32768 tokens are not supported", "padding_free true");
     slice.refuse_if(longest > model.max_position_embeddings, "batch.sequence_length",
                     "more positions than the network has are not supported", "shorter rows and max_seq_length");
 }

@@ -124,8 +124,8 @@ class Proposer {
     }
 
     void checkpointing() {
-        const bool keeps_inputs = plan().loop.kind == LoopKind::unsloth &&
-                                  plan().unsloth.checkpointing == UnslothCheckpointing::plain;
+        const bool keeps_inputs =
+            plan().loop.kind == LoopKind::unsloth && plan().unsloth.checkpointing == UnslothCheckpointing::plain;
         if (keeps_inputs)
             add("checkpointing", "inputs of layers wait in host memory: a little slower", knobs_.checkpointing);
         if (plan().loop.kind == LoopKind::unsloth) return;

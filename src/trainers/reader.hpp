@@ -76,7 +76,7 @@ struct Draft {
     bool starts_processes = false;           ///< the trainer starts a process for each card that it sees
     bool training_read = false;
     std::optional<UnslothDraft> unsloth;  ///< of Unsloth's files
-    bool reentrant_unless_ddp = false;  ///< checkpoints, where no argument says which (ms-swift)
+    bool reentrant_unless_ddp = false;    ///< checkpoints, where no argument says which (ms-swift)
 };
 
 struct Range {

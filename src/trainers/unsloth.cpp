@@ -18,19 +18,40 @@ constexpr std::string_view kDynamic = "-unsloth-bnb-4bit";
 
 /// Names, behind that of whoever published them, of which mapper.py takes a copy with some layers in 16 bits; of the
 /// families whose step is predicted.
-constexpr std::string_view kDynamicCopies[] = {
-    "meta-llama-3.1-8b",          "meta-llama-3.1-8b-instruct",    "llama-3.1-8b",
-    "llama-3.1-8b-instruct",      "llama-3.2-1b",                  "llama-3.2-1b-instruct",
-    "llama-3.2-3b",               "llama-3.2-3b-instruct",         "llama-3.3-70b-instruct",
-    "qwen2.5-0.5b",               "qwen2.5-0.5b-instruct",         "qwen2.5-1.5b",
-    "qwen2.5-1.5b-instruct",      "qwen2.5-3b",                    "qwen2.5-3b-instruct",
-    "qwen2.5-7b",                 "qwen2.5-7b-instruct",           "qwen2.5-14b",
-    "qwen2.5-14b-instruct",       "deepseek-r1-distill-qwen-1.5b", "deepseek-r1-distill-qwen-7b",
-    "deepseek-r1-distill-qwen-14b", "deepseek-r1-distill-llama-8b", "qwq-32b",
-    "mistral-small-24b-base-2501", "mistral-small-24b-instruct-2501", "devstral-small-2505",
-    "devstral-small-2507",        "magistral-small-2506",          "magistral-small-2507",
-    "magistral-small-2509",       "phi-4",                         "phi-4-reasoning",
-    "phi-4-reasoning-plus"};
+constexpr std::string_view kDynamicCopies[] = {"meta-llama-3.1-8b",
+                                               "meta-llama-3.1-8b-instruct",
+                                               "llama-3.1-8b",
+                                               "llama-3.1-8b-instruct",
+                                               "llama-3.2-1b",
+                                               "llama-3.2-1b-instruct",
+                                               "llama-3.2-3b",
+                                               "llama-3.2-3b-instruct",
+                                               "llama-3.3-70b-instruct",
+                                               "qwen2.5-0.5b",
+                                               "qwen2.5-0.5b-instruct",
+                                               "qwen2.5-1.5b",
+                                               "qwen2.5-1.5b-instruct",
+                                               "qwen2.5-3b",
+                                               "qwen2.5-3b-instruct",
+                                               "qwen2.5-7b",
+                                               "qwen2.5-7b-instruct",
+                                               "qwen2.5-14b",
+                                               "qwen2.5-14b-instruct",
+                                               "deepseek-r1-distill-qwen-1.5b",
+                                               "deepseek-r1-distill-qwen-7b",
+                                               "deepseek-r1-distill-qwen-14b",
+                                               "deepseek-r1-distill-llama-8b",
+                                               "qwq-32b",
+                                               "mistral-small-24b-base-2501",
+                                               "mistral-small-24b-instruct-2501",
+                                               "devstral-small-2505",
+                                               "devstral-small-2507",
+                                               "magistral-small-2506",
+                                               "magistral-small-2507",
+                                               "magistral-small-2509",
+                                               "phi-4",
+                                               "phi-4-reasoning",
+                                               "phi-4-reasoning-plus"};
 
 std::string lower_of(std::string_view text) {
     std::string out(text);

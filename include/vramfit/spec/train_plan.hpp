@@ -351,6 +351,7 @@ struct UnslothPlan {
     UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
     std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
     bool packed_checkpoint = false;              ///< its weights may come in 4 bits already
+    bool padding_free = true;                    ///< rows are put together to one; else they are padded
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };

@@ -51,7 +51,8 @@ constexpr PlanFlag kRecipeFlags[] = {
 }  // namespace
 
 void settle_unsloth_recipe(Job& job, const IsGiven& given) {
-    const auto note = std::find_if(job.notes.begin(), job.notes.end(), [](const Note& n) { return n.text == kBoundNote; });
+    const auto note =
+        std::find_if(job.notes.begin(), job.notes.end(), [](const Note& n) { return n.text == kBoundNote; });
     if (note == job.notes.end() || job.plan.loop.kind != LoopKind::unsloth) return;
     Job own = job;
     complete_unsloth(own, given);

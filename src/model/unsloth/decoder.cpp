@@ -45,9 +45,11 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
     Session& session = run.session;
     session.recorder.begin(unsloth_phase(PhaseKind::embedding, place));
     Batch kept;  // what a layer's function holds until it has run again
-    kept.position_ids = to(batch.position_ids, DType::int32);
-    kept.row_lengths = batch.row_lengths;
-    label(kept.position_ids, Category::stored_activations);
+    if (run.plan.unsloth.padding_free) {
+        kept.position_ids = to(batch.position_ids, DType::int32);
+        kept.row_lengths = batch.row_lengths;
+        label(kept.position_ids, Category::stored_activations);
+    }
     Tensor hidden = embed(network, batch.input_ids);
     make_position_tables(run);
     for (const DecoderLayer& layer : network.layers) {

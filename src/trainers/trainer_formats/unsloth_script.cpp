@@ -156,7 +156,6 @@ void read_unsloth_rows(Reader& reader, Draft& draft) {
 
 /// What a script says in its own words, and what Unsloth then does that was not compared.
 constexpr std::pair<const char*, const char*> kInexactKeys[] = {
-    {"trainer.data_collator", "rows that another collator makes are not supported with Unsloth's step"},
     {"trainer.compute_metrics", "measures of the logits are not supported with Unsloth's step"},
     {"trainer.preprocess_logits_for_metrics", "measures of the logits are not supported with Unsloth's step"},
     {"UnslothTrainer", "UnslothTrainer is not compared"},
@@ -175,6 +174,16 @@ bool is_said(Reader& reader, const char* key) {
     return value && value->kind != Value::Kind::null && !(value->kind == Value::Kind::map && value->keys.empty());
 }
 
+// unsloth 2026.10.7, trainer.py _patch_sft_trainer_auto_packing: a collator of the script's own pads rows.
+void read_unsloth_collator(Reader& reader, UnslothDraft& unsloth) {
+    const Value* collator = reader.document().root.at("trainer.data_collator");
+    const bool given = is_said(reader, "trainer.data_collator") || (collator && collator->kind == Value::Kind::map);
+    unsloth.plan.padding_free = reader.boolean("padding_free").value_or(true) && !given;
+    const bool is_known = !given || (collator->kind == Value::Kind::map && !collator->find("pad_to_multiple_of"));
+    if (!is_known)
+        unsloth.inexact.emplace_back("rows that another collator makes are not supported with Unsloth's step");
+}
+
 /// What bars Unsloth's own step, beside what a plan says.
 void read_unsloth_step(Reader& reader, const std::string& checkpointing, Draft& draft) {
     UnslothDraft& unsloth = draft.unsloth.emplace();
@@ -186,7 +195,7 @@ void read_unsloth_step(Reader& reader, const std::string& checkpointing, Draft& 
     const std::string loader = reader.text("loader").value_or("FastLanguageModel");
     bar_if(loader != "FastLanguageModel", "FastModel runs other functions than FastLanguageModel");
     for (const auto& [key, why] : kInexactKeys) bar_if(is_said(reader, key), why);
-    bar_if(reader.boolean("padding_free") == false, "padded rows (padding_free) are not supported with Unsloth's step");
+    read_unsloth_collator(reader, unsloth);
     for (const char* key : {"from_pretrained.offload_embedding", "from_pretrained.float32_mixed_precision"})
         bar_if(reader.boolean(key).value_or(false), "a moved or cast model is not supported with Unsloth's step");
     const std::string init = reader.text("get_peft_model.init_lora_weights").value_or("true");
@@ -207,10 +216,10 @@ void read_unsloth_script(Reader& reader, Draft& draft) {
     if (!plan.training.fp16 && !plan.training.bf16) (bf16_card ? plan.training.bf16 : plan.training.fp16) = true;
     read_unsloth_loading(reader, draft);
     const bool adapted = plan.peft.has_value();
-    const std::string checkpointing = reader
-                                          .text(adapted ? "get_peft_model.use_gradient_checkpointing"
-                                                        : "from_pretrained.use_gradient_checkpointing")
-                                          .value_or("unsloth");
+    const std::string checkpointing =
+        reader
+            .text(adapted ? "get_peft_model.use_gradient_checkpointing" : "from_pretrained.use_gradient_checkpointing")
+            .value_or("unsloth");
     const bool kept = checkpointing != "false" && checkpointing != "False" && checkpointing != "none";
     plan.training.gradient_checkpointing = plan.training.gradient_checkpointing || kept;
     require_input_grads(draft);
