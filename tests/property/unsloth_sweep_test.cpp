@@ -36,11 +36,15 @@ SweepQuestion unsloth_question(Random& random) {
     q.base.training.gradient_accumulation_steps = one<std::int64_t>(random, {1, 2});
     q.base.training.optim = one<const char*>(random, {"adamw_8bit", "adamw_torch"});
     if (maybe(random)) q.base.load.quantization.reset();
+    if (maybe(random)) q.base.peft->lora_dropout = 0.1;
+    if (q.base.peft->lora_dropout == 0) q.base.unsloth.padding_free = maybe(random);
     if (maybe(random)) q.base.unsloth.checkpointing = UnslothCheckpointing::plain;
     q.space.ranks = some<std::int64_t>(random, {8, 16, 64}, 2);
     q.space.batches = some<std::int64_t>(random, {1, 2, 5}, 2);
     q.space.lengths = some<std::int64_t>(random, {1, 100, 512, 1000, 1111, 2048, 4096, 5000, 8191, 12288, 16000}, 7);
     q.space.targets = {{"all-linear", {}}};
+    if (q.base.peft->lora_dropout == 0 && q.base.unsloth.padding_free)
+        q.space.targets.push_back({"q_proj+v_proj", {"q_proj", "v_proj"}});
     q.device = of_process(tight_card(random, q), q.base);
     return q;
 }

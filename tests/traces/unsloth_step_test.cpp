@@ -17,13 +17,8 @@ using nlohmann::json;
 
 /// What is compared of each trace; what a job asks for beyond the slice is refused at this place.
 const std::map<std::string, std::string> kRefused = {
-    {"gemma2-2l-1x128", "/model"},
-    {"gemma2-2l-2x1024", "/model"},
-    {"llama1b-2l-2x512-dropout", "dropout"},
-    {"llama1b-2l-2x512-padded", "lengths"},
-    {"llama1b-2l-2x512-qv", "target_modules"},
-    {"llama1b-2l-4-uneven", "lengths"},
-    {"llama1b-2l-packed", "packing"},
+    {"gemma2-2l-1x128", "/model"},      {"gemma2-2l-2x1024", "/model"},   {"llama1b-2l-2x512-padded", "lengths"},
+    {"llama1b-2l-4-uneven", "lengths"}, {"llama1b-2l-packed", "packing"},
 };
 
 struct Equal {
@@ -80,7 +75,7 @@ TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved 
         all.reserved += one.reserved;
     }
     CHECK(refused == kRefused.size());
-    CHECK(compared >= 35);
+    CHECK(compared >= 47);
     CHECK(all.reserved + 15 >= all.windows);
 }
 

@@ -63,7 +63,7 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
         space.targets = {{"all weights", {}}};
         return space;
     }
-    // Adapters of some projections only are not Unsloth's usual run, and not compared.
+    // What get_peft_model takes where nothing is said.
     if (job.plan.loop.kind == LoopKind::unsloth) space.targets = {{"all-linear", {}}};
     if (recipe && sets(*recipe, "rank")) space.ranks = {job.plan.peft->r};
     if (recipe && sets(*recipe, "targets")) space.targets = {{std::string(value_of(*recipe, "targets")), {}}};

@@ -108,6 +108,11 @@ Tensor attend_padded(const Run& run, const Tensor& query, Tensor key, Tensor val
     return reshape(out, {out.size(0), out.size(1), out.size(2) * out.size(3)});
 }
 
+/// The output's projection, likewise.
+Tensor project_out(const Run& run, const DecoderLayer& layer, const Tensor& out) {
+    return is_fused({&layer.o}) ? fused_linear(*run.unsloth, layer.o, out) : forward(layer.o, out);
+}
+
 }  // namespace
 
 Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch) {
@@ -120,14 +125,14 @@ Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor&
     }
     if (!run.plan.unsloth.padding_free) {
         turn(query, key, true);
-        return fused_linear(*run.unsloth, layer.o, attend_padded(run, query, key, value));
+        return project_out(run, layer, attend_padded(run, query, key, value));
     }
     find_row_ends(run, batch);
     turn(query, key, false);
     keep_lengths(run, batch);
     Tensor out = attend_rows(run, query, key, value);
     out = view(out, {1, out.size(0), out.size(1) * out.size(2)});
-    return fused_linear(*run.unsloth, layer.o, out);
+    return project_out(run, layer, out);
 }
 
 }  // namespace vramfit::model

@@ -5,6 +5,7 @@
 #include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "model/layers/mlp.hpp"
 #include "model/network/modules.hpp"
 #include "model/unsloth/attention.hpp"
 #include "model/unsloth/checkpoint.hpp"
@@ -29,7 +30,8 @@ Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = fused_norm(layer.post_attention_norm, hidden);
-    hidden = fused_mlp(*run.unsloth, layer, hidden);
+    const bool fused = is_fused({&layer.gate, &layer.up, &layer.down});
+    hidden = fused ? fused_mlp(*run.unsloth, layer, hidden) : gated_mlp(run, layer, hidden);
     return add(residual, hidden);
 }
 

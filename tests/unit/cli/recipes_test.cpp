@@ -79,7 +79,7 @@ TEST_CASE("Unsloth's recipe is its own step where that is predicted, else the tr
         CHECK_FALSE(is_bound(job));
     }
     for (const Job& job :
-         {recipe_with("gemma-2-2b", {}), recipe_with("llama-3.2-1b", {"--lora-dropout", "0.1"}),
+         {recipe_with("gemma-2-2b", {}), recipe_with("qwen2-0.5b", {"--lora-dropout", "0.1"}),
           recipe_with("llama-3.2-1b", {"--gpu", "rtx5090"}), recipe_with("llama-3.2-1b", {"--loop", "trainer"})}) {
         CHECK(job.plan.loop.kind == LoopKind::trainer);
         CHECK(is_bound(job));

@@ -73,5 +73,6 @@ TEST_CASE("what Unsloth's step was not compared with is refused where it stands"
     CHECK(refused_at(kLora, R"("bf16": true, "packing": true)") == "job.json /training/packing");
     CHECK(refused_at(kLora, "") == "training.bf16");
     CHECK(refused_at(R"("peft": null, "unsloth": {"load_in_4bit": false})") == "peft");
-    CHECK(refused_at(R"("peft": {"peft_type": "LORA", "target_modules": ["q_proj"]})") == "peft.target_modules");
+    CHECK(refused_at(R"("peft": {"peft_type": "LORA", "target_modules": ["q_proj", "up_proj"]})") ==
+          "peft.target_modules");
 }

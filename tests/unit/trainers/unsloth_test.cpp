@@ -61,6 +61,8 @@ TEST_CASE("a notebook's script is Unsloth's own step, on every card in the card'
         CHECK(plan.checkpoints());
     }
     CHECK(bar_of({.loading = "load_in_4bit = False"}) == "");
+    CHECK(bar_of({.adapters = "r = 16, lora_dropout = 0.1"}) == "");
+    CHECK(bar_of({.adapters = "r = 16, target_modules = [\"q_proj\", \"v_proj\"]"}) == "");
     CHECK(read({.adapters = "r = 16, use_gradient_checkpointing = True"}).job.plan.unsloth.checkpointing ==
           UnslothCheckpointing::plain);
 }
@@ -92,9 +94,11 @@ TEST_CASE("copies of checkpoints with layers in 16 bits bar the exact answer, ot
 TEST_CASE("what Unsloth's step was not compared with bars the exact answer by name") {
     CHECK(bars({.loader = "FastModel"}, "FastModel"));
     CHECK(bars({.trainer_class = "UnslothTrainer"}, "UnslothTrainer"));
-    CHECK(bars({.adapters = "r = 16, lora_dropout = 0.1"}, "dropout"));
+    CHECK(bars({.adapters = "r = 16, lora_dropout = 0.1, target_modules = [\"q_proj\"]"}, "dropout"));
+    CHECK(bars({.adapters = "r = 16, lora_dropout = 0.1", .arguments = "padding_free = False"}, "padded rows"));
     CHECK(bars({.adapters = "r = 16, use_gradient_checkpointing = False"}, "without checkpointing"));
-    CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"v_proj\"]"}, "projections"));
+    CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"up_proj\"]"}, "part of the MLP"));
+    CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"lm_head\"]"}, "other modules"));
     CHECK(bars({.arguments = "packing = True"}, "packing"));
     CHECK(bars({.arguments = "eval_strategy = \"steps\""}, "evaluation"));
     CHECK(bars({.trainer = "compute_metrics = measure"}, "logits"));
