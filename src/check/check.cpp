@@ -75,7 +75,9 @@ void find_wall(const Reading& reading, const CheckQuestion& question, CheckAnswe
 /// Where another program runs than the one predicted, which needs no more, nothing is too large: what fits for certain
 /// fits, of the rest only the bound is known.
 void bound(const Reading& reading, Prediction& p) {
-    if (reading.upper_bound() && p.verdict == Verdict::too_large) p.verdict = Verdict::unknown;
+    const bool is_bound = std::any_of(p.notes.begin(), p.notes.end(),
+                                      [](const Note& note) { return note.kind == NoteKind::upper_bound; });
+    if ((reading.upper_bound() || is_bound) && p.verdict == Verdict::too_large) p.verdict = Verdict::unknown;
 }
 
 /// Of the verdicts on two cards the one that the exit status tells.
@@ -95,6 +97,20 @@ CheckAnswer answer_on(const Reading& reading, const Device& device) {
     answer.runner_up = second_highest(answer.prediction);
     if (device.capacity_known) answer.spare = answer.prediction.device.usable.count - answer.prediction.peak.reserved;
     return answer;
+}
+
+/// The answer for one card. What the trainer's own program was not compared with on this card is answered by its bound:
+/// `question` and `reading` are then those of the bound.
+CheckAnswer answer_or_bound(CheckQuestion& question, Reading& reading, const Device& device) {
+    const bool is_own = reading.job.plan.loop.kind == LoopKind::unsloth;
+    try {
+        return answer_on(reading, device);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::unsupported || !is_own) throw;
+        question.trainer.bound_because = error.problems().front().what;
+    }
+    reading = read_trainer_files(question.trainer);
+    return answer_on(reading, device);
 }
 
 /// What was not compared with the trainer's own releases is answered with the default stack, and the answer says so.
@@ -132,7 +148,7 @@ CheckResult check(const CheckQuestion& question) {
         Reading reading = read_trainer_files(here.trainer);
         if (reading.refusals.empty()) {
             try {
-                CheckAnswer answer = answer_on(reading, device);
+                CheckAnswer answer = answer_or_bound(here, reading, device);
                 bound(reading, answer.prediction);
                 result.verdict = worse(result.verdict, answer.prediction.verdict);
                 if (!answer.fits()) {

@@ -98,7 +98,9 @@ class Along {
     bool fits(std::int64_t value) {
         Path* const path = path_of(value);
         if (!path || needs(value) > capacity_) return false;
-        return fit_of(path->recorded.program.at(std::span(&value, 1)), job_).has_value();
+        Job at = job_;  // what is assumed of a run depends on its size too
+        at.plan = plan_at(value);
+        return fit_of(path->recorded.program.at(std::span(&value, 1)), at).has_value();
     }
 
     Job job_;  ///< functions of the paths ask its device

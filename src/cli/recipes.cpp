@@ -54,11 +54,10 @@ constexpr RecipeFlag kLlamaFactory[] = {{"method", "lora"},
                                         {"accumulate", "8"},
                                         {"seq", "2048"}};
 
-constexpr RecipeFlag kUnsloth[] = {{"method", "qlora"},     {"rank", "16"},
-                                   {"lora-alpha", "16"},    {"targets", "all-linear"},
-                                   {"loop", "trainer"},     {"mixed-precision", "bf16"},
-                                   {"optim", "adamw_8bit"}, {"batch", "2"},
-                                   {"accumulate", "4"},     {"seq", "2048"}};
+constexpr RecipeFlag kUnsloth[] = {
+    {"method", "qlora"}, {"rank", "16"},          {"lora-alpha", "16"}, {"targets", "all-linear"},
+    {"loop", "unsloth"}, {"optim", "adamw_8bit"}, {"batch", "2"},       {"accumulate", "4"},
+    {"seq", "2048"}};
 
 constexpr RecipeFlag kFull[] = {{"method", "full"},
                                 {"mixed-precision", "bf16"},
@@ -81,7 +80,7 @@ constexpr Recipe kRecipes[] = {
     {"axolotl", "QLoRA as in axolotl's example for Llama 3 8B", "axolotl, examples/llama-3/qlora.yml", kAxolotl},
     {"llama-factory", "LoRA as in LLaMA-Factory's example for Llama 3 8B",
      "LLaMA-Factory, examples/train_lora/llama3_lora_sft.yaml", kLlamaFactory},
-    {"unsloth", "QLoRA as in Unsloth's notebooks, run by plain transformers: an upper bound",
+    {"unsloth", "QLoRA as in Unsloth's notebooks, by its own step, else by plain transformers: an upper bound",
      "github.com/unslothai/notebooks, Llama3.1_(8B)-Alpaca.ipynb", kUnsloth, false, true},
     {"full", "full fine-tuning as in axolotl's example for Llama 3.1 8B", "axolotl, examples/llama-3/fft-8b.yaml",
      kFull},

@@ -19,7 +19,7 @@ struct Recipe {
     std::string_view source;   ///< where its values stand
     std::span<const RecipeFlag> flags;
     bool paper_space = false;  ///< vramfit sweep: the paper's ranks, batches, lengths and targets, and no more
-    bool upper_bound = false;  ///< what the recipe is named after takes less
+    bool upper_bound = false;  ///< where its loop is not predicted, plain transformers is its upper bound
 };
 
 std::span<const Recipe> recipes();

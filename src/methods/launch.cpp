@@ -129,9 +129,10 @@ std::vector<std::string> training_arguments(const TrainPlan& plan) {
     std::vector<std::string> out = {
         fmt::format("--per_device_train_batch_size {}", t.per_device_train_batch_size),
         fmt::format("--gradient_accumulation_steps {}", t.gradient_accumulation_steps),
-        fmt::format("--gradient_checkpointing {}", word(plan.checkpoints())),
         fmt::format("--optim {}", t.optim),
     };
+    if (plan.loop.kind != LoopKind::unsloth)  // get_peft_model says it there
+        out.insert(out.end() - 1, fmt::format("--gradient_checkpointing {}", word(plan.checkpoints())));
     if (t.bf16) out.emplace_back("--bf16 true");
     if (t.fp16) out.emplace_back("--fp16 true");
     if (t.max_grad_norm != 1) out.push_back(fmt::format("--max_grad_norm {:g}", t.max_grad_norm));
@@ -149,6 +150,17 @@ std::string quantization_text(const QuantizationPlan& q) {
     if (q.compute_dtype) out += fmt::format(", bnb_4bit_compute_dtype=torch.{}", name_of(*q.compute_dtype));
     if (q.storage != DType::uint8) out += fmt::format(", bnb_4bit_quant_storage=torch.{}", name_of(q.storage));
     return out + ")";
+}
+
+// unsloth 2026.10.7, models/loader.py and models/llama.py: what is not said here they choose as it is predicted.
+void describe_unsloth_script(const TrainPlan& plan, Launch& launch) {
+    launch.script.push_back(fmt::format(
+        "load the model with FastLanguageModel.from_pretrained(..., max_seq_length={}, load_in_4bit={})",
+        plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length), plan.load.quantization ? "True" : "False"));
+    if (!plan.peft) return;
+    launch.script.push_back(fmt::format(
+        "give it adapters with FastLanguageModel.get_peft_model(model, r={}, use_gradient_checkpointing={})",
+        plan.peft->r, plan.unsloth.checkpointing == UnslothCheckpointing::plain ? "True" : "\"unsloth\""));
 }
 
 /// What no file and no argument says.
@@ -173,7 +185,10 @@ Launch launch_of(const TrainPlan& plan, const std::string& folder) {
         std::visit([&](const auto& method) { launch_with(method, plan, folder, launch); }, plan.distributed->method);
     else
         launch.words = {"CUDA_VISIBLE_DEVICES=0", "python", kScript};
-    describe_script(plan, launch);
+    if (plan.loop.kind == LoopKind::unsloth)
+        describe_unsloth_script(plan, launch);
+    else
+        describe_script(plan, launch);
     return launch;
 }
 

@@ -71,6 +71,19 @@ Assumption xformers(const ModelSpec& model, const TrainPlan& plan) {
             "Unsloth's banner: with Xformers = None nothing more is needed"};
 }
 
+// bitsandbytes 0.50.2, functional.py QuantState.from_dict: each weight of a packed checkpoint has its own map of the
+// scales' scales, 256 numbers in float32; those that are packed while they are loaded share one.
+Assumption maps_of_packed(const ModelSpec& model) {
+    constexpr std::int64_t kWeights = 7;  // of a layer
+    return {AssumptionKind::workspace,
+            Bytes{},
+            Bytes{},
+            Bytes{kWeights * model.num_hidden_layers * 1024},
+            "whether the checkpoint's weights come in 4 bits, each with a map of its own",
+            "bitsandbytes 0.50.2, functional.py QuantState.from_dict",
+            "the checkpoint's config.json: with quantization_config they do"};
+}
+
 /// Operations of 16 bits of all tensor cores in a second, at most: dense products of NVIDIA's whitepapers on each
 /// architecture, for each multiprocessor and clock, by clocks above every card's.
 double most_operations(const Device& device) {
@@ -146,6 +159,8 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
     if (has_unknown_workspaces(plan, device, program)) all.push_back(cudnn(model, plan));
     if (plan.loop.kind == LoopKind::unsloth && kept_by_xformers(model, plan).count > 0)
         all.push_back(xformers(model, plan));
+    if (plan.loop.kind == LoopKind::unsloth && plan.unsloth.packed_checkpoint && plan.load.quantization)
+        all.push_back(maps_of_packed(model));
     return all;
 }
 

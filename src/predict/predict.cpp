@@ -43,11 +43,20 @@ void take_verdict(const Judged& judged, Prediction& out) {
     out.out_of_memory_levels = timeline.end;
 }
 
+/// Whether something else than the loss requests more than there is at best: smaller parts do not help then.
+bool is_too_large_without_loss(const Timeline& timeline, const Prediction& out) {
+    const std::int64_t most = out.usable_high().count;
+    return std::any_of(timeline.windows.begin(), timeline.windows.end(), [most](const WindowLevels& window) {
+        return window.phase.kind != PhaseKind::head && window.peak.requested > most;
+    });
+}
+
 // unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py: parts by what is free when the first loss is computed. The
 // program has those of more than 8 GiB (model/unsloth/loss_parts.cpp), which are the largest.
 void note_parts_of_loss(const Timeline& timeline, Prediction& out) {
     const Device& device = out.device;
     if (out.plan.loop.kind != LoopKind::unsloth || !device.capacity_known || out.verdict == Verdict::fits) return;
+    if (out.verdict == Verdict::too_large && is_too_large_without_loss(timeline, out)) return;
     std::int64_t before = 0, reserved = 0;
     for (const WindowLevels& window : timeline.windows) {
         if (window.phase.kind == PhaseKind::head) break;

@@ -59,6 +59,10 @@ std::string weights(const TrainPlan& plan) {
 }
 
 std::string checkpointing(const TrainPlan& plan, const Stack& stack) {
+    if (plan.loop.kind == LoopKind::unsloth)
+        return plan.unsloth.checkpointing == UnslothCheckpointing::plain
+                   ? "reentrant"
+                   : "Unsloth's, inputs of layers above 2 MiB wait in host memory";
     const bool prepared = plan.prepare_kbit && plan.prepare_kbit->use_gradient_checkpointing;
     if (!plan.checkpoints() && !prepared) return "off";
     bool reentrant = stack.checkpointing_is_reentrant();

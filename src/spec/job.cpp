@@ -98,7 +98,7 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
         plan.evaluation = read_training_evaluation(*training);
         read_training(*training, plan.loop.kind, plan.training);
         if (is_preference(plan.loop.kind)) read_preference(*training, plan.loop.kind, plan.training, plan.preference);
-        if (plan.loop.kind == LoopKind::unsloth) read_unsloth_training(*training);
+        if (plan.loop.kind == LoopKind::unsloth) read_unsloth_training(*training, plan.unsloth);
         training->refuse_unknown();
     }
     read_rows(job, plan);

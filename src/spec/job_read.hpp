@@ -30,7 +30,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments);
 /// loop adds to `batch` and `training`.
 void read_unsloth(ObjectReader& job, TrainPlan& plan);
 void read_unsloth_rows(ObjectReader& batch);
-void read_unsloth_training(ObjectReader& training);
+void read_unsloth_training(ObjectReader& training, UnslothPlan& plan);
 JsonValue unsloth_to_json(const TrainPlan& plan);
 /// `model_type`: whose layers FSDP makes units of; empty if it is not known.
 DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type);

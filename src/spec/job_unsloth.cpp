@@ -61,6 +61,7 @@ void read_unsloth(ObjectReader& job, TrainPlan& plan) {
     if (const JsonValue* dtype = unsloth.value("dtype"); dtype && dtype->kind != JsonValue::Kind::null)
         unsloth.problems().unsupported(unsloth.path("dtype"), "a dtype of one's own is not supported", "null");
     plan.unsloth.max_seq_length = unsloth.integer("max_seq_length", kTokensAtMost, Null::absent);
+    plan.unsloth.packed_checkpoint = unsloth.boolean("packed_checkpoint").value_or(false);
     read_unsloth_checkpointing(unsloth, plan.unsloth);
     unsloth.refuse_unknown();
 }
@@ -72,20 +73,18 @@ void read_unsloth_rows(ObjectReader& batch) {
                                      "all rows as long as the longest, which need the most");
 }
 
-void read_unsloth_training(ObjectReader& training) {
-    const auto refuse_unless = [&](std::string_view key, bool accepted, std::string_view what) {
-        const auto value = training.boolean(key, Null::absent);
-        if (value && *value != accepted)
-            training.problems().unsupported(training.path(key), std::string(what), "leave the key out");
-    };
-    refuse_unless("packing", false, "packing is not supported with Unsloth's step");
-    refuse_unless("padding_free", true, "padded rows (padding_free false) are not supported with Unsloth's step");
+void read_unsloth_training(ObjectReader& training, UnslothPlan& plan) {
+    plan.padding_free = training.boolean("padding_free", Null::absent).value_or(true);
+    if (training.boolean("packing", Null::absent).value_or(false))
+        training.problems().unsupported(training.path("packing"), "packing is not supported with Unsloth's step",
+                                        "leave the key out");
 }
 
 JsonValue unsloth_to_json(const TrainPlan& plan) {
     JsonValue out = JsonValue::object();
     out.put("load_in_4bit", JsonValue::of(plan.load.quantization.has_value()));
     if (plan.unsloth.max_seq_length) out.put("max_seq_length", JsonValue::of(*plan.unsloth.max_seq_length));
+    if (plan.unsloth.packed_checkpoint) out.put("packed_checkpoint", JsonValue::of(true));
     out.put("use_gradient_checkpointing", plan.unsloth.checkpointing == UnslothCheckpointing::plain
                                               ? JsonValue::of(true)
                                               : JsonValue::of(std::string_view("unsloth")));

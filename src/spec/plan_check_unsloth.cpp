@@ -1,15 +1,19 @@
 // Unsloth's own step: what it was compared with, and what is refused by name.
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/stacks.hpp"
 
 namespace vramfit {
 
 namespace {
+
+constexpr std::int64_t kFirstTable = 32768;
 
 /// Collects what is not in the slice.
 class Slice {
@@ -39,22 +43,46 @@ void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) 
                     "rows longer than the sliding window are not supported", "rows of at most sliding_window tokens");
     const std::int64_t longest =
         std::max(plan.batch.sequence_length, plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length));
+    // models/llama.py LlamaRotaryEmbedding: a table of fewer positions grows with the rows.
+    slice.refuse_if(!plan.unsloth.padding_free && plan.batch.sequence_length > kFirstTable, "batch.sequence_length",
+                    "padded rows of more than 32768 tokens are not supported", "padding_free true");
     slice.refuse_if(longest > model.max_position_embeddings, "batch.sequence_length",
                     "more positions than the network has are not supported", "shorter rows and max_seq_length");
 }
 
-/// get_peft_model of all seven projections, by the fused functions.
-void check_adapters_of_unsloth(const LoraPlan& lora, Slice& slice) {
-    static const std::set<std::string> all = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
-                                              "gate_proj", "up_proj", "down_proj"};
-    const auto* names = std::get_if<std::vector<std::string>>(&lora.target_modules);
+constexpr std::string_view kOfAttention[] = {"q_proj", "k_proj", "v_proj", "o_proj"};
+constexpr std::string_view kOfMlp[] = {"gate_proj", "up_proj", "down_proj"};
+
+/// How many of these projections have adapters.
+std::size_t count_of(const std::set<std::string>& targets, std::span<const std::string_view> projections) {
+    return static_cast<std::size_t>(std::count_if(projections.begin(), projections.end(), [&](std::string_view name) {
+        return targets.contains(std::string(name));
+    }));
+}
+
+/// Which projections have adapters: any of the attention's, and all or none of the MLP's.
+void check_targets(const ModelSpec& model, const TrainPlan& plan, const LoraPlan& lora, Slice& slice) {
+    slice.refuse_if(lora.lora_dropout != 0 && (model.attention_bias || !plan.unsloth.padding_free), "peft.lora_dropout",
+                    "a dropout of the adapters beside biases or padded rows is not supported", "0");
     const auto* text = std::get_if<std::string>(&lora.target_modules);
-    const bool is_all =
-        names ? std::set<std::string>(names->begin(), names->end()) == all : text && *text == "all-linear";
-    slice.refuse_if(!is_all, "peft.target_modules",
-                    "other adapters than those of all seven projections are not supported",
-                    "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj");
-    slice.refuse_if(lora.lora_dropout != 0, "peft.lora_dropout", "a dropout of the adapters is not supported", "0");
+    if (text && *text == "all-linear") return;
+    std::set<std::string> targets;
+    if (const auto* names = std::get_if<std::vector<std::string>>(&lora.target_modules))
+        targets.insert(names->begin(), names->end());
+    const std::size_t attention = count_of(targets, kOfAttention), mlp = count_of(targets, kOfMlp);
+    const bool whole_mlp = mlp == 0 || mlp == std::size(kOfMlp);
+    slice.refuse_if(targets.empty() || attention + mlp != targets.size() || !whole_mlp, "peft.target_modules",
+                    "adapters of other modules, and of a part of the MLP, are not supported",
+                    "q_proj, k_proj, v_proj, o_proj; gate_proj, up_proj, down_proj together or not at all");
+    slice.refuse_if(lora.lora_dropout != 0 && attention + mlp < 7, "peft.lora_dropout",
+                    "a dropout of the adapters of some projections is not supported", "0");
+    slice.refuse_if(!plan.unsloth.padding_free && attention + mlp < 7, "peft.target_modules",
+                    "padded rows with adapters of some projections are not supported", "padding_free true");
+}
+
+/// get_peft_model, by the fused functions or by peft's own.
+void check_adapters_of_unsloth(const ModelSpec& model, const TrainPlan& plan, const LoraPlan& lora, Slice& slice) {
+    check_targets(model, plan, lora, slice);
     slice.refuse_if(has_more_than_matrices(lora), "peft", "more than LoRA's two matrices is not supported",
                     "no use_dora, bias, lora_bias, modules_to_save, target_parameters");
     slice.refuse_if(!lora.rank_pattern.empty(), "peft.rank_pattern", "ranks by pattern are not supported",
@@ -116,6 +144,10 @@ void check_arguments(const TrainPlan& plan, Slice& slice) {
 
 }  // namespace
 
+bool unsloth_was_compared_on(const Capability& capability) {
+    return capability >= Capability{7, 5} && capability < Capability{10, 0};
+}
+
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (plan.loop.kind != LoopKind::unsloth) return;
     const Stack known = stack_from("unsloth-2026.10").stack;
@@ -128,7 +160,7 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
                                    "choose the stack unsloth-2026.10");
     check_network(model, plan, slice);
     slice.refuse_if(!plan.peft, "peft", "training of the whole network is not supported", "LoRA or QLoRA");
-    if (plan.peft) check_adapters_of_unsloth(*plan.peft, slice);
+    if (plan.peft) check_adapters_of_unsloth(model, plan, *plan.peft, slice);
     check_load(plan, slice);
     check_arguments(plan, slice);
 }

@@ -6,6 +6,7 @@
 
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
+#include "sweep/bounded_rows.hpp"
 #include "vramfit/peaks/peak.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -94,7 +95,9 @@ void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) {
     row.requested = requested;
     row.peak = peak_at(at);
     row.utilization = question_.utilization(requested);
-    if (requested > limit_) row.verdict = Verdict::too_large;
+    if (requested <= limit_) return;
+    row.verdict = Verdict::too_large;
+    row.is_bound = is_bounded(question_.base, at.kind);
 }
 
 void Search::settle(std::size_t number) {

@@ -124,6 +124,11 @@ class Proposer {
     }
 
     void checkpointing() {
+        const bool keeps_inputs =
+            plan().loop.kind == LoopKind::unsloth && plan().unsloth.checkpointing == UnslothCheckpointing::plain;
+        if (keeps_inputs)
+            add("checkpointing", "inputs of layers wait in host memory: a little slower", knobs_.checkpointing);
+        if (plan().loop.kind == LoopKind::unsloth) return;
         if (!plan().training.gradient_checkpointing)
             add("checkpointing", "activations are computed again in the backward pass: about a third slower",
                 knobs_.checkpointing);

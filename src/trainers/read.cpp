@@ -10,6 +10,7 @@
 #include "trainers/text_maps.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/unknown_keys.hpp"
+#include "trainers/unsloth.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -343,6 +344,7 @@ Reading read_trainer_files(const TrainerQuestion& asked) {
     }
     problems.throw_if_any();
     settle(question, draft, reading, problems);
+    settle_unsloth(question, draft, reading);
     if (reading.refusals.empty()) problems.throw_if_any();
     reading.job = std::move(draft.job);
     reading.bf16_card = question.bf16_card;

@@ -33,6 +33,12 @@ struct AskedEvaluation {
     FilePlace place;
 };
 
+/// What Unsloth's functions are told, beside what a plan of transformers has.
+struct UnslothDraft {
+    UnslothPlan plan;
+    std::vector<std::string> inexact;  ///< why its own step is not what is predicted, beside what the plan's check says
+};
+
 /// The question while it is put together.
 struct Draft {
     Job job;
@@ -69,7 +75,8 @@ struct Draft {
     const char* no_int8_in_zero3 = nullptr;  ///< with which the trainer itself stops
     bool starts_processes = false;           ///< the trainer starts a process for each card that it sees
     bool training_read = false;
-    bool reentrant_unless_ddp = false;  ///< checkpoints, where no argument says which (ms-swift)
+    std::optional<UnslothDraft> unsloth;  ///< of Unsloth's files
+    bool reentrant_unless_ddp = false;    ///< checkpoints, where no argument says which (ms-swift)
 };
 
 struct Range {

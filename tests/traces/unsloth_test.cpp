@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/job.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
@@ -71,18 +73,25 @@ class ConfigFile {
     std::filesystem::path path_;
 };
 
-Timeline predicted(const json& job) {
-    const ConfigFile config(job["model"]);
+/// The script as it is read: with its bound, or as Unsloth runs it where that is predicted.
+Reading read_script(const json& job, const ConfigFile& config, bool as_bound) {
     const std::string card = job["card"];
     TrainerQuestion question;
+    if (as_bound) question.bound_because = "it is asked for";
     question.files = {{"train.py", script_of(job)}};
     question.stack = stack_from("unsloth-2026.10").stack;
     question.model = question.model_config = config.path();
     question.bf16_card = card != "t4";
     question.seq = job["batch"]["sequence_length"].get<std::int64_t>();
-    const Reading reading = read_trainer_files(question);
+    Reading reading = read_trainer_files(question);
     throw_refusals(reading);
+    return reading;
+}
+
+Timeline predicted(const json& job) {
+    const Reading reading = read_script(job, ConfigFile(job["model"]), true);
     REQUIRE(reading.upper_bound());
+    const std::string card = job["card"];
     return timeline(reading.job.model, reading.job.plan, reading.job.stack, card_from(card, "card"));
 }
 
@@ -94,6 +103,31 @@ std::int64_t highest(const Windows& windows, Level level) {
 }
 
 }  // namespace
+
+TEST_CASE("a script that Unsloth's own step is predicted of is read as the job of its trace") {
+    std::size_t exact = 0, bounds = 0;
+    for (const json& trace : unsloth_traces()) {
+        INFO(trace["name"]);
+        const json& asked = trace["job"];
+        if (!asked["batch"]["lengths"].is_null()) continue;  // a script takes all rows for as long as the longest
+        const Reading reading = read_script(asked, ConfigFile(asked["model"]), false);
+        if (reading.upper_bound()) {
+            ++bounds;
+            CHECK_THROWS_AS(timeline(read_job(asked.dump(), "job", Environment{})), Error);
+            continue;
+        }
+        ++exact;
+        const Job job = read_job(asked.dump(), "job", Environment{});
+        const Device card = card_from(asked["card"].get<std::string>(), "card");
+        const Timeline of_script = timeline(reading.job.model, reading.job.plan, reading.job.stack, card);
+        const Timeline of_job = timeline(job.model, job.plan, job.stack, card);
+        CHECK(of_script.peak.requested == of_job.peak.requested);
+        CHECK(of_script.peak.reserved == of_job.peak.reserved);
+        CHECK(of_script.windows.size() == of_job.windows.size());
+    }
+    CHECK(exact >= 47);
+    CHECK(bounds >= 2);
+}
 
 TEST_CASE("what Unsloth needs is not more than what is said of its script, but for one that is known") {
     const std::vector<json> traces = unsloth_traces();

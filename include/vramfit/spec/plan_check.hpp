@@ -6,6 +6,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/note.hpp"
+#include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/stack.hpp"
@@ -37,6 +38,9 @@ class PlanChecker {
     std::optional<bool> learns_positions_;
     std::optional<std::int64_t> experts_;  ///< their parameters
 };
+
+/// Whether Unsloth's step was compared on GPUs of that capability.
+bool unsloth_was_compared_on(const Capability& capability);
 
 /// What loading may come to where threads run ahead of the quantizer; nothing where they do not.
 Bytes most_of_load(const ModelSpec& model, const TrainPlan& plan, const Stack& stack);

@@ -350,6 +350,8 @@ enum class UnslothCheckpointing : std::uint8_t {
 struct UnslothPlan {
     UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
     std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
+    bool packed_checkpoint = false;              ///< its weights may come in 4 bits already
+    bool padding_free = true;                    ///< rows are put together to one; else they are padded
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };
@@ -370,7 +372,9 @@ struct TrainPlan {
     std::optional<DistributedPlan> distributed;  ///< absent: one process
 
     /// Whether layers are checkpointed, by the Trainer or from the load on.
-    bool checkpoints() const { return training.gradient_checkpointing || load.gradient_checkpointing; }
+    bool checkpoints() const {
+        return training.gradient_checkpointing || load.gradient_checkpointing || loop.kind == LoopKind::unsloth;
+    }
 
     /// Turns it on or off everywhere: the preparation for k-bit training turns it on too.
     void set_checkpointing(bool on) {

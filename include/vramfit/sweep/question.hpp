@@ -14,7 +14,7 @@ struct SweepQuestion {
     ModelSpec model;
     TrainPlan base;
     Stack stack;
-    Device device;  ///< capacity_known must hold; of several processes as of_process makes it
+    Device device;  ///< capacity_known must hold; of several processes and of Unsloth as of_process makes it
     SweepSpace space;
 
     /// Requested bytes by the card's usable bytes.

@@ -45,6 +45,7 @@ struct TrainerQuestion {
     /// Gives a file that another one names, or nothing.
     std::function<std::optional<std::string>(const std::string& path)> open;
     std::vector<TrainerEdit> edits;  ///< applied to the trainer's file before it is read
+    std::string bound_because;       ///< why the trainer's own program is not asked about, but its bound; may be empty
 };
 
 /// Where a value comes from.

@@ -3,12 +3,32 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/flags/tables.hpp"
 #include "cli/recipes.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit::cli {
 
 namespace {
+
+constexpr const char* kBoundNote =
+    "an upper bound: Unsloth's own kernels and checkpointing take less than plain transformers, which is what is "
+    "predicted";
+constexpr const char* kBoundHint = "vramfit check reads a script that uses Unsloth";
+
+/// What bars Unsloth's own step; empty: nothing.
+std::string bar_of(const Job& own) {
+    if (!unsloth_was_compared_on(own.device.capability)) return "not compared with this GPU";
+    try {
+        (void)check_plan(own.model, own.plan, own.stack);
+        return {};
+    } catch (const Error& error) {
+        return error.problems().front().what;
+    }
+}
 
 // A value that a recipe says and another of its values needs comes first: flags by their turns, as given ones are.
 void apply_recipe(Job& job, std::string_view value, const std::string& where) {
@@ -18,11 +38,7 @@ void apply_recipe(Job& job, std::string_view value, const std::string& where) {
         return find_plan_flag(a.name)->turn < find_plan_flag(b.name)->turn;
     });
     for (const RecipeFlag& flag : flags) find_plan_flag(flag.name)->apply(job, flag.value, where);
-    if (recipe.upper_bound)
-        job.notes.push_back({NoteKind::upper_bound,
-                             "an upper bound: Unsloth's own kernels and checkpointing take less than plain "
-                             "transformers, which is what is predicted",
-                             "vramfit check reads a script that uses Unsloth"});
+    if (recipe.upper_bound) job.notes.push_back({NoteKind::upper_bound, kBoundNote, kBoundHint});
 }
 
 constexpr PlanFlag kRecipeFlags[] = {
@@ -33,6 +49,23 @@ constexpr PlanFlag kRecipeFlags[] = {
 };
 
 }  // namespace
+
+void settle_unsloth_recipe(Job& job, const IsGiven& given) {
+    const auto note =
+        std::find_if(job.notes.begin(), job.notes.end(), [](const Note& n) { return n.text == kBoundNote; });
+    if (note == job.notes.end() || job.plan.loop.kind != LoopKind::unsloth) return;
+    Job own = job;
+    complete_unsloth(own, given);
+    const std::string bar = bar_of(own);
+    if (bar.empty()) {
+        job.notes.erase(note);
+        return;
+    }
+    note->text = fmt::format("{}: {}", kBoundNote, bar);
+    TrainingPlan& training = job.plan.training;
+    job.plan.loop.kind = LoopKind::trainer;
+    if (!training.fp16) training.bf16 = true;
+}
 
 std::span<const PlanFlag> recipe_flags() { return kRecipeFlags; }
 

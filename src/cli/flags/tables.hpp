@@ -32,6 +32,9 @@ void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop);
 
 using IsGiven = std::function<bool(std::string_view flag)>;
+/// A recipe of Unsloth's loop where that is not predicted: plain transformers as an upper bound, and why. Throws
+/// nothing.
+void settle_unsloth_recipe(Job& job, const IsGiven& given);
 /// What Unsloth chooses where no flag says it. Throws Error for its flags without its loop.
 void complete_unsloth(Job& job, const IsGiven& given);
 

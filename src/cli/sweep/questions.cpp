@@ -63,6 +63,8 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
         space.targets = {{"all weights", {}}};
         return space;
     }
+    // What get_peft_model takes where nothing is said.
+    if (job.plan.loop.kind == LoopKind::unsloth) space.targets = {{"all-linear", {}}};
     if (recipe && sets(*recipe, "rank")) space.ranks = {job.plan.peft->r};
     if (recipe && sets(*recipe, "targets")) space.targets = {{std::string(value_of(*recipe, "targets")), {}}};
     if (ranks) space.ranks = axis_from(*ranks, "--rank");
@@ -137,10 +139,6 @@ std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& ch
 
 /// Adds the question of one combination.
 void add_question(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, Job job, SweepReport& report) {
-    // Each count of the loss's parts is a path of its own: formulas of the run are recorded anew for nearly every row.
-    if (job.plan.loop.kind == LoopKind::unsloth)
-        throw Error(ErrorKind::unsupported, "--loop", "sweeps over Unsloth's own step are not supported yet",
-                    "vramfit predict says how many rows and tokens fit at most");
     SweepQuestion question{job.model, job.plan, job.stack, of_process(job.device, job.plan),
                            space_from(flags, asked, chosen, job)};
     const WidenedAxes axes = widening(flags, asked, chosen);

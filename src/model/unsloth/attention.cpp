@@ -91,6 +91,28 @@ FusedProjections project_packed(const Run& run, const DecoderLayer& layer, const
     return out;
 }
 
+/// Attention of padded rows, causal without a mask while they are trained on: [B, S, heads * head].
+Tensor attend_padded(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+    const bool has_groups = query.size(1) != key.size(1);
+    if (has_groups) ask_for_kernels(run, needs_grad(query, key, value));
+    const bool expands = has_groups && !takes_groups(run);
+    if (expands) {
+        const Size groups = query.size(1) / key.size(1);
+        key = repeat_interleave(key, groups, 1);
+        value = repeat_interleave(value, groups, 1);
+    }
+    AttentionArguments arguments;
+    arguments.is_causal = true;
+    arguments.enable_gqa = has_groups && !expands;
+    const Tensor out = transpose(scaled_dot_product_attention(query, key, value, {}, arguments), 1, 2);
+    return reshape(out, {out.size(0), out.size(1), out.size(2) * out.size(3)});
+}
+
+/// The output's projection, likewise.
+Tensor project_out(const Run& run, const DecoderLayer& layer, const Tensor& out) {
+    return is_fused({&layer.o}) ? fused_linear(*run.unsloth, layer.o, out) : forward(layer.o, out);
+}
+
 }  // namespace
 
 Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch) {
@@ -101,12 +123,16 @@ Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor&
         key = by_heads(run, projected.k);
         value = by_heads(run, projected.v);
     }
+    if (!run.plan.unsloth.padding_free) {
+        turn(query, key, true);
+        return project_out(run, layer, attend_padded(run, query, key, value));
+    }
     find_row_ends(run, batch);
-    turn(query, key);
+    turn(query, key, false);
     keep_lengths(run, batch);
     Tensor out = attend_rows(run, query, key, value);
     out = view(out, {1, out.size(0), out.size(1) * out.size(2)});
-    return fused_linear(*run.unsloth, layer.o, out);
+    return project_out(run, layer, out);
 }
 
 }  // namespace vramfit::model

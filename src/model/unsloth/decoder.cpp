@@ -5,6 +5,7 @@
 #include "engine/backward.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "model/layers/mlp.hpp"
 #include "model/network/modules.hpp"
 #include "model/unsloth/attention.hpp"
 #include "model/unsloth/checkpoint.hpp"
@@ -29,7 +30,8 @@ Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = fused_norm(layer.post_attention_norm, hidden);
-    hidden = fused_mlp(*run.unsloth, layer, hidden);
+    const bool fused = is_fused({&layer.gate, &layer.up, &layer.down});
+    hidden = fused ? fused_mlp(*run.unsloth, layer, hidden) : gated_mlp(run, layer, hidden);
     return add(residual, hidden);
 }
 
@@ -45,9 +47,11 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
     Session& session = run.session;
     session.recorder.begin(unsloth_phase(PhaseKind::embedding, place));
     Batch kept;  // what a layer's function holds until it has run again
-    kept.position_ids = to(batch.position_ids, DType::int32);
-    kept.row_lengths = batch.row_lengths;
-    label(kept.position_ids, Category::stored_activations);
+    if (run.plan.unsloth.padding_free) {
+        kept.position_ids = to(batch.position_ids, DType::int32);
+        kept.row_lengths = batch.row_lengths;
+        label(kept.position_ids, Category::stored_activations);
+    }
     Tensor hidden = embed(network, batch.input_ids);
     make_position_tables(run);
     for (const DecoderLayer& layer : network.layers) {

@@ -38,8 +38,22 @@ void add_adapter(const Linear& layer, const Tensor& x) {
     cublas_workspace(x.session());
 }
 
+/// What the adapters of one function after the other are given in place of x, and the masks that are kept.
+struct Dropped {
+    Tensor rows;
+    std::vector<Tensor> masks;
+};
+
+/// native_dropout: a mask in bytes, and a copy that takes the place of the one before.
+void drop(const Linear& layer, const Tensor& x, Dropped& dropped) {
+    if (layer.lora->dropout == 0) return;
+    dropped.masks.push_back(empty(x.session(), x.sizes(), DType::boolean, Op::native_dropout));
+    dropped.rows = empty(x.session(), x.sizes(), x.dtype(), Op::native_dropout);
+}
+
 /// x W^T with its adapter. x -- [T, in].
-Tensor product_of(Scratch& scratch, const Linear& layer, const Tensor& x) {
+Tensor product_of(Scratch& scratch, const Linear& layer, const Tensor& x, Dropped& dropped) {
+    drop(layer, x, dropped);
     Tensor out = mm(x, transpose2d(scratch.unpack(layer)));
     add_adapter(layer, x);
     return out;
@@ -91,6 +105,35 @@ Tensor narrow_product(const Tensor& rows, const Linear& layer) {
     return out;
 }
 
+/// What the adapter was given, made again from the mask; undefined without dropout.
+Tensor dropped_again(const Linear& layer, const Tensor& x) {
+    if (layer.lora->dropout == 0) return {};
+    return empty(x.session(), x.sizes(), x.dtype(), Op::native_dropout_backward);
+}
+
+/// The part of the gradient of x that comes through a dropped adapter: [T, in], added to that of the weight.
+void through_dropout(const Linear& layer, const Tensor& x) {
+    if (layer.lora->dropout == 0) return;
+    Tensor product = empty(x.session(), x.sizes(), x.dtype(), Op::mm);
+    cublas_workspace(x.session());
+    const Tensor masked = empty(x.session(), x.sizes(), x.dtype(), Op::native_dropout_backward);
+    product.reset();
+}
+
+/// The gradients of A, and those of the layers' input. x -- [T, in].
+void through_inputs(std::initializer_list<const Linear*> layers, const Tensor& x) {
+    Tensor given;
+    for (const Linear* layer : layers) {
+        given = dropped_again(*layer, x);
+        (void)narrow_product(x, *layer);
+    }
+    given.reset();
+    for (const Linear* layer : layers) {
+        (void)unpack_once(*layer);
+        through_dropout(*layer, x);
+    }
+}
+
 /// The gradient of a function's input is written over the input.
 Tensor in_place_of(const Tensor& input) { return detach(input); }
 
@@ -105,8 +148,7 @@ void qkv_backward(Node& node, Grads& in, Grads& out) {
         for (std::size_t i = 0; i < 3; ++i) make_gradients(*state.layers[i], dtype, 1 + 2 * i, out);
         std::vector<Tensor> through_b;
         for (std::size_t i = 0; i < 3; ++i) through_b.push_back(narrow_product(rows[i], *state.layers[i]));
-        for (const Linear* layer : state.layers) (void)narrow_product(flat(x), *layer);
-        for (const Linear* layer : state.layers) (void)unpack_once(*layer);
+        through_inputs({state.layers[0], state.layers[1], state.layers[2]}, flat(x));
     }
     out[0] = in_place_of(x);
 }
@@ -120,9 +162,15 @@ void fused_linear_backward(Node& node, Grads& in, Grads& out) {
     const std::vector<Tensor> casts = casts_of(state, x.dtype());
     make_gradients(layer, x.dtype(), 1, out);
     const Tensor through_b = narrow_product(rows, layer);
-    (void)narrow_product(flat(x), layer);
-    const Tensor weight = unpack_once(layer);
-    out[0] = like(mm(rows, weight), x);
+    {
+        const Tensor given = dropped_again(layer, flat(x));
+        (void)narrow_product(flat(x), layer);
+    }
+    {
+        const Tensor weight = unpack_once(layer);
+        out[0] = like(mm(rows, weight), x);
+    }
+    through_dropout(layer, flat(x));
 }
 const NodeType kFusedLinearBackward{"LoRA_WBackward", fused_linear_backward};
 
@@ -136,26 +184,37 @@ void fused_mlp_backward(Node& node, Grads& in, Grads& out) {
     {
         const std::vector<Tensor> casts = casts_of(state, dtype);
         const Tensor of_product = mm(rows, state.unsloth->scratch.unpack(down));
-        (void)narrow_product(rows, down);
+        Tensor through_b = narrow_product(rows, down);
+        if (down.lora->dropout > 0) {
+            Tensor product = empty(rows.session(), of_product.sizes(), dtype, Op::mm);
+            cublas_workspace(rows.session());
+            through_b.reset();
+            const Tensor masked = empty(rows.session(), of_product.sizes(), dtype, Op::native_dropout_backward);
+            product.reset();
+        }
+        through_b.reset();
+        const Tensor given = dropped_again(down, of_product);
         make_gradients(down, dtype, 5, out);
         make_gradients(gate, dtype, 1, out);
         make_gradients(up, dtype, 3, out);
         for (int i = 0; i < 2; ++i) (void)narrow_product(rows, down);
         const Tensor through_up = narrow_product(of_product, up);
         const Tensor through_gate = narrow_product(of_product, gate);
-        for (const Linear* layer : {&up, &gate}) (void)narrow_product(flat(x), *layer);
-        for (const Linear* layer : {&up, &gate}) (void)unpack_once(*layer);
+        through_inputs({&up, &gate}, flat(x));
     }
     out[0] = in_place_of(x);
 }
 const NodeType kMlpBackward{"LoRA_MLPBackward", fused_mlp_backward};
 
+void keep_masks(const Dropped& dropped, Node& node) {
+    for (const Tensor& mask : dropped.masks) node.save(mask);
+}
+
 }  // namespace
 
 bool is_fused(std::initializer_list<const Linear*> layers) {
-    return std::all_of(layers.begin(), layers.end(), [](const Linear* layer) {
-        return layer->lora && layer->lora->dropout == 0 && !layer->has_bias;
-    });
+    return std::all_of(layers.begin(), layers.end(),
+                       [](const Linear* layer) { return layer->lora && !layer->has_bias; });
 }
 
 FusedProjections fused_qkv(Unsloth& unsloth, const DecoderLayer& layer, const Tensor& hidden) {
@@ -163,22 +222,26 @@ FusedProjections fused_qkv(Unsloth& unsloth, const DecoderLayer& layer, const Te
     const GradMode no_grad(hidden.session(), false);
     const Tensor x = flat(hidden);
     FusedProjections out;
-    out.q = like(product_of(unsloth.scratch, layer.q, x), hidden);
-    out.k = like(product_of(unsloth.scratch, layer.k, x), hidden);
-    out.v = like(product_of(unsloth.scratch, layer.v, x), hidden);
+    Dropped dropped;
+    out.q = like(product_of(unsloth.scratch, layer.q, x, dropped), hidden);
+    out.k = like(product_of(unsloth.scratch, layer.k, x, dropped), hidden);
+    out.v = like(product_of(unsloth.scratch, layer.v, x, dropped), hidden);
     if (!node) return out;
     for (const Tensor* t : {&out.q, &out.k, &out.v}) set_history(*t, node);
     node->save(hidden);
+    keep_masks(dropped, *node);
     return out;
 }
 
 Tensor fused_linear(Unsloth& unsloth, const Linear& layer, const Tensor& hidden) {
     const Ref<Node> node = node_of(kFusedLinearBackward, unsloth, hidden, {&layer});
     const GradMode no_grad(hidden.session(), false);
-    Tensor out = like(product_of(unsloth.scratch, layer, flat(hidden)), hidden);
+    Dropped dropped;
+    Tensor out = like(product_of(unsloth.scratch, layer, flat(hidden), dropped), hidden);
     if (!node) return out;
     set_history(out, node);
     node->save(hidden);
+    keep_masks(dropped, *node);
     return out;
 }
 
@@ -186,13 +249,16 @@ Tensor fused_mlp(Unsloth& unsloth, const DecoderLayer& layer, const Tensor& hidd
     const Ref<Node> node = node_of(kMlpBackward, unsloth, hidden, {&layer.gate, &layer.up, &layer.down});
     const GradMode no_grad(hidden.session(), false);
     const Tensor x = flat(hidden);
-    Tensor gate = product_of(unsloth.scratch, layer.gate, x);
-    Tensor up = product_of(unsloth.scratch, layer.up, x);
+    Dropped dropped;
+    Tensor gate = product_of(unsloth.scratch, layer.gate, x, dropped);
+    Tensor up = product_of(unsloth.scratch, layer.up, x, dropped);
+    dropped.rows.reset();
     const Tensor product = empty(x.session(), up.sizes(), up.dtype(), Op::unsloth_swiglu);
-    Tensor out = like(product_of(unsloth.scratch, layer.down, product), hidden);
+    Tensor out = like(product_of(unsloth.scratch, layer.down, product, dropped), hidden);
     if (!node) return out;
     set_history(out, node);
     for (const Tensor* t : std::initializer_list<const Tensor*>{&hidden, &gate, &up}) node->save(*t);
+    keep_masks(dropped, *node);
     return out;
 }
 

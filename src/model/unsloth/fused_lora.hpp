@@ -5,7 +5,7 @@
 
 namespace vramfit::model {
 
-/// Whether Unsloth has a fused function for these layers: adapters without dropout and bias on each of them.
+/// Whether Unsloth has a fused function for these layers: adapters on each of them, no bias.
 bool is_fused(std::initializer_list<const Linear*> layers);
 
 /// The projections of the attention. hidden -- [1, T, H]; three of [1, T, out].

@@ -114,7 +114,7 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     const Tensor divisor = divisor_of(items);
     const Tensor gradient = empty(session, hidden.sizes(), hidden.dtype(), Op::compiled);
     Tensor loss = zeros(session, {}, DType::float32);
-    for (const Size tokens : loss_parts(run, hidden.size(1)))
+    for (const Size tokens : loss_parts(run, hidden.numel() / hidden.size(-1)))
         run_part(run, tokens, hidden, weight, next_trials(*run.unsloth, is_scaled));
     set_history(loss, node);
     node->save(gradient);
@@ -130,7 +130,7 @@ Tensor unsloth_loss(const Run& run, const Network& network, const Batch& batch, 
         const AutocastScope autocast(run.session, true, *mixed_dtype(run.plan.training));
         Tensor hidden = unsloth_decoder(run, network, batch, place);
         run.session.begin_loss();
-        const Tensor labels = without_ends(batch);
+        const Tensor labels = run.plan.unsloth.padding_free ? without_ends(batch) : batch.labels;
         loss = fused_loss(run, hidden, network.head.weight, labels, items);
     }
     return mul(loss, 1);

@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "vramfit/spec/plan_check.hpp"
+
 namespace vramfit::model {
 
 void refuse_in_unsloth(const Run& run, std::vector<Problem>& problems) {
     if (run.plan.loop.kind != LoopKind::unsloth) return;
     const Capability card = run.session.device.capability;
     const bool has_bfloat16 = card >= Capability{8, 0};
-    if (card < Capability{7, 5} || card >= Capability{10, 0})
+    if (!unsloth_was_compared_on(card))
         problems.push_back(
             {"card",
              fmt::format("Unsloth's step was not compared with cards of capability {}.{}", card.major, card.minor),

@@ -65,16 +65,21 @@ void make_position_tables(const Run& run) {
         unsloth.sin_table = from_host(session, positions, head, dtype);
         return;
     }
-    const std::int64_t all = round_up(positions, kGrowth);
+    // Padded rows bring no positions: the table begins with the first ones.
+    const bool padded = !run.plan.unsloth.padding_free;
+    const std::int64_t all = padded ? kRowsAtOnce : round_up(positions, kGrowth);
     Tensor numbers = empty(session, {all}, DType::int64, Op::arange);
     numbers = to(numbers, DType::float32);
     Rows rows;
     for (std::int64_t begin = 0; begin < all; begin += kRowsAtOnce) {
         compute_rows(rows, session, std::min(kRowsAtOnce, all - begin), head, dtype);
-        if (begin > 0) continue;
+        if (begin > 0 || padded) continue;
         unsloth.cos_table = empty(session, {all, head}, dtype);
         unsloth.sin_table = empty(session, {all, head}, dtype, Op::empty_like);
     }
+    if (!padded) return;
+    unsloth.cos_table = std::move(rows.cos);
+    unsloth.sin_table = std::move(rows.sin);
 }
 
 namespace {
@@ -85,21 +90,27 @@ void turn_backward(Node&, Grads& in, Grads& out) {
 }
 const NodeType kTurnBackward{"Fast_RoPE_Embedding_QKBackward", turn_backward};
 
+void turn_in_place_backward(Node&, Grads& in, Grads& out) {
+    out[0] = detach(in[0]);
+    out[1] = detach(in[1]);
+}
+const NodeType kTurnInPlaceBackward{"Fast_RoPE_EmbeddingBackward", turn_in_place_backward};
+
 }  // namespace
 
-void turn(Tensor& query, Tensor& key) {
+void turn(Tensor& query, Tensor& key, bool in_place) {
     Session& session = query.session();
     Ref<Node> node;
     if (needs_grad(query, key)) {
-        node = make_node(session, kTurnBackward);
+        node = make_node(session, in_place ? kTurnInPlaceBackward : kTurnBackward);
         add_edge(*node, query);
         add_edge(*node, key);
     }
     Tensor q, k;
     {
         const GradMode no_grad(session, false);
-        q = clone(query);
-        k = clone(key);
+        q = in_place ? detach(query) : clone(query);
+        k = in_place ? detach(key) : clone(key);
     }
     if (node) {
         set_history(q, node);

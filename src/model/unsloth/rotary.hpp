@@ -8,10 +8,10 @@ namespace vramfit::model {
 /// LlamaRotaryEmbedding.__init__.
 void make_placeholders(const Run& run);
 
-/// In the first forward: cos and sin of all positions.
+/// In the first forward: cos and sin of all positions, for padded rows of the first ones.
 void make_position_tables(const Run& run);
 
-/// Turns copies of queries and keys, [1, heads, T, head] each.
-void turn(Tensor& query, Tensor& key);
+/// Turns copies of queries and keys, [1, heads, T, head] each, or those of padded rows in place.
+void turn(Tensor& query, Tensor& key, bool in_place);
 
 }  // namespace vramfit::model

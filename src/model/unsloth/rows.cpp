@@ -12,7 +12,8 @@ using namespace engine;
 
 Batch fetch_packed(const Run& run) {
     Session& session = run.session;
-    const Dims tokens{1, run.sizes.batch * run.sizes.length};
+    const bool padded = !run.plan.unsloth.padding_free;
+    const Dims tokens = padded ? Dims{run.sizes.batch, run.sizes.length} : Dims{1, run.sizes.batch * run.sizes.length};
     const auto moved = [&](const Dims& sizes, DType dtype) {
         Tensor out = to_device(host_tensor(session, sizes, dtype));
         session.streams.host_waits(0);
@@ -21,6 +22,10 @@ Batch fetch_packed(const Run& run) {
     Batch batch;
     batch.input_ids = moved(tokens, DType::int64);
     batch.labels = moved(tokens, DType::int64);
+    if (padded) {
+        batch.attention_mask = moved(tokens, DType::int64);
+        return batch;
+    }
     batch.position_ids = moved(tokens, DType::int64);
     batch.row_lengths = moved({run.sizes.batch}, DType::int32);
     return batch;
@@ -33,6 +38,10 @@ Tensor count_of(const Run& run, const Batch& batch) {
     Session& session = run.session;
     const Tensor targets = slice(batch.labels, -1, 1, batch.labels.size(-1));
     Tensor labelled = compare(Op::ne, targets);
+    if (!run.plan.unsloth.padding_free) {
+        (void)compare(Op::ne, slice(batch.attention_mask, -1, 1, batch.attention_mask.size(-1)));
+        return sum_all(labelled);
+    }
     Tensor beginnings;
     if (!session.decide("one row", run.sizes.batch == 1)) {
         {

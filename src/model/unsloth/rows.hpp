@@ -1,4 +1,4 @@
-// Batches without padding: all rows as one, with positions of their own and their lengths.
+// Batches without padding, all rows as one with positions of their own and their lengths, or padded ones.
 #pragma once
 
 #include "model/network/run.hpp"

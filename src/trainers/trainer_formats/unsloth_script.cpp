@@ -4,6 +4,7 @@
 #include "trainers/common.hpp"
 #include "trainers/scripts.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/unsloth.hpp"
 
 namespace vramfit::trainers {
 
@@ -76,7 +77,7 @@ constexpr KeyRow kUnslothSft[] = {
     {"max_seq_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"max_length", KeyUse::used, "batch.sequence_length", "128|256"},
     {"packing", KeyUse::used, "batch", "true|false"},
-    {"padding_free", KeyUse::harmless},
+    {"padding_free", KeyUse::used, "batch"},
     {"pad_to_multiple_of", KeyUse::harmless},
     {"activation_offloading", KeyUse::unsupported, "activations in host memory are not predicted"},
 };
@@ -153,9 +154,54 @@ void read_unsloth_rows(Reader& reader, Draft& draft) {
     draft.no_padding_mask = true;
 }
 
-bool unsloth_flag(Reader& reader, const std::string& key) {
-    const std::string word = reader.text(key).value_or("unsloth");
-    return word != "false" && word != "False" && word != "none";
+/// What a script says in its own words, and what Unsloth then does that was not compared.
+constexpr std::pair<const char*, const char*> kInexactKeys[] = {
+    {"trainer.compute_metrics", "measures of the logits are not supported with Unsloth's step"},
+    {"trainer.preprocess_logits_for_metrics", "measures of the logits are not supported with Unsloth's step"},
+    {"UnslothTrainer", "UnslothTrainer is not compared"},
+    {"Trainer", "another trainer than SFTTrainer is not compared"},
+    {"prepare_model_for_kbit_training", "peft's preparation is not supported with Unsloth's step"},
+    {"gradient_checkpointing_enable", "checkpointing by the script is not supported with Unsloth's step"},
+    {"enable_input_require_grads", "hooks of the script are not supported with Unsloth's step"},
+    {"resize_token_embeddings", "a changed embedding is not supported with Unsloth's step"},
+    {"from_pretrained.attn_implementation", "a choice of the attention is not supported with Unsloth's step"},
+    {"from_pretrained.rope_scaling", "other rotary embeddings are not supported with Unsloth's step"},
+    {"get_peft_model.loftq_config", "LoftQ is not supported with Unsloth's step"},
+};
+
+bool is_said(Reader& reader, const char* key) {
+    const Value* value = reader.document().root.at(key);
+    return value && value->kind != Value::Kind::null && !(value->kind == Value::Kind::map && value->keys.empty());
+}
+
+// unsloth 2026.10.7, trainer.py _patch_sft_trainer_auto_packing: a collator of the script's own pads rows.
+void read_unsloth_collator(Reader& reader, UnslothDraft& unsloth) {
+    const Value* collator = reader.document().root.at("trainer.data_collator");
+    const bool given = is_said(reader, "trainer.data_collator") || (collator && collator->kind == Value::Kind::map);
+    unsloth.plan.padding_free = reader.boolean("padding_free").value_or(true) && !given;
+    const bool is_known = !given || (collator->kind == Value::Kind::map && !collator->find("pad_to_multiple_of"));
+    if (!is_known)
+        unsloth.inexact.emplace_back("rows that another collator makes are not supported with Unsloth's step");
+}
+
+/// What bars Unsloth's own step, beside what a plan says.
+void read_unsloth_step(Reader& reader, const std::string& checkpointing, Draft& draft) {
+    UnslothDraft& unsloth = draft.unsloth.emplace();
+    read_unsloth_checkpointing(checkpointing, unsloth);
+    unsloth.plan.max_seq_length = reader.integer("from_pretrained.max_seq_length", {.low = 1}).value_or(2048);
+    const auto bar_if = [&](bool condition, const char* why) {
+        if (condition) unsloth.inexact.emplace_back(why);
+    };
+    const std::string loader = reader.text("loader").value_or("FastLanguageModel");
+    bar_if(loader != "FastLanguageModel", "FastModel runs other functions than FastLanguageModel");
+    for (const auto& [key, why] : kInexactKeys) bar_if(is_said(reader, key), why);
+    read_unsloth_collator(reader, unsloth);
+    for (const char* key : {"from_pretrained.offload_embedding", "from_pretrained.float32_mixed_precision"})
+        bar_if(reader.boolean(key).value_or(false), "a moved or cast model is not supported with Unsloth's step");
+    const std::string init = reader.text("get_peft_model.init_lora_weights").value_or("true");
+    bar_if(init != "true" && init != "True", "another initialization is not supported with Unsloth's step");
+    if (draft.job.plan.load.quantization && !reader.boolean("from_pretrained.use_exact_model_name").value_or(false))
+        read_unsloth_checkpoint(reader.text("from_pretrained.model_name").value_or(""), unsloth);
 }
 
 void read_unsloth_script(Reader& reader, Draft& draft) {
@@ -170,20 +216,20 @@ void read_unsloth_script(Reader& reader, Draft& draft) {
     if (!plan.training.fp16 && !plan.training.bf16) (bf16_card ? plan.training.bf16 : plan.training.fp16) = true;
     read_unsloth_loading(reader, draft);
     const bool adapted = plan.peft.has_value();
-    const bool kept = unsloth_flag(
-        reader, adapted ? "get_peft_model.use_gradient_checkpointing" : "from_pretrained.use_gradient_checkpointing");
+    const std::string checkpointing =
+        reader
+            .text(adapted ? "get_peft_model.use_gradient_checkpointing" : "from_pretrained.use_gradient_checkpointing")
+            .value_or("unsloth");
+    const bool kept = checkpointing != "false" && checkpointing != "False" && checkpointing != "none";
     plan.training.gradient_checkpointing = plan.training.gradient_checkpointing || kept;
     require_input_grads(draft);
     read_unsloth_rows(reader, draft);
-    reader.note(RemarkKind::other_program,
-                "Unsloth has kernels of its own for attention, norms, adapters, the loss and checkpointing: the run is "
-                "predicted as transformers and peft do it, which need more",
-                "a run that fits here fits there; one that does not may");
+    read_unsloth_step(reader, checkpointing, draft);
 }
 
 std::string unsloth_model(Reader& reader) {
     for (const char* key : {"from_pretrained.model_name", "model"})
-        if (reader.has(key)) return reader.text(key).value_or("");
+        if (reader.has(key)) return unpacked_name(reader.text(key).value_or(""));
     return "";
 }
 

@@ -3,6 +3,7 @@
 
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/unsloth.hpp"
 
 namespace vramfit::trainers {
 
@@ -46,8 +47,10 @@ bool is_unsloth_studio(const Document& document) {
 void read_unsloth_studio(Reader& reader, Draft& draft) {
     draft.training_read = true;
     TrainPlan& plan = draft.job.plan;
-    plan.load.dtype = DType::bfloat16;
-    plan.training.bf16 = true;
+    // studio/backend/core/training/trainer.py: bf16 where the card has it.
+    const bool bf16_card = reader.question().bf16_card;
+    plan.load.dtype = bf16_card ? DType::bfloat16 : DType::float16;
+    (bf16_card ? plan.training.bf16 : plan.training.fp16) = true;
     const std::string type = reader.text_or("training.training_type", "lora");
     if (type == "lora") {
         LoraPlan& lora = plan.peft.emplace();
@@ -59,7 +62,7 @@ void read_unsloth_studio(Reader& reader, Draft& draft) {
         set_targets(reader, "lora.target_modules", names, draft);
         lora.use_rslora = reader.boolean("lora.use_rslora").value_or(false);
         lora.use_dora = reader.boolean("lora.use_dora").value_or(false);
-        if (reader.boolean("training.load_in_4bit").value_or(true)) quantize_4bit(draft, true, DType::bfloat16);
+        if (reader.boolean("training.load_in_4bit").value_or(true)) quantize_4bit(draft, true, plan.load.dtype);
     } else if (type != "full") {
         reader.refuse("training.training_type", fmt::format("'{}' is not supported", type), "lora, full");
     }
@@ -76,10 +79,10 @@ void read_unsloth_studio(Reader& reader, Draft& draft) {
     draft.length_place = reader.place("training.max_seq_length");
     draft.packed = reader.boolean_or("training.packing", false);
     draft.no_padding_mask = true;
-    reader.note(RemarkKind::other_program,
-                "Unsloth has kernels of its own for attention, norms, adapters, the loss and checkpointing: the run is "
-                "predicted as transformers and peft do it, which need more",
-                "a run that fits here fits there; one that does not may");
+    UnslothDraft& unsloth = draft.unsloth.emplace();
+    read_unsloth_checkpointing(checkpointing, unsloth);
+    unsloth.plan.max_seq_length = draft.length_limit;
+    if (plan.load.quantization) read_unsloth_checkpoint(reader.text("model").value_or(""), unsloth);
 }
 
 }  // namespace
@@ -98,7 +101,7 @@ const TrainerFormat unsloth_studio_entry = {
     .recognises = trainers::is_unsloth_studio,
     .keys = trainers::kStudioTables,
     .releases = "Unsloth Studio up to 2026.10",
-    .model = [](trainers::Reader& reader) { return reader.text("model").value_or(""); },
+    .model = [](trainers::Reader& reader) { return trainers::unpacked_name(reader.text("model").value_or("")); },
     .read = trainers::read_unsloth_studio,
     .knobs = {.batch = "training.batch_size",
               .accumulation = "training.gradient_accumulation_steps",

@@ -64,6 +64,29 @@ TEST_CASE("the note of an upper bound survives other library versions") {
                       [](const Note& note) { return note.kind == NoteKind::upper_bound; }));
 }
 
+TEST_CASE("Unsloth's recipe is its own step where that is predicted, else the trainer's with a note") {
+    const auto is_bound = [](const Job& job) {
+        return std::any_of(job.notes.begin(), job.notes.end(),
+                           [](const Note& note) { return note.kind == NoteKind::upper_bound; });
+    };
+    const auto recipe_with = [](const char* model, std::vector<std::string> more) {
+        std::vector<std::string> words = {"--model", model, "--recipe", "unsloth"};
+        words.insert(words.end(), more.begin(), more.end());
+        return asked(words);
+    };
+    for (const Job& job : {recipe_with("llama-3.2-1b", {}), recipe_with("mistral-7b-v0.3", {"--gpu", "T4"})}) {
+        CHECK(job.plan.loop.kind == LoopKind::unsloth);
+        CHECK_FALSE(is_bound(job));
+    }
+    for (const Job& job :
+         {recipe_with("gemma-2-2b", {}), recipe_with("qwen2-0.5b", {"--lora-dropout", "0.1"}),
+          recipe_with("llama-3.2-1b", {"--gpu", "rtx5090"}), recipe_with("llama-3.2-1b", {"--loop", "trainer"})}) {
+        CHECK(job.plan.loop.kind == LoopKind::trainer);
+        CHECK(is_bound(job));
+        CHECK(predict(job).peak.reserved > 0);
+    }
+}
+
 TEST_CASE("the page about recipes has every one with its flags and its source, and help names them") {
     const std::string page = docs_of_recipes();
     const std::string help = find_plan_flag("recipe")->help;

@@ -57,6 +57,14 @@ TEST_CASE("a job of Unsloth is written as it was read") {
     }
 }
 
+TEST_CASE("padded rows are read and written with the arguments of training") {
+    const Job job = unsloth_job(kLora, R"("bf16": true, "padding_free": false)");
+    CHECK_FALSE(job.plan.unsloth.padding_free);
+    CHECK(unsloth_job(kLora).plan.unsloth.padding_free);
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+    CHECK(refused_at(kLora, R"("bf16": true, "padding_free": false)") == "");
+}
+
 TEST_CASE("what Unsloth's step was not compared with is refused where it stands") {
     CHECK(refused_at(told(R"({"full_finetuning": true})")) == "job.json /unsloth/full_finetuning");
     CHECK(refused_at(told(R"({"use_gradient_checkpointing": false})")) ==
@@ -65,5 +73,6 @@ TEST_CASE("what Unsloth's step was not compared with is refused where it stands"
     CHECK(refused_at(kLora, R"("bf16": true, "packing": true)") == "job.json /training/packing");
     CHECK(refused_at(kLora, "") == "training.bf16");
     CHECK(refused_at(R"("peft": null, "unsloth": {"load_in_4bit": false})") == "peft");
-    CHECK(refused_at(R"("peft": {"peft_type": "LORA", "target_modules": ["q_proj"]})") == "peft.target_modules");
+    CHECK(refused_at(R"("peft": {"peft_type": "LORA", "target_modules": ["q_proj", "up_proj"]})") ==
+          "peft.target_modules");
 }
