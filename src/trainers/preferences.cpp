@@ -15,21 +15,25 @@ namespace {
 
 constexpr PreferenceTrainer kPreferenceTrainers[] = {{"dpo", "DPOTrainer", "DPOConfig", LoopKind::dpo}};
 
-void read_pair_losses(Reader& reader, PreferencePlan& plan) {
-    const auto words = reader.texts("loss_type");
-    if (!words || words->empty()) return reader.assume("loss_type", "sigmoid");
+}  // namespace
+
+void read_pair_losses(Reader& reader, std::string_view key, PreferencePlan& plan) {
+    const auto words = reader.texts(key);
+    if (!words || words->empty()) return reader.assume(key, "sigmoid");
     plan.loss_types.clear();
     std::vector<std::string_view> names;
     for (const Named<PairLoss>& one : kPairLossNames) names.push_back(one.name);
     for (const std::string& word : *words) {
         const auto known = std::find(names.begin(), names.end(), word);
         if (known == names.end())
-            reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", word),
+            reader.refuse(key, fmt::format("the loss '{}' is not predicted", word),
                           fmt::format("predicted: {}", fmt::join(names, ", ")));
         else
             plan.loss_types.push_back(kPairLossNames[known - names.begin()].value);
     }
 }
+
+namespace {
 
 /// A script's file of keys goes on without what it does not know (trl 1.16.0 scripts/utils.py TrlParser, scripts/dpo.py
 /// fail_with_unknown_args); argparse and Python stop.
@@ -72,7 +76,7 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
     plan.loop.kind = trainer.loop;
     reader.derive("loop.kind", std::string(name_of(trainer.loop)), std::string(trainer.name));
     judge_gone_arguments(reader, trainer);
-    read_pair_losses(reader, plan.preference);
+    read_pair_losses(reader, "loss_type", plan.preference);
     plan.preference.precompute_ref_log_probs = reader.boolean("precompute_ref_log_probs").value_or(false);
     plan.preference.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);

@@ -49,10 +49,10 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
     };
-    if (!run.stack.dpo_scores_in_chunks())
+    if (!run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
-               "trl 1.16 is supported");
+               "trl 1.9 and 1.16 are supported");
     if (run.spec.recording)
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
     if (plan.evaluation)
@@ -77,8 +77,13 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                    ? "a model that has adapters already, of which trl makes a copy, is not supported"
                    : "a model that has adapters already was not compared",
                "give the trainer a peft_config");
+    if (is_contrast(plan.loop.kind) && plan.prepare_kbit)
+        refuse("prepare_kbit", fmt::format("{} prepares quantized weights itself", trainer_of(plan.loop.kind)),
+               "leave prepare_kbit out");
+    if (is_contrast(plan.loop.kind) && uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);
-    if (!plan.peft) return;
+    if (!plan.peft || !has_reference(plan.loop.kind) || !run.stack.dpo_scores_in_chunks()) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")
             refuse("peft.target_modules",
