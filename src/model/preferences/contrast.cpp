@@ -54,6 +54,13 @@ Tensor likelihood_of(const Run& run, const Tensor& logits, const Tensor& labels)
     return cross_entropy(view(shifted, {tokens, words}), view(targets, {tokens}));
 }
 
+/// mask.sum(-1): the result is there before the mask is cast.
+Tensor count_of(const Tensor& mask) {
+    Tensor out = empty(mask.session(), {mask.size(0)}, DType::int64, Op::sum);
+    const Tensor cast = to(mask, DType::int64);
+    return out;
+}
+
 /// get_batch_logps: [2 B].
 Tensor row_log_probs(const Run& run, const Tensor& logits, const Tensor& given) {
     const Size length = logits.size(1);
@@ -68,7 +75,7 @@ Tensor row_log_probs(const Run& run, const Tensor& logits, const Tensor& given) 
     const Tensor sum = [&] { return sum_over(mul(log_probs, mask), 1, false); }();
     const ContrastLoss loss = run.plan.preference.contrast_loss;
     if (!is_orpo(run) && loss != ContrastLoss::ipo && loss != ContrastLoss::simpo) return sum;
-    return div(sum, sum_over(mask, 1, false));
+    return div(sum, count_of(mask));
 }
 
 /// log1mexp(x).

@@ -34,20 +34,31 @@ bool has_kl(const Run& run) { return run.plan.preference.unpaired_loss == Unpair
 
 ScoreParts parts_of(const Reference& reference) { return reference.network ? ScoreParts{} : kUnpairedScores; }
 
-/// _compute_kl_logps: without gradients, of a policy that is in training.
-Tensor kl_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
-                 const Place& place) {
-    const TrainPlan plan = plan_of_kl_rows(run.plan);
-    RunSizes sizes = run.sizes;
-    sizes.length = sizes.length + kl_rows_longer(run.plan);
-    const Run rotated{run.session, run.spec, plan, run.stack, sizes, nullptr, run.recorded};
+/// The KL term's rows as the model is given them.
+Batch kl_rows(const Run& run, const Batch& batch) {
     Batch rows;
     rows.input_ids = batch.kl_input_ids;
     rows.attention_mask = batch.kl_attention_mask;
     rows.completion_mask = batch.kl_completion_mask;
+    return with_labels(run, rows);
+}
+
+/// The model's call on them.
+Scored kl_outputs(const Run& run, const Network& network, const Batch& rows, const ScoreParts& parts,
+                  const Place& place) {
+    const TrainPlan plan = plan_of_kl_rows(run.plan);
+    RunSizes sizes = run.sizes;
+    sizes.length = sizes.length + kl_rows_longer(run.plan);
+    const Run rotated{run.session, run.spec, plan, run.stack, sizes, nullptr, run.recorded};
+    return scored_by_reference(rotated, network, rows, parts, place);
+}
+
+/// _compute_kl_logps: without gradients, of a policy that is in training.
+Tensor kl_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
+                 const Place& place) {
     const GradMode no_grad(run.session, false);
-    rows = with_labels(run, rows);
-    Scored outputs = scored_by_reference(rotated, network, rows, parts, place);
+    const Batch rows = kl_rows(run, batch);
+    Scored outputs = kl_outputs(run, network, rows, parts, place);
     const Tensor log_probs = token_log_probs(rows, outputs);
     return sum_over(log_probs, 1, false);
 }
@@ -236,16 +247,29 @@ Tensor kto_loss(const Run& run, Network& network, const Reference& reference, co
 }
 
 std::vector<Tensor> precomputed_unpaired(const Run& run, Network& policy, const Batch& inputs) {
-    std::vector<Tensor> out;
     const Batch batch = with_labels(run, inputs);
+    Scored outputs, of_kl;
+    Batch rows;
+    Tensor kl;
     on_reference(run, policy, {}, [&](const Run& asked, const Network& network) {
-        Scored outputs = scored_by_reference(asked, network, batch, kUnpairedScores, {});
-        Tensor of_kl;
-        if (has_kl(run)) of_kl = kl_scores(asked, network, inputs, kUnpairedScores, {});
-        out.push_back(sum_over(token_log_probs(batch, outputs), 1, false));
-        if (of_kl.defined()) out.push_back(of_kl);
+        outputs = scored_by_reference(asked, network, batch, kUnpairedScores, {});
+        if (!has_kl(run)) return 0;
+        if (run.stack.dpo_scores_in_chunks()) {
+            kl = kl_scores(asked, network, inputs, kUnpairedScores, {});
+        } else {
+            rows = kl_rows(run, inputs);
+            of_kl = kl_outputs(asked, network, rows, kUnpairedScores, {});
+        }
         return 0;
     });
+    const Tensor per_token = token_log_probs(batch, outputs);
+    std::vector<Tensor> out{sum_over(per_token, 1, false)};
+    Tensor kl_per_token;
+    if (rows.input_ids.defined()) {
+        kl_per_token = token_log_probs(rows, of_kl);
+        kl = sum_over(kl_per_token, 1, false);
+    }
+    if (kl.defined()) out.push_back(kl);
     return out;
 }
 

@@ -44,6 +44,28 @@ void refuse_in_rewards(const Run& run, const Refuse& refuse) {
 
 }  // namespace
 
+namespace {
+
+/// ORPO and CPO.
+template <class Refuse>
+void refuse_in_contrast(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (plan.prepare_kbit)
+        refuse("prepare_kbit", fmt::format("{} prepares quantized weights itself", trainer_of(plan.loop.kind)),
+               "leave prepare_kbit out");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
+    if (!plan.peft || !plan.training.gradient_checkpointing) return;
+    // enable_input_require_grads comes before get_peft_model: the embedding inside gets the hook.
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.part == ModulePart::embedding)
+            refuse("peft.target_modules",
+                   "adapters of the embedding with gradient checkpointing are not supported with this trainer",
+                   "leave the embedding out");
+}
+
+}  // namespace
+
 void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
@@ -77,11 +99,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                    ? "a model that has adapters already, of which trl makes a copy, is not supported"
                    : "a model that has adapters already was not compared",
                "give the trainer a peft_config");
-    if (is_contrast(plan.loop.kind) && plan.prepare_kbit)
-        refuse("prepare_kbit", fmt::format("{} prepares quantized weights itself", trainer_of(plan.loop.kind)),
-               "leave prepare_kbit out");
-    if (is_contrast(plan.loop.kind) && uses_liger(run))
-        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
+    if (is_contrast(plan.loop.kind)) return refuse_in_contrast(run, refuse);
     if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);
     if (!plan.peft || !has_reference(plan.loop.kind) || !run.stack.dpo_scores_in_chunks()) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
