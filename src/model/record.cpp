@@ -82,6 +82,7 @@ void adapt(const Run& run, Network& network) {
 /// trl's trainers of preferences, given a peft_config: adapters are made while the trainer is.
 void adapt_in_preference_trainer(const Run& run, Network& network) {
     Recorder& recorder = run.session.recorder;
+    const Scoped<bool> on_host(run.session.on_host, waits_on_host(run));
     const bool by_trainer = is_contrast(run.plan.loop.kind);
     if (!by_trainer) prepare(run, network);
     recorder.mark("after_load");

@@ -62,7 +62,7 @@ constexpr std::string_view kIgnoredByReward[] = {"eos_token"};
 constexpr std::string_view kIgnoredByKto[] = {"beta", "desirable_weight", "undesirable_weight", "ref_model_mixup_alpha",
                                               "ref_model_sync_steps"};
 constexpr std::string_view kIgnoredByContrast[] = {"beta", "label_smoothing", "simpo_gamma", "truncation_mode",
-                                                  "max_completion_length"};
+                                                   "max_completion_length"};
 constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "model_init_kwargs",
                                               "trust_remote_code"};
 
@@ -207,7 +207,9 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::kto:
             read_kto(training, arguments, plan);
             return judge_others(training, kRefusedByKto, kIgnoredByKto);
-        case LoopKind::cpo: read_cpo(training, plan); return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
+        case LoopKind::cpo:
+            read_cpo(training, plan);
+            return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }

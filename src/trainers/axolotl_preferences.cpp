@@ -26,7 +26,8 @@ constexpr AxolotlTrainer kAxolotlTrainers[] = {{"dpo", LoopKind::dpo},
                                                {"simpo", LoopKind::cpo}};
 
 std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
-    if (rl.empty()) return reader.boolean("reward_model").value_or(false) ? std::optional(LoopKind::reward) : std::nullopt;
+    if (rl.empty())
+        return reader.boolean("reward_model").value_or(false) ? std::optional(LoopKind::reward) : std::nullopt;
     for (const AxolotlTrainer& each : kAxolotlTrainers)
         if (each.rl == rl) return each.loop;
     reader.refuse("rl", fmt::format("training with {} is not predicted", rl),
@@ -59,15 +60,15 @@ void judge_axolotl_model(Reader& reader, Draft& draft) {
                       "a reference model that axolotl loads itself is not predicted",
                       adapter ? "false" : "adapter: lora or qlora, whose reference is the model without it");
     if (adapter && !has_reference(loop))
-        reader.refuse("adapter", fmt::format("adapters that axolotl makes before trl's {} is built are not predicted",
-                                             trainer_of(loop)),
-                      "training of all weights");
+        reader.refuse(
+            "adapter",
+            fmt::format("adapters that axolotl makes before trl's {} is built are not predicted", trainer_of(loop)),
+            "training of all weights");
 }
 
 /// Rows are padded to the longest of a batch; what fills or flattens them is for causal training alone.
 void read_axolotl_rows(Reader& reader, Draft& draft) {
-    if (draft.packed)
-        reader.invalid("sample_packing", "axolotl packs no preferences", "false");
+    if (draft.packed) reader.invalid("sample_packing", "axolotl packs no preferences", "false");
     if (reader.has("pad_to_multiple_of"))
         reader.refuse("pad_to_multiple_of", "padding to a multiple is not predicted with preferences", "take it out");
     const bool rewards = draft.job.plan.loop.kind == LoopKind::reward;  // the collator of causal training pads them
@@ -88,7 +89,8 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
     if (*loop == LoopKind::dpo) read_axolotl_dpo(reader, rl, plan.preference);
     if (*loop == LoopKind::cpo) plan.preference.contrast_loss = ContrastLoss::simpo;
     if (*loop == LoopKind::cpo) plan.preference.adds_likelihood = reader.real_or("cpo_alpha", 1.0) != 0;
-    if (*loop == LoopKind::reward) plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
+    if (*loop == LoopKind::reward)
+        plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
     read_axolotl_rows(reader, draft);
     judge_axolotl_model(reader, draft);
 }

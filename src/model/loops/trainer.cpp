@@ -66,7 +66,8 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 
 /// training_step of a loss for which no items were counted.
 Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place) {
-    Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place);
+    Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place,
+                                  wrapper_of(trainer, trainer.is_last(place)));
     empty_cache_by_steps(trainer, place);
     loss = div(loss, 1);  // self.current_gradient_accumulation_steps
     accelerator_backward(trainer, loss, place);
@@ -244,6 +245,10 @@ void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
+    // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation.
+    Tensor held_by_group;
+    for (int i = 0; i < 2 && run.plan.distributed && is_preference(run.plan.loop.kind); ++i)
+        held_by_group = barrier(session);
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);

@@ -209,8 +209,8 @@ Tensor contrast_loss(const Run& run, const Network& network, const Batch& batch,
     std::optional<AutocastScope> outer;
     if (run.plan.trl_casting_to_bf16) outer.emplace(run.session, true, DType::float16);
     const ContrastScores scores = contrast_scores(run, network, batch, place);
-    const Contrast pairs =
-        is_orpo(run) ? odds_ratio_of(scores.chosen, scores.rejected) : pair_contrast(run, scores.chosen, scores.rejected);
+    const Contrast pairs = is_orpo(run) ? odds_ratio_of(scores.chosen, scores.rejected)
+                                        : pair_contrast(run, scores.chosen, scores.rejected);
     Tensor loss = [&] {
         const Tensor mean = mean_all(pairs.losses);
         return is_orpo(run) ? sub(scores.likelihood, mean) : add(mean, mul(scores.likelihood, 1.0));

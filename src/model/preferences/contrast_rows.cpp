@@ -47,7 +47,8 @@ Batch fetch_apart(const Run& run) {
 
 PutTogether put_together(const Run& run, const Batch& batch) {
     std::array<Tensor, kRowParts> chosen;
-    for (std::size_t part = 0; part < kRowParts; ++part) chosen[part] = padded_on_device(batch.apart[part], run.sizes.length);
+    for (std::size_t part = 0; part < kRowParts; ++part)
+        chosen[part] = padded_on_device(batch.apart[part], run.sizes.length);
     for (std::size_t part = 0; part < kRowParts; ++part) {
         const Tensor halves[] = {chosen[part], padded_on_device(batch.apart[kRowParts + part], run.sizes.length)};
         chosen[part] = cat(halves, 0);

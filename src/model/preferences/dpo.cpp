@@ -25,7 +25,7 @@ namespace {
 constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_top1 = true};
 
 Scored reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
-                             const Place& place) {
+                        const Place& place) {
     return on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
         const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
         return scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
@@ -53,14 +53,16 @@ struct TokenMetrics {
             if (!m.is_whole()) entropy.reset();
         }
         total_tokens = sum_all(m.mask);
-        entropy_sum = sum_all(entropy_sum);
-        total_tokens = sum_all(total_tokens);
+        entropy_sum = sum_all(gathered(m.run, entropy_sum));
+        total_tokens = sum_all(gathered(m.run, total_tokens));
         read_ratio(entropy_sum, total_tokens);
-        read_sum(sum_all(m.batch.attention_mask));
+        read_sum(gathered(m.run, sum_all(m.batch.attention_mask)));
         mean_logits(m);
         find_correct(m);
         total_tokens = sum_all(m.is_whole() ? chosen_mask : m.masks[0]);
         correct_tokens = sum_all(correct_predictions);
+        correct_tokens = gathered(m.run, correct_tokens);
+        total_tokens = gathered(m.run, total_tokens);
         total_sum = sum_all(total_tokens);
         read_item(compare(Op::gt, total_sum));
         const Tensor correct = sum_all(correct_tokens);
@@ -91,26 +93,32 @@ struct TokenMetrics {
         Tensor rejected = sum_of(logits[1], m.masks[1], scored_tokens(m.run) - chosen_tokens(m.run));
         Tensor rejected_number = sum_all(m.masks[1]);
         for (Tensor* t : {&chosen, &chosen_number, &rejected, &rejected_number}) {
-            read_sum(*t);
+            read_sum(gathered(m.run, *t));
             t->reset();
         }
     }
 };
 
 /// Rewards and log-probabilities of the pairs.
-void pair_metrics(const PairScores& scores, const Tensor& chosen_log_probs, const Tensor& rejected_log_probs,
-                  Variables& names) {
+void pair_metrics(const Run& run, const PairScores& scores, const Tensor& chosen_log_probs,
+                  const Tensor& rejected_log_probs, Variables& names) {
+    const auto read_gathered = [&](std::string_view name, const Tensor& t) {
+        names[name] = gathered(run, t);
+        read_mean(names[name]);
+    };
     names["chosen_rewards"] = mul(detach(scores.chosen_log_ratios), 1.0);
     names["rejected_rewards"] = mul(detach(scores.rejected_log_ratios), 1.0);
-    read_mean(names["chosen_rewards"]);
-    read_mean(names["rejected_rewards"]);
+    names["agg_chosen_rewards"] = gathered(run, names["chosen_rewards"]);
+    names["agg_rejected_rewards"] = gathered(run, names["rejected_rewards"]);
+    read_mean(names["agg_chosen_rewards"]);
+    read_mean(names["agg_rejected_rewards"]);
     names["reward_accuracies"] =
         to(compare(Op::gt, names["chosen_rewards"], names["rejected_rewards"]), DType::float32);
-    read_mean(names["reward_accuracies"]);
+    read_gathered("agg_reward_accuracies", names["reward_accuracies"]);
     names["margins"] = sub(names["chosen_rewards"], names["rejected_rewards"]);
-    read_mean(names["margins"]);
-    read_mean(chosen_log_probs);
-    read_mean(rejected_log_probs);
+    read_gathered("agg_margins", names["margins"]);
+    read_mean(gathered(run, chosen_log_probs));
+    read_mean(gathered(run, rejected_log_probs));
 }
 
 /// The sum over loss_type of per_sequence_loss.mean() * weight.
@@ -134,11 +142,14 @@ std::vector<Tensor> precomputed_pairs(const Run& run, Network& policy, const Bat
     return {sum_over(token_log_probs(batch, outputs), 1, false)};
 }
 
-Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place) {
+Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place,
+                const ForwardWrapper& wrapper) {
     Session& session = run.session;
     const Batch batch = with_labels(run, inputs);
+    if (wrapper.before) wrapper.before();
     Scored outputs = scored(run, network, batch, kPolicyScores, place);
     session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    if (wrapper.after) wrapper.after(outputs.fused.log_probs, outputs.fused.all());
     session.begin_loss();
     PairScores scores;
     scores.log_probs = token_log_probs(inputs, outputs);
@@ -166,11 +177,11 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     Tensor loss = sum_of_losses(run, scores, names);
     if (outputs.aux_loss().defined()) {
         loss = add(loss, mul(outputs.aux_loss(), 1.0));
-        read_mean(outputs.aux_loss());
+        read_mean(gathered(run, outputs.aux_loss()));
     }
     const Tensor mask = shifted(inputs.completion_mask);
     const TokenMetrics tokens({run, inputs, outputs, mask, chunk(mask, 2, 0)});
-    pair_metrics(scores, of_policy[0], of_policy[1], names);
+    pair_metrics(run, scores, of_policy[0], of_policy[1], names);
     return loss;
 }
 

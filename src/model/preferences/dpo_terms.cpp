@@ -1,4 +1,5 @@
-// trl 1.9 and 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss; temporaries of an expression live as Python keeps them.
+// trl 1.9 and 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss; temporaries of an expression live as Python keeps
+// them.
 #include "model/preferences/dpo_terms.hpp"
 
 #include "engine/ops/clamp.hpp"

@@ -12,13 +12,16 @@ using namespace engine;
 
 namespace {
 
+/// Of one of several processes it is loaded in host memory: device_map is None (DPOTrainer.__init__).
+bool is_loaded_on_host(const Run& run) { return run.plan.distributed && !run.plan.distributed->load_on_device; }
+
 /// create_model_from_path from the checkpoint as it is: with the policy's dtype and attention, or with its defaults.
 Reference load_reference(const Run& run, Network& policy) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
     LoadPlan& load = out.plan->load;
     load.quantization.reset();
-    load.on_device = true;
+    load.on_device = !is_loaded_on_host(run);
     if (run.stack.reference_is_like_policy()) {
         load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
     } else {
@@ -40,6 +43,10 @@ Reference make_reference(const Run& run, Network& policy) {
     run.session.recorder.begin({PhaseKind::load_reference});
     Reference reference = load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
+    if (is_loaded_on_host(run)) {  // accelerator.prepare_model
+        const Run asked{run.session, run.spec, *reference.plan, run.stack, run.sizes, nullptr, run.recorded};
+        move_to_device(asked, *reference.network);
+    }
     return reference;
 }
 

@@ -50,8 +50,8 @@ class WithoutAdapters {
 /// How the reference model is run: with its own attention.
 TrainPlan plan_of_reference(const Run& run, const Reference& reference);
 
-/// Calls `forward` with the run on the reference, without gradients and without checkpointing: on its own network in evaluation, or
-/// on the policy with its adapters off.
+/// Calls `forward` with the run on the reference, without gradients and without checkpointing: on its own network in
+/// evaluation, or on the policy with its adapters off.
 template <class Forward>
 auto on_reference(const Run& run, Network& policy, const Reference& reference, const Forward& forward) {
     const engine::GradMode no_grad(run.session, false);

@@ -6,8 +6,8 @@
 
 #include "engine/node.hpp"
 #include "engine/ops/copy.hpp"
-#include "engine/ops/index.hpp"
 #include "engine/ops/in_place.hpp"
+#include "engine/ops/index.hpp"
 #include "engine/ops/logsumexp.hpp"
 #include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
