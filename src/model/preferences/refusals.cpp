@@ -79,6 +79,9 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
     if (plan.evaluation)
         refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
+    if (plan.distributed && plan.preference.precompute_ref_log_probs)
+        refuse("training.precompute_ref_log_probs", "scores that several processes gather before training are not supported",
+               "false, or one GPU");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
                "leave it out");
