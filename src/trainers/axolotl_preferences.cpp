@@ -31,7 +31,7 @@ std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
     for (const AxolotlTrainer& each : kAxolotlTrainers)
         if (each.rl == rl) return each.loop;
     reader.refuse("rl", fmt::format("training with {} is not predicted", rl),
-                  "predicted: dpo, ipo, kto, orpo, simpo, and reward_model");
+                  "predicted: dpo, ipo, kto, orpo, simpo; or go on without its effect: --assume-off rl");
     return std::nullopt;
 }
 
@@ -59,11 +59,7 @@ void judge_axolotl_model(Reader& reader, Draft& draft) {
         reader.refuse(adapter ? "rl_adapter_ref_model" : "rl",
                       "a reference model that axolotl loads itself is not predicted",
                       adapter ? "false" : "adapter: lora or qlora, whose reference is the model without it");
-    if (adapter && !has_reference(loop))
-        reader.refuse(
-            "adapter",
-            fmt::format("adapters that axolotl makes before trl's {} is built are not predicted", trainer_of(loop)),
-            "training of all weights");
+    if (!has_reference(loop)) draft.job.plan.trl_makes_adapters = false;
 }
 
 /// Rows are padded to the longest of a batch; what fills or flattens them is for causal training alone.

@@ -246,6 +246,16 @@ Tensor kto_loss(const Run& run, Network& network, const Reference& reference, co
     return loss;
 }
 
+namespace {
+
+Scored log_probs_alone(const Tensor& log_probs) {
+    Scored out;
+    out.fused.log_probs = log_probs;
+    return out;
+}
+
+}  // namespace
+
 std::vector<Tensor> precomputed_unpaired(const Run& run, Network& policy, const Batch& inputs) {
     const Batch batch = with_labels(run, inputs);
     Scored outputs, of_kl;
@@ -253,6 +263,8 @@ std::vector<Tensor> precomputed_unpaired(const Run& run, Network& policy, const 
     Tensor kl;
     on_reference(run, policy, {}, [&](const Run& asked, const Network& network) {
         outputs = scored_by_reference(asked, network, batch, kUnpairedScores, {});
+        if (run.stack.dpo_scores_in_chunks())
+            outputs = log_probs_alone(outputs.fused.log_probs);  // model(...).log_probs
         if (!has_kl(run)) return 0;
         if (run.stack.dpo_scores_in_chunks()) {
             kl = kl_scores(asked, network, inputs, kUnpairedScores, {});

@@ -50,7 +50,7 @@ namespace {
 template <class Refuse>
 void refuse_in_contrast(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (plan.prepare_kbit)
+    if (plan.prepare_kbit && plan.trl_makes_adapters)
         refuse("prepare_kbit", fmt::format("{} prepares quantized weights itself", trainer_of(plan.loop.kind)),
                "leave prepare_kbit out");
     if (uses_liger(run))
@@ -80,8 +80,8 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.evaluation)
         refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
-        refuse("training.precompute_ref_log_probs", "scores that several processes gather before training are not supported",
-               "false, or one GPU");
+        refuse("training.precompute_ref_log_probs",
+               "scores that several processes gather before training are not supported", "false, or one GPU");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
                "leave it out");
@@ -96,11 +96,8 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters)
-        refuse("trl.peft_config",
-               has_reference(plan.loop.kind)
-                   ? "a model that has adapters already, of which trl makes a copy, is not supported"
-                   : "a model that has adapters already was not compared",
+    if (plan.peft && !plan.trl_makes_adapters && has_reference(plan.loop.kind))
+        refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
     if (is_contrast(plan.loop.kind)) return refuse_in_contrast(run, refuse);
     if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);

@@ -121,3 +121,13 @@ TEST_CASE("axolotl's DPO gives memory back after each step") {
     CHECK(reserved_at_clip(emptied) < reserved_at_clip(kept) / 2);
     CHECK(most_of_window(emptied, "step1.loss") == most_of_window(kept, "step1.loss"));
 }
+
+// axolotl 0.19 loaders/model.py _load_adapters: trl is given a model with adapters.
+TEST_CASE("trainers without a reference take a model that has adapters, and leave it as it is") {
+    const std::string made = std::string(kContrastLora) + R"(, "trl": {"peft_config": false})";
+    for (const char* kind : {"reward", "orpo", "cpo"}) CHECK(contrast_refusal(contrast_job(kind, "", made)).empty());
+    for (const char* kind : {"dpo", "kto"})
+        CHECK(
+            contrast_refusal(contrast_job(kind, R"("per_device_train_batch_size": 2)", made)).find("trl.peft_config") !=
+            std::string::npos);
+}

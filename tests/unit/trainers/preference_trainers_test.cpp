@@ -125,7 +125,7 @@ TEST_CASE("axolotl's rl and reward_model") {
     CHECK(stop_of("f.yml", full + "rl: dpo\n") == "refused rl");
     CHECK(stop_of("f.yml", full + "rl: dpo\nprecompute_ref_log_probs: true\n") == "");
     CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: grpo\n") == "refused rl");
-    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: orpo\n") == "refused adapter");
+    CHECK_FALSE(plan_in("f.yml", kAxolotl + kAdapter + "rl: orpo\n").trl_makes_adapters);  // load_adapter
     CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\nrl_adapter_ref_model: true\n") ==
           "refused rl_adapter_ref_model");
     CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_use_liger_kernel: true\n") ==
