@@ -222,7 +222,7 @@ def check(job: Job) -> None:
     if job["loop"]["kind"] == "unsloth":
         check_unsloth(job)
     if job["distributed"]:
-        kinds = ("plain",) if job["distributed"]["kind"] == "pipeline" else ("trainer", "sft", "dpo")
+        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "dpo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:
             raise JobError(f"distributed.kind {job['distributed']['kind']} is traced with loop.kind {' or '.join(kinds)}")
     foreign = set(job["environment"]) - set(VARIABLES)
