@@ -48,16 +48,24 @@ void ask_for_bf16(const Run& run, bool load_first) {
     const Tensor one = empty(run.session, {1}, DType::bfloat16, Op::to_copy);
 }
 
+/// What is done to the loaded network by the plan; false: nothing.
+bool prepare(const Run& run, Network& network) {
+    const TrainPlan& plan = run.plan;
+    if (!plan.prepare_kbit && !plan.load.upcast) return false;
+    run.session.recorder.begin({PhaseKind::prepare});
+    if (plan.load.upcast)
+        prepare_upcast(run, network, *plan.load.upcast);
+    else
+        prepare_for_kbit_training(run, network, *plan.prepare_kbit);
+    return true;
+}
+
 /// Preparation and adapters, before a loop is entered.
 void adapt(const Run& run, Network& network) {
     Session& session = run.session;
     const Scoped<bool> on_host(session.on_host, waits_on_host(run));
     const TrainPlan& plan = run.plan;
-    if (plan.prepare_kbit || plan.load.upcast) session.recorder.begin({PhaseKind::prepare});
-    if (plan.load.upcast)
-        prepare_upcast(run, network, *plan.load.upcast);
-    else if (plan.prepare_kbit)
-        prepare_for_kbit_training(run, network, *plan.prepare_kbit);
+    prepare(run, network);
     if (plan.load.gradient_checkpointing && network.checkpointing == Checkpointing::off)
         enable_checkpointing(run, network, plan.training.use_reentrant);
     session.recorder.mark("after_load");
@@ -74,16 +82,17 @@ void adapt(const Run& run, Network& network) {
 /// trl's trainers of preferences, given a peft_config: adapters are made while the trainer is.
 void adapt_in_preference_trainer(const Run& run, Network& network) {
     Recorder& recorder = run.session.recorder;
-    if (run.plan.prepare_kbit) {
-        recorder.begin({PhaseKind::prepare});
-        prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);
-    }
+    const Scoped<bool> on_host(run.session.on_host, waits_on_host(run));
+    const bool by_trainer = is_contrast(run.plan.loop.kind);
+    if (!by_trainer) prepare(run, network);
     recorder.mark("after_load");
     recorder.begin({PhaseKind::trainer});
+    if (by_trainer && prepare(run, network)) recorder.begin({PhaseKind::trainer});
     if (run.plan.peft) {
         recorder.begin({PhaseKind::adapters});
         add_adapters(run, network);
         recorder.begin({PhaseKind::trainer});
+        if (by_trainer && run.plan.trl_casting_to_bf16) cast_to_bf16_by_trl(run, network);
     }
     recorder.mark("after_adapter");
 }

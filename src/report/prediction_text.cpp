@@ -27,6 +27,8 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::dpo: return "DPO, ";
         case LoopKind::reward: return "reward model, ";
         case LoopKind::kto: return "KTO, ";
+        case LoopKind::orpo: return "ORPO, ";
+        case LoopKind::cpo: return "CPO, ";
         default: return "";
     }
 }

@@ -90,6 +90,7 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
     if (auto trl = job.object("trl")) {
         ObjectReader::set(plan.trl_casting_to_bf16, trl->boolean("peft_module_casting_to_bf16"));
         ObjectReader::set(plan.trl_makes_adapters, trl->boolean("peft_config"));
+        ObjectReader::set(plan.preference.empties_cache, trl->choice<bool>("trainer", kTrlTrainerNames));
         trl->refuse_unknown();
     }
     if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);

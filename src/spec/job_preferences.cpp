@@ -61,6 +61,8 @@ constexpr std::string_view kIgnoredByDpo[] = {"beta",
 constexpr std::string_view kIgnoredByReward[] = {"eos_token"};
 constexpr std::string_view kIgnoredByKto[] = {"beta", "desirable_weight", "undesirable_weight", "ref_model_mixup_alpha",
                                               "ref_model_sync_steps"};
+constexpr std::string_view kIgnoredByContrast[] = {"beta", "label_smoothing", "simpo_gamma", "truncation_mode",
+                                                   "max_completion_length"};
 constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "model_init_kwargs",
                                               "trust_remote_code"};
 
@@ -79,6 +81,10 @@ constexpr RefusedKey kRefusedByReward[] = {
 };
 constexpr RefusedKey kRefusedByKto[] = {
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
+};
+constexpr RefusedKey kRefusedByContrast[] = {
+    {"generate_during_eval", "generation during evaluation is not supported"},
+    {"is_encoder_decoder", "encoders with decoders are not supported"},
 };
 constexpr RefusedKey kRefusedByAll[] = {
     {"activation_offloading", "activations in host memory are not supported"},
@@ -169,6 +175,14 @@ void read_kto(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& p
     ObjectReader::set(plan.unpaired_loss, training.choice<UnpairedLoss>("loss_type", kUnpairedLossNames));
 }
 
+void read_cpo(ObjectReader& training, PreferencePlan& plan) {
+    ObjectReader::set(plan.contrast_loss, training.choice<ContrastLoss>("loss_type", kContrastLossNames));
+    if (const auto alpha = training.real("cpo_alpha", {})) plan.adds_likelihood = *alpha != 0;
+    const auto of_policy = training.real("alpha", {});
+    if (of_policy && *of_policy != 0)
+        training.problems().unsupported(training.path("alpha"), "AlphaPO (alpha) is not supported", "0");
+}
+
 void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
                   std::span<const std::string_view> ignored) {
     for (const RefusedKey& each : refused) {
@@ -193,6 +207,10 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::kto:
             read_kto(training, arguments, plan);
             return judge_others(training, kRefusedByKto, kIgnoredByKto);
+        case LoopKind::cpo:
+            read_cpo(training, plan);
+            return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
+        case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
 }
@@ -241,6 +259,10 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
         arguments.put("loss_type", JsonValue::list(std::move(losses)));
     }
     if (plan.loop.kind == LoopKind::kto) arguments.put("loss_type", JsonValue::of(name_of(preference.unpaired_loss)));
+    if (plan.loop.kind == LoopKind::cpo) {
+        arguments.put("loss_type", JsonValue::of(name_of(preference.contrast_loss)));
+        if (!preference.adds_likelihood) arguments.put("cpo_alpha", JsonValue::of(std::int64_t{0}));
+    }
     // Any value: what it is changes nothing.
     if (preference.centers_rewards) arguments.put("center_rewards_coefficient", JsonValue::of(0.01));
     if (preference.precompute_ref_log_probs) arguments.put("precompute_ref_log_probs", JsonValue::of(true));

@@ -263,12 +263,15 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              "casts around the preparation are supported with DistributedDataParallel only",
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
-    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft)
+    const bool dpo = plan.loop.kind == LoopKind::dpo && plan.distributed->as<DdpPlan>() && stack.dpo_scores_in_chunks();
+    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft && !dpo)
         problems.unsupported(
             "distributed",
             plan.loop.kind == LoopKind::sft
                 ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP and DeepSpeed, and "
                   "torch 2.10 or later only"
+            : plan.loop.kind == LoopKind::dpo
+                ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel only"
                 : "several processes are supported with a Trainer's loop only",
             "loop.kind trainer");
 }

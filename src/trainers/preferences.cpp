@@ -1,4 +1,5 @@
-// trl 1.16.0 trainer/dpo_config.py, dpo_trainer.py: arguments, rows, and what older releases had.
+// trl 1.16.0 trainer/dpo_config.py, dpo_trainer.py and those of the other trainers: arguments, rows, and what older
+// releases had.
 #include "trainers/preferences.hpp"
 
 #include <algorithm>
@@ -13,30 +14,40 @@ namespace vramfit::trainers {
 
 namespace {
 
-constexpr PreferenceTrainer kPreferenceTrainers[] = {{"dpo", "DPOTrainer", "DPOConfig", LoopKind::dpo}};
+constexpr PreferenceTrainer kPreferenceTrainers[] = {{"dpo", "DPOTrainer", "DPOConfig", LoopKind::dpo},
+                                                     {"kto", "KTOTrainer", "KTOConfig", LoopKind::kto},
+                                                     {"reward", "RewardTrainer", "RewardConfig", LoopKind::reward},
+                                                     {"orpo", "ORPOTrainer", "ORPOConfig", LoopKind::orpo},
+                                                     {"cpo", "CPOTrainer", "CPOConfig", LoopKind::cpo}};
 
-void read_pair_losses(Reader& reader, PreferencePlan& plan) {
-    const auto words = reader.texts("loss_type");
-    if (!words || words->empty()) return reader.assume("loss_type", "sigmoid");
+}  // namespace
+
+void read_pair_losses(Reader& reader, std::string_view key, PreferencePlan& plan) {
+    const auto words = reader.texts(key);
+    if (!words || words->empty()) return reader.assume(key, "sigmoid");
     plan.loss_types.clear();
     std::vector<std::string_view> names;
     for (const Named<PairLoss>& one : kPairLossNames) names.push_back(one.name);
     for (const std::string& word : *words) {
         const auto known = std::find(names.begin(), names.end(), word);
         if (known == names.end())
-            reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", word),
+            reader.refuse(key, fmt::format("the loss '{}' is not predicted", word),
                           fmt::format("predicted: {}", fmt::join(names, ", ")));
         else
             plan.loss_types.push_back(kPairLossNames[known - names.begin()].value);
     }
 }
 
+namespace {
+
 /// A script's file of keys goes on without what it does not know (trl 1.16.0 scripts/utils.py TrlParser, scripts/dpo.py
 /// fail_with_unknown_args); argparse and Python stop.
 void judge_gone_arguments(Reader& reader, const PreferenceTrainer& trainer) {
     for (const std::string_view key : kGoneFromDpo) {
         const Value* given = reader.value(key);
-        if (!given) continue;
+        const bool has = is_contrast(trainer.loop) && std::find(std::begin(kOnlyOfContrast), std::end(kOnlyOfContrast),
+                                                                key) != std::end(kOnlyOfContrast);
+        if (!given || has) continue;
         const Syntax syntax = reader.document().syntax;
         const bool stops = syntax == Syntax::python || syntax == Syntax::shell || !given->file.empty();
         const std::string what =
@@ -67,16 +78,57 @@ const PreferenceTrainer* preference_trainer(std::string_view word_or_name) {
     return nullptr;
 }
 
+namespace {
+
+void read_losses_of(Reader& reader, LoopKind loop, PreferencePlan& plan) {
+    if (loop == LoopKind::dpo) return read_pair_losses(reader, "loss_type", plan);
+    if (loop == LoopKind::kto) {
+        if (const auto loss = choice<UnpairedLoss>(reader, "loss_type", kUnpairedLossNames)) plan.unpaired_loss = *loss;
+    } else if (loop == LoopKind::cpo) {
+        if (const auto loss = choice<ContrastLoss>(reader, "loss_type", kContrastLossNames)) plan.contrast_loss = *loss;
+        plan.adds_likelihood = reader.real_or("cpo_alpha", 1.0) != 0;
+    } else if (reader.has("loss_type")) {
+        reader.invalid("loss_type", fmt::format("{} has no such argument", trainer_of(loop)), "take it out");
+    }
+}
+
+}  // namespace
+
+void judge_task(Reader& reader, std::string_view key, const PreferenceTrainer& trainer, const Draft& draft) {
+    const std::string task = reader.text(key).value_or("");
+    if (!draft.job.plan.peft || draft.job.plan.loop.kind != LoopKind::reward) {
+        if (!task.empty() && task != "CAUSAL_LM") reader.refuse(key, "another task needs another head", "CAUSAL_LM");
+        return;
+    }
+    if (task.ends_with("SEQ_CLS")) return;
+    // peft 0.21.2 peft_model.py PeftModelForCausalLM.__init__; trl 1.16.0 model_config.py: CAUSAL_LM where nothing is
+    // said.
+    const bool by_default = task.empty() && key == "lora_task_type";
+    if (task == "CAUSAL_LM" || by_default)
+        reader.invalid(key,
+                       "peft stops: a network that classifies has no attribute 'prepare_inputs_for_generation', which "
+                       "adapters of the task CAUSAL_LM ask for",
+                       fmt::format("{}: SEQ_CLS", key));
+    else
+        reader.refuse(key, fmt::format("a {} whose head is not trained is not predicted", trainer.name),
+                      "the task SEQ_CLS");
+}
+
 void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     plan.loop.kind = trainer.loop;
     reader.derive("loop.kind", std::string(name_of(trainer.loop)), std::string(trainer.name));
+    if (trainer.loop == LoopKind::dpo) read_ddp(reader, draft);
     judge_gone_arguments(reader, trainer);
-    read_pair_losses(reader, plan.preference);
-    plan.preference.precompute_ref_log_probs = reader.boolean("precompute_ref_log_probs").value_or(false);
-    plan.preference.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
+    read_losses_of(reader, trainer.loop, plan.preference);
+    plan.preference.centers_rewards =
+        trainer.loop == LoopKind::reward && reader.real("center_rewards_coefficient").has_value();
+    plan.preference.precompute_ref_log_probs =
+        has_reference(trainer.loop) && reader.boolean("precompute_ref_log_probs").value_or(false);
+    if (has_reference(trainer.loop))
+        plan.preference.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);
-    plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
+    if (has_reference(trainer.loop)) plan.training.router_aux_loss_coef = reader.real("router_aux_loss_coef");
     read_pair_rows(reader, draft);
 }
 

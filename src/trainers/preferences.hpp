@@ -21,6 +21,12 @@ const PreferenceTrainer* preference_trainer(std::string_view word_or_name);
 /// `training` and rows of the trainer: its arguments stand in the file under their own names.
 void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& draft);
 
+/// DPO's losses of each pair under this key, one or several.
+void read_pair_losses(Reader& reader, std::string_view key, PreferencePlan& plan);
+
+/// The task of the adapters: a reward model's have to be told that it classifies.
+void judge_task(Reader& reader, std::string_view key, const PreferenceTrainer& trainer, const Draft& draft);
+
 /// What these trainers make of a divided model is not predicted.
 void refuse_divided(Draft& draft);
 

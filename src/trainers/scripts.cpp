@@ -199,15 +199,20 @@ bool judge_script(Reader& reader) {
 void read_script_network(Reader& reader, bool by_trl, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     const std::string loader = reader.text("loader").value_or("");
-    if (!loader.empty() && !loader.ends_with("ForCausalLM"))
+    const bool classifies = plan.loop.kind == LoopKind::reward;
+    const char* const task = classifies ? "ForSequenceClassification" : "ForCausalLM";
+    if (!loader.empty() && !loader.ends_with(task))
         reader.refuse("loader", fmt::format("networks that {} loads are not predicted", loader),
-                      "AutoModelForCausalLM");
+                      fmt::format("AutoModel{}", task));
     const bool itself = by_trl && loader.empty();
+    // ORPOTrainer and CPOTrainer of trl 1.16.0 call from_pretrained, with a device map where arguments are given.
+    const bool plainly = itself && is_contrast(plan.loop.kind);
+    const bool as_trl = itself && !plainly;
     const std::string prefix = itself ? "model_init_kwargs" : "from_pretrained";
     if (reader.has(prefix) && reader.value(prefix)->kind != Value::Kind::map) (void)reader.texts(prefix);
     read_loaded_quantization(reader, prefix, itself, draft);
-    plan.load.dtype = script_dtype(reader, prefix, itself, draft);
-    read_device_map(reader, prefix, itself, draft);
+    plan.load.dtype = script_dtype(reader, prefix, as_trl, draft);
+    read_device_map(reader, prefix, as_trl || (plainly && reader.has(prefix)), draft);
     if (reader.boolean(prefix + ".use_flash_attention_2").value_or(false))
         plan.load.attention = AttentionImplementation::flash_attention_2;
     else

@@ -76,15 +76,19 @@ AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64
 }
 
 /// Pairs whose prompts are as short as can be, since only completions are scored, and whose rows differ in length: a
-/// token, which is enough for trl's collator to pad.
+/// token, which is enough for trl's collator to pad. Of KTO, whose rows stand alone, all are padded.
 void settle_pairs(const Draft& draft, TrainPlan& plan, Reading& reading) {
     const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
-    const bool padded = !flash && plan.batch.sequence_length > 2;
-    plan.batch.pairs = {.prompt = {1}, .chosen_shorter = {0}, .rejected_shorter = {padded ? 1 : 0}, .desirable = {}};
+    const bool pairs = has_pairs(plan.loop.kind);
+    const bool several = pairs || plan.training.per_device_train_batch_size > 1;
+    const bool padded = !flash && several && plan.batch.sequence_length > 2;
+    const std::int64_t shorter = padded ? 1 : 0;
+    plan.batch.pairs = {.prompt = {1}, .chosen_shorter = {0}, .rejected_shorter = {0}, .desirable = {}};
+    (pairs ? plan.batch.pairs.rejected_shorter : plan.batch.pairs.chosen_shorter) = {shorter};
     add_input(reading, "batch.prompt_length", "1", InputSource::derived,
               "prompts are not scored: the shorter they are, the more memory the rest needs");
-    add_input(reading, "batch.rejected_length", std::to_string(plan.batch.sequence_length - (padded ? 2 : 1)),
-              InputSource::derived,
+    add_input(reading, pairs ? "batch.rejected_length" : "batch.completion_length",
+              std::to_string(plan.batch.sequence_length - 1 - shorter), InputSource::derived,
               padded ? "sequences differ in length" : "flash attention, sequences of full length");
     for (ReadingNote& note : reading.notes)
         if (note.kind == RemarkKind::assumed_length)

@@ -33,10 +33,14 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer}, {"plain", LoopKind::plain},
-                                                 {"sft", LoopKind::sft},         {"unsloth", LoopKind::unsloth},
-                                                 {"dpo", LoopKind::dpo},         {"reward", LoopKind::reward},
-                                                 {"kto", LoopKind::kto}};
+inline constexpr Named<LoopKind> kLoopNames[] = {
+    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft},
+    {"unsloth", LoopKind::unsloth}, {"dpo", LoopKind::dpo},     {"reward", LoopKind::reward},
+    {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},   {"cpo", LoopKind::cpo}};
+inline constexpr Named<ContrastLoss> kContrastLossNames[] = {{"sigmoid", ContrastLoss::sigmoid},
+                                                             {"hinge", ContrastLoss::hinge},
+                                                             {"ipo", ContrastLoss::ipo},
+                                                             {"simpo", ContrastLoss::simpo}};
 inline constexpr Named<UnpairedLoss> kUnpairedLossNames[] = {{"kto", UnpairedLoss::kto},
                                                              {"apo_zero_unpaired", UnpairedLoss::apo_zero_unpaired}};
 inline constexpr Named<PairLoss> kPairLossNames[] = {
@@ -66,6 +70,8 @@ inline constexpr Named<bool> kContextStrategyNames[] = {{"allgather", true}, {"a
 inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
                                                              {"1f1b", PipelineSchedule::one_f_one_b},
                                                              {"interleaved_1f1b", PipelineSchedule::interleaved}};
+/// Whose class of trl's trainer: axolotl's own empties the cache after each training step.
+inline constexpr Named<bool> kTrlTrainerNames[] = {{"trl", false}, {"axolotl", true}};
 inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove::every_step},
                                                        {"once", BatchMove::once}};
 
@@ -102,11 +108,14 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::dpo: return "DPOTrainer";
         case LoopKind::reward: return "RewardTrainer";
         case LoopKind::kto: return "KTOTrainer";
+        case LoopKind::orpo: return "ORPOTrainer";
+        case LoopKind::cpo: return "CPOTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }
 }
 constexpr std::string_view name_of(UnpairedLoss v) { return name_in<UnpairedLoss>(kUnpairedLossNames, v); }
+constexpr std::string_view name_of(ContrastLoss v) { return name_in<ContrastLoss>(kContrastLossNames, v); }
 constexpr std::string_view name_of(PairLoss v) { return name_in<PairLoss>(kPairLossNames, v); }
 constexpr std::string_view name_of(OutputLife v) { return name_in<OutputLife>(kOutputNames, v); }
 constexpr std::string_view name_of(ZeroGrad v) { return name_in<ZeroGrad>(kZeroGradNames, v); }

@@ -38,14 +38,20 @@ enum class PairLoss : std::uint8_t {
 /// trl's KTOConfig.loss_type.
 enum class UnpairedLoss : std::uint8_t { kto, apo_zero_unpaired };
 
+/// trl's CPOConfig.loss_type.
+enum class ContrastLoss : std::uint8_t { sigmoid, hinge, ipo, simpo };
+
 /// trl's configs of preference training as far as memory depends on them.
 struct PreferencePlan {
     std::vector<PairLoss> loss_types = {PairLoss::sigmoid};  ///< of DPO
     UnpairedLoss unpaired_loss = UnpairedLoss::kto;          ///< of KTO
+    ContrastLoss contrast_loss = ContrastLoss::sigmoid;      ///< of CPO
+    bool adds_likelihood = true;                             ///< CPO: cpo_alpha is not 0
     bool centers_rewards = false;                            ///< reward models: center_rewards_coefficient
     bool precompute_ref_log_probs = false;
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
+    bool empties_cache = false;  ///< trl.trainer axolotl: its DPOTrainer does after each training step
 
     friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };

@@ -12,7 +12,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto)";
+constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {
@@ -23,6 +23,7 @@ Words loss_words() {
     Words words;
     for (const Named<PairLoss>& loss : kPairLossNames) words.push_back(loss.name);
     for (const Named<UnpairedLoss>& loss : kUnpairedLossNames) words.push_back(loss.name);
+    words.push_back(name_of(ContrastLoss::simpo));  // the others of CPO are DPO's too
     return words;
 }
 
@@ -50,10 +51,15 @@ constexpr PlanFlag kPreferenceFlags[] = {
      },
      3},
     {"loss_type", "", "NAME,...", nullptr, kPreferences,
-     "trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]",
+     "trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], "
+     "of CPO sigmoid, hinge, ipo or simpo [sigmoid]",
      [](Job& job, std::string_view value, const std::string& where) {
          if (job.plan.loop.kind == LoopKind::kto) {
              job.plan.preference.unpaired_loss = value_from(value, where, kUnpairedLossNames);
+             return;
+         }
+         if (job.plan.loop.kind == LoopKind::cpo) {
+             job.plan.preference.contrast_loss = value_from(value, where, kContrastLossNames);
              return;
          }
          job.plan.preference.loss_types.clear();
@@ -65,6 +71,11 @@ constexpr PlanFlag kPreferenceFlags[] = {
      "Score the data with the reference before training, which then needs no model of its own [false]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.preference.precompute_ref_log_probs = boolean_from(value, where);
+     }},
+    {"cpo_alpha", "", "X", nullptr, kPreferences,
+     "CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.preference.adds_likelihood = number_from(value, where) != 0;
      }},
     {"center_rewards_coefficient", "", "X", nullptr, kPreferences,
      "Reward models: the loss has a term that centers rewards, with any coefficient [none]",
@@ -78,8 +89,10 @@ constexpr PlanFlag kPreferenceFlags[] = {
 const char* hint_of_flag(std::string_view name, LoopKind loop) {
     if (name == "center_rewards_coefficient") return loop == LoopKind::reward ? nullptr : "add --loop reward";
     if (name == "rejected" && !has_pairs(loop)) return loop == LoopKind::kto ? "leave it out" : "add --loop dpo";
+    if (name == "cpo_alpha") return loop == LoopKind::cpo ? nullptr : "add --loop cpo";
+    if (name == "loss_type" && loop == LoopKind::cpo) return nullptr;
     if ((name == "loss_type" || name == "precompute_ref_log_probs") && !has_reference(loop))
-        return loop == LoopKind::reward ? "leave it out" : "add --loop dpo";
+        return is_preference(loop) ? "leave it out" : "add --loop dpo";
     return is_preference(loop) ? nullptr : "add --loop dpo";
 }
 

@@ -136,8 +136,9 @@ constexpr PlanFlag kTrainingFlags[] = {
      },
      2},
     {"loop", "", "KIND", nullptr, kTraining,
-     "trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, "
-     "DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]",
+     "trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's "
+     "SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) "
+     "[trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.loop.kind = value_from(value, where, kLoopNames);
      },

@@ -8,6 +8,26 @@
 
 namespace vramfit::engine {
 
+namespace {
+
+// torch/csrc/autograd/functions/tensor.cpp CopySlices::apply behind the view's AsStridedBackward0: the gradient in the
+// view's geometry, in the base's, and a clone of that for index_put, which makes its own.
+void filled_view_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const Tensor mask = node.unpack(0);
+    const DType dtype = in[0].dtype();
+    const Tensor strided = empty(session, in[0].sizes(), dtype, Op::new_empty);
+    in[0].reset();
+    out[0] = empty(session, node.dims[0], dtype, Op::new_empty);
+    const Tensor filled = [&] {
+        const Tensor copy = empty(session, strided.sizes(), dtype, Op::clone);
+        return empty(session, strided.sizes(), dtype, Op::clone);
+    }();
+}
+const NodeType kFilledViewBackward{"CopySlices", filled_view_backward};
+
+}  // namespace
+
 void add_in_place(const Tensor& a, const Tensor& b) {
     if (!needs_grad(a, b)) return;
     const Ref<Node> node = make_node(a.session(), kAddBackward);
@@ -39,6 +59,20 @@ void masked_fill_in_place(const Tensor& a, const Tensor& mask) {
     add_edge(*node, a);
     node->save(mask);
     set_history(a, node);
+}
+
+Tensor fill_squeezed(const Tensor& t, const Tensor& mask) {
+    const int last = t.dim() - 1;
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kFilledViewBackward);
+        add_edge(*node, t);
+        node->save(mask);
+        node->dims[0] = t.sizes();
+    }
+    Tensor view = alias(t, t.sizes().erase(last), t.strides().erase(last));
+    if (node) set_history(view, node);
+    return view;
 }
 
 }  // namespace vramfit::engine

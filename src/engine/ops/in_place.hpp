@@ -13,5 +13,7 @@ void add_in_place(const Tensor& a);
 void div_in_place(const Tensor& a, const Tensor& b);
 /// a.masked_fill_(mask, number).
 void masked_fill_in_place(const Tensor& a, const Tensor& mask);
+/// view = t.squeeze(-1); view[mask] = number. Gives the view.
+Tensor fill_squeezed(const Tensor& t, const Tensor& mask);
 
 }  // namespace vramfit::engine

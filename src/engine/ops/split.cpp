@@ -2,6 +2,7 @@
 #include "engine/ops/split.hpp"
 
 #include "engine/ops/copy.hpp"
+#include "engine/ops/shape.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 
@@ -34,6 +35,17 @@ void split_with_sizes_backward(Node& node, Grads& in, Grads& out) {
     out[0] = cat(parts, static_cast<int>(node.ints[0]));
 }
 const NodeType kSplitWithSizesBackward{"SplitWithSizesBackward0", split_with_sizes_backward};
+
+// unbind_backward: the parts' gradients stacked, zeros where there is none.
+void unbind_backward(Node& node, Grads& in, Grads& out) {
+    DType dtype = DType::float32;
+    for (const Tensor& grad : in)
+        if (grad.defined()) dtype = grad.dtype();
+    std::vector<Tensor> parts;
+    for (const Tensor& grad : in) parts.push_back(grad.defined() ? grad : zeros(*node.session, node.dims[0], dtype));
+    out[0] = stack(parts, 0);
+}
+const NodeType kUnbindBackward{"UnbindBackward0", unbind_backward};
 
 void alias_backward(Node&, Grads& in, Grads& out) { out[0] = in[0]; }
 const NodeType kAliasBackward{"AliasBackward0", alias_backward};
@@ -71,6 +83,23 @@ std::vector<Tensor> split_with_sizes(const Tensor& t, const std::vector<Size>& s
         Dims part = t.sizes();
         part[dim] = size;
         out.push_back(alias(t, part, t.strides()));
+        if (node) set_history(out.back(), node);
+    }
+    return out;
+}
+
+std::vector<Tensor> unbind(const Tensor& t) {
+    const std::int64_t count = t.session().decide("parts of a loop over a tensor", t.size(0));
+    const Dims sizes = t.sizes().erase(0), strides = t.strides().erase(0);
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kUnbindBackward);
+        add_edge(*node, t);
+        node->dims[0] = sizes;
+    }
+    std::vector<Tensor> out;
+    for (std::int64_t i = 0; i < count; ++i) {
+        out.push_back(alias(t, sizes, strides));
         if (node) set_history(out.back(), node);
     }
     return out;

@@ -98,7 +98,8 @@ void prepare_adapted_by_trl(const Run& run, Network& network) {
     if (run.plan.training.gradient_checkpointing) require_input_grads(network);
     if (!run.plan.load.quantization) return;
     for (const NamedParameter& p : trainable_parameters(network))
-        if (p.name().find("lora_magnitude_vector") == std::string::npos) cast_in_place(*p.tensor, DType::bfloat16);
+        if (!run.stack.trl_leaves_magnitudes() || p.name().find("lora_magnitude_vector") == std::string::npos)
+            cast_in_place(*p.tensor, DType::bfloat16);
 }
 
 // trl 0.8.6 trainer/utils.py: BaseTunerLayer first, with the layer inside of it.

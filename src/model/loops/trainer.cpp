@@ -66,11 +66,14 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 
 /// training_step of a loss for which no items were counted.
 Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place) {
-    Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place);
+    Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place,
+                                  wrapper_of(trainer, trainer.is_last(place)));
     empty_cache_by_steps(trainer, place);
     loss = div(loss, 1);  // self.current_gradient_accumulation_steps
     accelerator_backward(trainer, loss, place);
-    return detach(loss);
+    Tensor out = detach(loss);
+    if (trainer.run.plan.preference.empties_cache) trainer.session().recorder.empty_cache();
+    return out;
 }
 
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
@@ -114,7 +117,8 @@ void run_epoch(Trainer& trainer) {
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
     // Of several processes not all are alike.
-    const bool may_repeat = session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth;
+    const bool may_repeat = session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth &&
+                            !trainer.run.plan.preference.empties_cache;
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
         session.recorder.program().collectives = {};
@@ -241,13 +245,20 @@ void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
+    // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation.
+    Tensor held_by_group;
+    for (int i = 0; i < 2 && run.plan.distributed && is_preference(run.plan.loop.kind); ++i)
+        held_by_group = barrier(session);
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
     if (run.unsloth) prepare_unsloth_trainer(run, network);
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
-        if (run.stack.dpo_scores_in_chunks()) prepare_adapted_by_trl(run, network);
+        if (!is_contrast(run.plan.loop.kind))
+            prepare_adapted_by_trl(run, network);
+        else if (run.plan.training.gradient_checkpointing && !run.plan.prepare_kbit)
+            require_input_grads(network);
         if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }

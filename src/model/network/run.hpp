@@ -55,6 +55,7 @@ struct Batch {
     Tensor reference_kl = {};        ///< the same of the KL term
     Tensor reference_chosen = {};    ///< precomputed log-probabilities, [B]
     Tensor reference_rejected = {};  ///< the same
+    std::vector<Tensor> apart = {};  ///< ORPO, CPO: chosen rows, rejected rows and prompts as they come
 };
 
 }  // namespace vramfit::model

@@ -23,6 +23,9 @@ void run_collective(engine::Session& session);
 /// all_reduce, waited for.
 void all_reduce(const engine::Tensor& t);
 
+/// torch.distributed.barrier (ProcessGroupNCCL.cpp): what the group holds until the next one.
+engine::Tensor barrier(engine::Session& session);
+
 /// accelerate utils/operations.py _gpu_gather_one of a tensor without dimensions: -> [world].
 engine::Tensor gather_scalar(const engine::Tensor& scalar, std::int64_t world);
 

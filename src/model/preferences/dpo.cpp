@@ -1,8 +1,8 @@
-// trl 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss.
+// trl 1.9 and 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss.
 #include "model/preferences/dpo.hpp"
 
 #include "engine/ops/copy.hpp"
-#include "engine/ops/nonzero.hpp"
+#include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/split.hpp"
@@ -13,6 +13,7 @@
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/preferences/scores.hpp"
+#include "model/preferences/whole_logits.hpp"
 
 namespace vramfit::model {
 
@@ -23,77 +24,101 @@ namespace {
 /// The head of the policy, which the reference without adapters shares, gives all scores.
 constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_top1 = true};
 
-FusedOutput reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
-                             const Place& place) {
-    return on_reference(run, policy, reference, [&](const Network& network) {
+Scored reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
+                        const Place& place) {
+    return on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
         const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
-        return scored_by_reference(run, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        return scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
     });
 }
 
 struct Metrics {
     const Run& run;
     const Batch& batch;
-    const FusedOutput& outputs;
+    const Scored& outputs;
     Tensor mask;  ///< shift_completion_mask
     std::vector<Tensor> masks;
+
+    bool is_whole() const { return outputs.shift_logits.defined(); }
 };
 
 /// Entropy, tokens, mean logits and accuracy. What stays is what the function's variables hold until it returns.
 struct TokenMetrics {
-    Tensor entropy_sum, total_tokens, correct_predictions, correct_tokens, total_sum;
+    Tensor entropy, predictions, chosen_mask, entropy_sum, total_tokens, correct_predictions, correct_tokens, total_sum;
 
     explicit TokenMetrics(const Metrics& m) {
         {
-            const Tensor entropy = last_places_of(detach(m.outputs.entropy));
+            entropy = token_entropy(m.outputs);
             entropy_sum = sum_all(mul(entropy, m.mask));
+            if (!m.is_whole()) entropy.reset();
         }
         total_tokens = sum_all(m.mask);
-        entropy_sum = sum_all(entropy_sum);
-        total_tokens = sum_all(total_tokens);
+        entropy_sum = sum_all(gathered(m.run, entropy_sum));
+        total_tokens = sum_all(gathered(m.run, total_tokens));
         read_ratio(entropy_sum, total_tokens);
-        read_sum(sum_all(m.batch.attention_mask));
+        read_sum(gathered(m.run, sum_all(m.batch.attention_mask)));
         mean_logits(m);
-        const Tensor is_top1 = chunk(last_places_of(m.outputs.is_top1), 2, 0)[0];
-        {
-            const Tensor labelled = to(m.masks[0], DType::boolean);
-            correct_predictions = compare(Op::bitwise_and, is_top1, labelled);
-        }
-        total_tokens = sum_all(m.masks[0]);
+        find_correct(m);
+        total_tokens = sum_all(m.is_whole() ? chosen_mask : m.masks[0]);
         correct_tokens = sum_all(correct_predictions);
+        correct_tokens = gathered(m.run, correct_tokens);
+        total_tokens = gathered(m.run, total_tokens);
         total_sum = sum_all(total_tokens);
         read_item(compare(Op::gt, total_sum));
         const Tensor correct = sum_all(correct_tokens);
         read_item(div(correct, total_sum));
     }
 
+    /// Tokens of the chosen completions that were the likeliest.
+    void find_correct(const Metrics& m) {
+        if (!m.is_whole()) {
+            const Tensor is_top1 = chunk(last_places_of(m.outputs.fused.is_top1), 2, 0)[0];
+            const Tensor labelled = to(m.masks[0], DType::boolean);
+            correct_predictions = compare(Op::bitwise_and, is_top1, labelled);
+            return;
+        }
+        predictions = argmax_last(chunk(detach(m.outputs.shift_logits), 2, 0)[0]);
+        chosen_mask = to(m.masks[0], DType::boolean);
+        const Tensor equal = compare(Op::eq, predictions);
+        correct_predictions = compare(Op::bitwise_and, equal, chosen_mask);
+    }
+
     void mean_logits(const Metrics& m) const {
-        const auto logits = chunk(last_places_of(m.outputs.mean_logits), 2, 0);
-        Tensor chosen = sum_where(logits[0], m.masks[0], chosen_tokens(m.run));
+        const bool whole = m.is_whole();
+        const auto logits =
+            chunk(whole ? detach(m.outputs.shift_logits) : last_places_of(m.outputs.fused.mean_logits), 2, 0);
+        const auto sum_of = whole ? sum_of_mean_logits : sum_where;
+        Tensor chosen = sum_of(logits[0], m.masks[0], chosen_tokens(m.run));
         Tensor chosen_number = sum_all(m.masks[0]);
-        Tensor rejected = sum_where(logits[1], m.masks[1], scored_tokens(m.run) - chosen_tokens(m.run));
+        Tensor rejected = sum_of(logits[1], m.masks[1], scored_tokens(m.run) - chosen_tokens(m.run));
         Tensor rejected_number = sum_all(m.masks[1]);
         for (Tensor* t : {&chosen, &chosen_number, &rejected, &rejected_number}) {
-            read_sum(*t);
+            read_sum(gathered(m.run, *t));
             t->reset();
         }
     }
 };
 
 /// Rewards and log-probabilities of the pairs.
-void pair_metrics(const PairScores& scores, const Tensor& chosen_log_probs, const Tensor& rejected_log_probs,
-                  Variables& names) {
+void pair_metrics(const Run& run, const PairScores& scores, const Tensor& chosen_log_probs,
+                  const Tensor& rejected_log_probs, Variables& names) {
+    const auto read_gathered = [&](std::string_view name, const Tensor& t) {
+        names[name] = gathered(run, t);
+        read_mean(names[name]);
+    };
     names["chosen_rewards"] = mul(detach(scores.chosen_log_ratios), 1.0);
     names["rejected_rewards"] = mul(detach(scores.rejected_log_ratios), 1.0);
-    read_mean(names["chosen_rewards"]);
-    read_mean(names["rejected_rewards"]);
+    names["agg_chosen_rewards"] = gathered(run, names["chosen_rewards"]);
+    names["agg_rejected_rewards"] = gathered(run, names["rejected_rewards"]);
+    read_mean(names["agg_chosen_rewards"]);
+    read_mean(names["agg_rejected_rewards"]);
     names["reward_accuracies"] =
         to(compare(Op::gt, names["chosen_rewards"], names["rejected_rewards"]), DType::float32);
-    read_mean(names["reward_accuracies"]);
+    read_gathered("agg_reward_accuracies", names["reward_accuracies"]);
     names["margins"] = sub(names["chosen_rewards"], names["rejected_rewards"]);
-    read_mean(names["margins"]);
-    read_mean(chosen_log_probs);
-    read_mean(rejected_log_probs);
+    read_gathered("agg_margins", names["margins"]);
+    read_mean(gathered(run, chosen_log_probs));
+    read_mean(gathered(run, rejected_log_probs));
 }
 
 /// The sum over loss_type of per_sequence_loss.mean() * weight.
@@ -109,32 +134,37 @@ Tensor sum_of_losses(const Run& run, const PairScores& scores, Variables& names)
 
 }  // namespace
 
-std::vector<Tensor> precomputed_pairs(const Run& run, Network& policy, Batch batch) {
-    batch.labels = labels_of_completions(batch.input_ids, batch.completion_mask);
-    const Tensor log_probs = on_reference(run, policy, {}, [&](const Network& network) {
-        return scored_by_reference(run, network, batch, kPolicyScores, {}).log_probs;
+std::vector<Tensor> precomputed_pairs(const Run& run, Network& policy, const Batch& inputs) {
+    const Batch batch = with_labels(run, inputs);
+    Scored outputs = on_reference(run, policy, {}, [&](const Run& asked, const Network& network) {
+        return scored_by_reference(asked, network, batch, kPolicyScores, {});
     });
-    return {sum_over(last_places_of(log_probs), 1, false)};
+    return {sum_over(token_log_probs(batch, outputs), 1, false)};
 }
 
-Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place) {
+Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place,
+                const ForwardWrapper& wrapper) {
     Session& session = run.session;
-    Batch batch = inputs;
-    batch.labels = labels_of_completions(inputs.input_ids, inputs.completion_mask);
-    const FusedOutput outputs = scored(run, network, batch, kPolicyScores, place);
+    const Batch batch = with_labels(run, inputs);
+    if (wrapper.before) wrapper.before();
+    Scored outputs = scored(run, network, batch, kPolicyScores, place);
     session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    if (wrapper.after) wrapper.after(outputs.fused.log_probs, outputs.fused.all());
     session.begin_loss();
     PairScores scores;
-    scores.log_probs = last_places_of(outputs.log_probs);
+    scores.log_probs = token_log_probs(inputs, outputs);
+    scores.logits = outputs.shift_logits;
     const Tensor log_probs = sum_over(scores.log_probs, 1, false);
     const auto of_policy = chunk(log_probs, 2, 0);
     Tensor reference_chosen = inputs.reference_chosen, reference_rejected = inputs.reference_rejected;
-    FusedOutput reference_outputs;
+    Scored reference_outputs;
+    Tensor reference_log_probs;
     if (!run.plan.preference.precompute_ref_log_probs) {
         reference_outputs = reference_scores(run, network, reference, batch, place);
         session.recorder.begin({PhaseKind::loss, place.step, place.micro});
         session.begin_loss();
-        const auto of_reference = chunk(sum_over(last_places_of(reference_outputs.log_probs), 1, false), 2, 0);
+        reference_log_probs = token_log_probs(inputs, reference_outputs);
+        const auto of_reference = chunk(sum_over(reference_log_probs, 1, false), 2, 0);
         reference_chosen = of_reference[0];
         reference_rejected = of_reference[1];
     }
@@ -142,15 +172,16 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     scores.rejected_log_ratios = sub(of_policy[1], reference_rejected);
     scores.delta = sub(scores.chosen_log_ratios, scores.rejected_log_ratios);
     scores.completion_mask = inputs.completion_mask;
+    scores.labels = shifted(inputs.input_ids);
     Variables names;
     Tensor loss = sum_of_losses(run, scores, names);
-    if (outputs.aux_loss.defined()) {
-        loss = add(loss, mul(outputs.aux_loss, 1.0));
-        read_mean(outputs.aux_loss);
+    if (outputs.aux_loss().defined()) {
+        loss = add(loss, mul(outputs.aux_loss(), 1.0));
+        read_mean(gathered(run, outputs.aux_loss()));
     }
-    const Tensor mask = slice(inputs.completion_mask, 1, 1, inputs.completion_mask.size(1));
+    const Tensor mask = shifted(inputs.completion_mask);
     const TokenMetrics tokens({run, inputs, outputs, mask, chunk(mask, 2, 0)});
-    pair_metrics(scores, of_policy[0], of_policy[1], names);
+    pair_metrics(run, scores, of_policy[0], of_policy[1], names);
     return loss;
 }
 

@@ -1,8 +1,10 @@
-// trl 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss; temporaries of an expression live as Python keeps them.
+// trl 1.9 and 1.16 trainer/dpo_trainer.py DPOTrainer._compute_loss; temporaries of an expression live as Python keeps
+// them.
 #include "model/preferences/dpo_terms.hpp"
 
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/loss.hpp"
 #include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
@@ -100,10 +102,24 @@ Tensor discopop(const Tensor& delta, Variables& names) {
     return add(first, mul(names["exp_component"], names["log_ratio_modulation"]));
 }
 
+/// F.cross_entropy(chosen_logits[chosen_mask.bool()], chosen_labels[chosen_mask.bool()]).
+Tensor cross_entropy_of_chosen(const Run& run, const PairScores& scores, const Tensor& mask) {
+    const auto picked = [&](const Tensor& t) {
+        const Tensor labelled = to(mask, DType::boolean);
+        return index_by_mask(chunk(t, 2, 0)[0], labelled, chosen_tokens(run));
+    };
+    const Tensor logits = picked(scores.logits);
+    return cross_entropy(logits, picked(scores.labels));
+}
+
 /// Cross entropy of the chosen completions, expanded over the pairs.
 Tensor sft(const Run& run, const PairScores& scores, Variables& names) {
     const Tensor mask = slice(scores.completion_mask, 1, 1, scores.completion_mask.size(1));
     const auto masks = chunk(mask, 2, 0);
+    if (scores.logits.defined()) {
+        names["batch_loss"] = cross_entropy_of_chosen(run, scores, masks[0]);
+        return expand(names["batch_loss"], {pairs_of(run)});
+    }
     const auto log_probs = chunk(scores.log_probs, 2, 0);
     names["batch_loss"] = [&] {
         const Tensor mean = [&] {

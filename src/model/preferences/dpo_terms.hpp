@@ -15,6 +15,8 @@ struct PairScores {
     Tensor delta;
     Tensor completion_mask;  ///< [2 B, S]
     Tensor log_probs;        ///< per token, [2 B, S - 1]
+    Tensor logits;           ///< the policy's, [2 B, S - 1, V]; undefined where trl has its fused head
+    Tensor labels;           ///< [2 B, S - 1]
 };
 
 /// Variables of the Python function by their names: they live until it returns.

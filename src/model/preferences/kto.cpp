@@ -1,4 +1,4 @@
-// trl 1.16 trainer/kto_trainer.py KTOTrainer._compute_loss, _compute_kl_logps, compute_ref_log_probs.
+// trl 1.9 and 1.16 trainer/kto_trainer.py KTOTrainer._compute_loss, _compute_kl_logps, compute_ref_log_probs.
 #include "model/preferences/kto.hpp"
 
 #include <array>
@@ -19,6 +19,7 @@
 #include "model/preferences/rows.hpp"
 #include "model/preferences/scores.hpp"
 #include "model/preferences/unpaired.hpp"
+#include "model/preferences/whole_logits.hpp"
 
 namespace vramfit::model {
 
@@ -33,21 +34,33 @@ bool has_kl(const Run& run) { return run.plan.preference.unpaired_loss == Unpair
 
 ScoreParts parts_of(const Reference& reference) { return reference.network ? ScoreParts{} : kUnpairedScores; }
 
-Tensor sums_of(const Tensor& log_probs) { return sum_over(last_places_of(log_probs), 1, false); }
+/// The KL term's rows as the model is given them.
+Batch kl_rows(const Run& run, const Batch& batch) {
+    Batch rows;
+    rows.input_ids = batch.kl_input_ids;
+    rows.attention_mask = batch.kl_attention_mask;
+    rows.completion_mask = batch.kl_completion_mask;
+    return with_labels(run, rows);
+}
 
-/// _compute_kl_logps: without gradients, of a policy that is in training.
-Tensor kl_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
-                 const Place& place) {
+/// The model's call on them.
+Scored kl_outputs(const Run& run, const Network& network, const Batch& rows, const ScoreParts& parts,
+                  const Place& place) {
     const TrainPlan plan = plan_of_kl_rows(run.plan);
     RunSizes sizes = run.sizes;
     sizes.length = sizes.length + kl_rows_longer(run.plan);
     const Run rotated{run.session, run.spec, plan, run.stack, sizes, nullptr, run.recorded};
-    Batch rows;
-    rows.input_ids = batch.kl_input_ids;
-    rows.attention_mask = batch.kl_attention_mask;
-    rows.labels = labels_of_completions(batch.kl_input_ids, batch.kl_completion_mask);
+    return scored_by_reference(rotated, network, rows, parts, place);
+}
+
+/// _compute_kl_logps: without gradients, of a policy that is in training.
+Tensor kl_scores(const Run& run, const Network& network, const Batch& batch, const ScoreParts& parts,
+                 const Place& place) {
     const GradMode no_grad(run.session, false);
-    return sums_of(scored_by_reference(rotated, network, rows, parts, place).log_probs);
+    const Batch rows = kl_rows(run, batch);
+    Scored outputs = kl_outputs(run, network, rows, parts, place);
+    const Tensor log_probs = token_log_probs(rows, outputs);
+    return sum_over(log_probs, 1, false);
 }
 
 /// The policy's, in a phase of its own, which losses without a KL term enter too.
@@ -65,8 +78,8 @@ Tensor kl_of_policy(const Run& run, Network& network, const Batch& batch, const 
 
 /// The reference's log-probabilities of the KL term and of the rows; what its forward gave is held with them.
 struct UnpairedReference {
-    Tensor kl, log_probs;
-    FusedOutput outputs;
+    Tensor kl, log_probs, per_token;
+    Scored outputs;
 };
 
 void begin_loss(Session& session, const Place& place) {
@@ -79,24 +92,25 @@ UnpairedReference of_reference(const Run& run, Network& policy, const Reference&
     UnpairedReference out;
     const Phase forward{PhaseKind::reference_forward, place.step, place.micro};
     const ScoreParts parts = parts_of(reference);
-    on_reference(run, policy, reference, [&](const Network& network) {
+    on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
         // With adapters that are off all of it is one phase.
         std::optional<WithinPhase> whole;
         if (!reference.network) whole.emplace(run.session, forward);
         {
             std::optional<WithinPhase> of_kl;
             if (!whole) of_kl.emplace(run.session, Phase{PhaseKind::kl_forward, place.step, place.micro});
-            if (has_kl(run)) out.kl = kl_scores(run, network, batch, parts, place);
+            if (has_kl(run)) out.kl = kl_scores(asked, network, batch, parts, place);
         }
         if (!whole) {
             begin_loss(run.session, place);
             whole.emplace(run.session, forward);
         }
-        out.outputs = scored_by_reference(run, network, batch, parts, place);
+        out.outputs = scored_by_reference(asked, network, batch, parts, place);
         return 0;
     });
     begin_loss(run.session, place);
-    out.log_probs = sums_of(out.outputs.log_probs);
+    out.per_token = token_log_probs(batch, out.outputs);
+    out.log_probs = sum_over(out.per_token, 1, false);
     return out;
 }
 
@@ -148,29 +162,32 @@ struct RowPlaces {
 
 /// Entropy, tokens and mean logits. What stays is what the function's variables hold until it returns.
 struct UnpairedMetrics {
-    Tensor entropy_sum, total_tokens, chosen_logits, rejected_logits, chosen_mask, rejected_mask;
+    Tensor entropy, entropy_sum, total_tokens, chosen_logits, rejected_logits, chosen_mask, rejected_mask;
 
-    UnpairedMetrics(const Run& run, const Batch& batch, const FusedOutput& outputs, const RowPlaces& places,
+    UnpairedMetrics(const Run& run, const Batch& batch, const Scored& outputs, const RowPlaces& places,
                     const DesirableRows& desirable) {
-        const Tensor mask = slice(batch.completion_mask, 1, 1, batch.completion_mask.size(1));
+        const bool whole = outputs.shift_logits.defined();
+        const Tensor mask = shifted(batch.completion_mask);
         {
-            const Tensor entropy = last_places_of(detach(outputs.entropy));
+            entropy = token_entropy(outputs);
             entropy_sum = sum_all(mul(entropy, mask));
+            if (!whole) entropy.reset();
         }
         total_tokens = sum_all(mask);
         entropy_sum = sum_all(entropy_sum);
         total_tokens = sum_all(total_tokens);
         read_ratio(entropy_sum, total_tokens);
         read_sum(sum_all(batch.attention_mask));
-        const Tensor logits = last_places_of(outputs.mean_logits);
+        const Tensor logits = whole ? detach(outputs.shift_logits) : last_places_of(outputs.fused.mean_logits);
+        const auto sum_of = whole ? sum_of_mean_logits : sum_where;
         chosen_logits = index_select(logits, places.chosen);
         rejected_logits = index_select(logits, places.rejected);
         chosen_mask = index_select(mask, places.chosen);
         rejected_mask = index_select(mask, places.rejected);
         std::array<Tensor, 4> sums;
-        sums[0] = sum_where(chosen_logits, chosen_mask, desirable.tokens);
+        sums[0] = sum_of(chosen_logits, chosen_mask, desirable.tokens);
         sums[1] = sum_all(chosen_mask);
-        sums[2] = sum_where(rejected_logits, rejected_mask, scored_tokens(run) - desirable.tokens);
+        sums[2] = sum_of(rejected_logits, rejected_mask, scored_tokens(run) - desirable.tokens);
         sums[3] = sum_all(rejected_mask);
         for (Tensor& sum : sums) {
             read_sum(sum);
@@ -192,11 +209,11 @@ Tensor kto_loss(const Run& run, Network& network, const Reference& reference, co
     const Tensor chosen_number = sum_all(inputs.desirable);
     const Tensor rejected_number = subtracted_from_number(chosen_number);
     const Tensor kl_policy = kl_of_policy(run, network, inputs, place);
-    Batch batch = inputs;
-    batch.labels = labels_of_completions(inputs.input_ids, inputs.completion_mask);
-    const FusedOutput outputs = scored(run, network, batch, kUnpairedScores, place);
+    const Batch batch = with_labels(run, inputs);
+    Scored outputs = scored(run, network, batch, kUnpairedScores, place);
     begin_loss(session, place);
-    const Tensor log_probs = sums_of(outputs.log_probs);
+    const Tensor per_token = token_log_probs(inputs, outputs);
+    const Tensor log_probs = sum_over(per_token, 1, false);
     const RowPlaces places(inputs.desirable, desirable.rows);
     const Tensor chosen = index_select(log_probs, places.chosen), rejected = index_select(log_probs, places.rejected);
     UnpairedReference scores;
@@ -222,25 +239,49 @@ Tensor kto_loss(const Run& run, Network& network, const Reference& reference, co
     read_rewards(desired);
     read_rewards(others);
     Tensor loss = nanmean(losses);
-    if (outputs.aux_loss.defined()) {
-        loss = add(loss, mul(outputs.aux_loss, 1.0));
-        read_mean(outputs.aux_loss);
+    if (outputs.aux_loss().defined()) {
+        loss = add(loss, mul(outputs.aux_loss(), 1.0));
+        read_mean(outputs.aux_loss());
     }
     return loss;
 }
 
+namespace {
+
+Scored log_probs_alone(const Tensor& log_probs) {
+    Scored out;
+    out.fused.log_probs = log_probs;
+    return out;
+}
+
+}  // namespace
+
 std::vector<Tensor> precomputed_unpaired(const Run& run, Network& policy, const Batch& inputs) {
-    std::vector<Tensor> out;
-    Batch batch = inputs;
-    batch.labels = labels_of_completions(inputs.input_ids, inputs.completion_mask);
-    on_reference(run, policy, {}, [&](const Network& network) {
-        const Tensor log_probs = scored_by_reference(run, network, batch, kUnpairedScores, {}).log_probs;
-        Tensor of_kl;
-        if (has_kl(run)) of_kl = kl_scores(run, network, inputs, kUnpairedScores, {});
-        out.push_back(sums_of(log_probs));
-        if (of_kl.defined()) out.push_back(of_kl);
+    const Batch batch = with_labels(run, inputs);
+    Scored outputs, of_kl;
+    Batch rows;
+    Tensor kl;
+    on_reference(run, policy, {}, [&](const Run& asked, const Network& network) {
+        outputs = scored_by_reference(asked, network, batch, kUnpairedScores, {});
+        if (run.stack.dpo_scores_in_chunks())
+            outputs = log_probs_alone(outputs.fused.log_probs);  // model(...).log_probs
+        if (!has_kl(run)) return 0;
+        if (run.stack.dpo_scores_in_chunks()) {
+            kl = kl_scores(asked, network, inputs, kUnpairedScores, {});
+        } else {
+            rows = kl_rows(run, inputs);
+            of_kl = kl_outputs(asked, network, rows, kUnpairedScores, {});
+        }
         return 0;
     });
+    const Tensor per_token = token_log_probs(batch, outputs);
+    std::vector<Tensor> out{sum_over(per_token, 1, false)};
+    Tensor kl_per_token;
+    if (rows.input_ids.defined()) {
+        kl_per_token = token_log_probs(rows, of_kl);
+        kl = sum_over(kl_per_token, 1, false);
+    }
+    if (kl.defined()) out.push_back(kl);
     return out;
 }
 

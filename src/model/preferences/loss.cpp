@@ -1,6 +1,7 @@
 // Which of trl's trainers computes the loss.
 #include "model/preferences/loss.hpp"
 
+#include "model/preferences/contrast.hpp"
 #include "model/preferences/dpo.hpp"
 #include "model/preferences/kto.hpp"
 #include "model/preferences/reward.hpp"
@@ -8,11 +9,13 @@
 namespace vramfit::model {
 
 Tensor preference_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
-                       const Place& place) {
+                       const Place& place, const ForwardWrapper& wrapper) {
     switch (run.plan.loop.kind) {
         case LoopKind::reward: return reward_loss(run, network, batch, place);
+        case LoopKind::orpo:
+        case LoopKind::cpo: return contrast_loss(run, network, batch, place);
         case LoopKind::kto: return kto_loss(run, network, reference, batch, place);
-        default: return dpo_loss(run, network, reference, batch, place);
+        default: return dpo_loss(run, network, reference, batch, place, wrapper);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
+#include "model/parallel/collectives.hpp"
 
 namespace vramfit::model {
 
@@ -14,6 +15,13 @@ using namespace engine;
 void read_item(const Tensor& t) { t.session().streams.host_waits(0); }
 void read_sum(const Tensor& t) { read_item(sum_all(t)); }
 void read_mean(const Tensor& t) { read_item(mean_all(t)); }
+
+Tensor gathered(const Run& run, const Tensor& t) {
+    if (!run.plan.distributed) return t;
+    const std::int64_t world = run.plan.distributed->world_size;
+    if (t.dim() == 0) return gather_scalar(t, world);
+    return empty(run.session, {t.size(0) * world}, t.dtype(), Op::empty);
+}
 
 void read_ratio(const Tensor& part, const Tensor& all) {
     read_item(compare(Op::gt, all));

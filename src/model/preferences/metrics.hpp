@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/tensor.hpp"
-#include "model/network/network.hpp"
+#include "model/network/run.hpp"
 
 namespace vramfit::model {
 
@@ -10,6 +10,9 @@ namespace vramfit::model {
 void read_item(const Tensor& t);
 void read_sum(const Tensor& t);
 void read_mean(const Tensor& t);
+
+/// accelerator.gather(t): of all processes, or the tensor itself.
+Tensor gathered(const Run& run, const Tensor& t);
 
 /// (part / all).item() if all > 0.
 void read_ratio(const Tensor& part, const Tensor& all);

@@ -1,4 +1,4 @@
-// trl 1.16 trainer/dpo_trainer.py and kto_trainer.py _precompute_ref_logps.
+// trl 1.9 and 1.16 trainer/dpo_trainer.py and kto_trainer.py _precompute_ref_logps.
 #include "model/preferences/precompute.hpp"
 
 #include <algorithm>
@@ -11,7 +11,20 @@ namespace vramfit::model {
 
 using namespace engine;
 
-void precompute_references(const Run& run, Network& policy) {
+namespace {
+
+/// Before the fused head the policy that scores is not prepared yet: nothing is cast.
+TrainPlan plan_of_scoring(const Run& run) {
+    TrainPlan plan = run.plan;
+    if (!run.stack.dpo_scores_in_chunks()) plan.training.bf16 = plan.training.fp16 = false;
+    return plan;
+}
+
+}  // namespace
+
+void precompute_references(const Run& trained, Network& policy) {
+    const TrainPlan plan = plan_of_scoring(trained);
+    const Run run{trained.session, trained.spec, plan, trained.stack, trained.sizes, nullptr, trained.recorded};
     {
         const WithinPhase phase(run.session, {PhaseKind::precompute_reference});
         const Scoped<bool> evaluates(run.session.training, false);

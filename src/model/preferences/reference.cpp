@@ -12,14 +12,22 @@ using namespace engine;
 
 namespace {
 
-/// create_model_from_path with the policy's dtype, from the checkpoint as it is.
+/// Of one of several processes it is loaded in host memory: device_map is None (DPOTrainer.__init__).
+bool is_loaded_on_host(const Run& run) { return run.plan.distributed && !run.plan.distributed->load_on_device; }
+
+/// create_model_from_path from the checkpoint as it is: with the policy's dtype and attention, or with its defaults.
 Reference load_reference(const Run& run, Network& policy) {
     Reference out;
     out.plan = std::make_unique<TrainPlan>(run.plan);
     LoadPlan& load = out.plan->load;
     load.quantization.reset();
-    load.on_device = true;
-    load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
+    load.on_device = !is_loaded_on_host(run);
+    if (run.stack.reference_is_like_policy()) {
+        load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
+    } else {
+        load.dtype = DType::float32;
+        load.attention = AttentionImplementation::sdpa;
+    }
     const Run reference{run.session, run.spec, *out.plan, run.stack, run.sizes, nullptr, run.recorded};
     const Scoped<bool> again(run.session.loads_again, true);
     out.network = model::load(reference);
@@ -35,7 +43,20 @@ Reference make_reference(const Run& run, Network& policy) {
     run.session.recorder.begin({PhaseKind::load_reference});
     Reference reference = load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
+    if (is_loaded_on_host(run)) {  // accelerator.prepare_model
+        const Run asked{run.session, run.spec, *reference.plan, run.stack, run.sizes, nullptr, run.recorded};
+        move_to_device(asked, *reference.network);
+    }
     return reference;
+}
+
+// KTOTrainer of 1.9 asks for no use_cache: a reference that Trainer did not prepare has its config's.
+TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
+    TrainPlan plan = run.plan;
+    plan.load.attention = reference.plan->load.attention;
+    if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks())
+        plan.training.use_cache = run.spec.use_cache;
+    return plan;
 }
 
 WithinPhase::WithinPhase(Session& session, const Phase& phase) : session_(session) {

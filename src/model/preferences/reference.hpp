@@ -47,18 +47,23 @@ class WithoutAdapters {
     std::vector<std::vector<std::optional<ParameterAdapter>>> bare_;
 };
 
-/// Calls `forward` on the reference, without gradients and without checkpointing: on its own network in evaluation, or
-/// on the policy with its adapters off.
+/// How the reference model is run: with its own attention.
+TrainPlan plan_of_reference(const Run& run, const Reference& reference);
+
+/// Calls `forward` with the run on the reference, without gradients and without checkpointing: on its own network in
+/// evaluation, or on the policy with its adapters off.
 template <class Forward>
 auto on_reference(const Run& run, Network& policy, const Reference& reference, const Forward& forward) {
     const engine::GradMode no_grad(run.session, false);
     if (reference.network) {
         const engine::Scoped<bool> evaluates(run.session.training, false);
-        return forward(*reference.network);
+        const TrainPlan plan = plan_of_reference(run, reference);
+        const Run asked{run.session, run.spec, plan, run.stack, run.sizes, nullptr, run.recorded};
+        return forward(asked, *reference.network);
     }
     const engine::Scoped<Checkpointing> whole_layers(policy.checkpointing, Checkpointing::off);
     const WithoutAdapters base(policy);
-    return forward(policy);
+    return forward(run, policy);
 }
 
 }  // namespace vramfit::model

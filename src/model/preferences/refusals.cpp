@@ -44,19 +44,44 @@ void refuse_in_rewards(const Run& run, const Refuse& refuse) {
 
 }  // namespace
 
+namespace {
+
+/// ORPO and CPO.
+template <class Refuse>
+void refuse_in_contrast(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (plan.prepare_kbit && plan.trl_makes_adapters)
+        refuse("prepare_kbit", fmt::format("{} prepares quantized weights itself", trainer_of(plan.loop.kind)),
+               "leave prepare_kbit out");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
+    if (!plan.peft || !plan.training.gradient_checkpointing) return;
+    // enable_input_require_grads comes before get_peft_model: the embedding inside gets the hook.
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.part == ModulePart::embedding)
+            refuse("peft.target_modules",
+                   "adapters of the embedding with gradient checkpointing are not supported with this trainer",
+                   "leave the embedding out");
+}
+
+}  // namespace
+
 void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
     };
-    if (!run.stack.dpo_scores_in_chunks())
+    if (!run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
-               "trl 1.16 is supported");
+               "trl 1.9 and 1.16 are supported");
     if (run.spec.recording)
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
     if (plan.evaluation)
         refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
+    if (plan.distributed && plan.preference.precompute_ref_log_probs)
+        refuse("training.precompute_ref_log_probs",
+               "scores that several processes gather before training are not supported", "false, or one GPU");
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
                "leave it out");
@@ -71,14 +96,12 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters)
-        refuse("trl.peft_config",
-               has_reference(plan.loop.kind)
-                   ? "a model that has adapters already, of which trl makes a copy, is not supported"
-                   : "a model that has adapters already was not compared",
+    if (plan.peft && !plan.trl_makes_adapters && has_reference(plan.loop.kind))
+        refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
+    if (is_contrast(plan.loop.kind)) return refuse_in_contrast(run, refuse);
     if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);
-    if (!plan.peft) return;
+    if (!plan.peft || !has_reference(plan.loop.kind) || !run.stack.dpo_scores_in_chunks()) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")
             refuse("peft.target_modules",

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "engine/ops/copy.hpp"
+#include "model/preferences/contrast.hpp"
+#include "model/preferences/contrast_rows.hpp"
 #include "model/preferences/unpaired.hpp"
 
 namespace vramfit::model {
@@ -43,6 +45,7 @@ TrainPlan plan_of_preferences(const TrainPlan& plan) {
     // peft 0.21 peft_model.py PeftModelForSequenceClassification.__init__.
     if (out.peft && plan.loop.kind == LoopKind::reward) out.peft->modules_to_save.push_back("score");
     if (out.peft && plan.preference.disable_dropout) out.peft->lora_dropout = 0;
+    if (is_contrast(plan.loop.kind)) prepare_contrast(out);
     return out;
 }
 
@@ -78,6 +81,7 @@ Size chosen_tokens(const Run& run) {
 Batch fetch_preferences(const Run& run, bool references) {
     const LoopKind kind = run.plan.loop.kind;
     if (kind == LoopKind::kto) return fetch_unpaired(run, references);
+    if (is_contrast(kind)) return fetch_apart(run);
     const Dims rows{run.sizes.batch, run.sizes.length};
     Batch batch;
     for (Tensor* t : {&batch.input_ids, &batch.attention_mask}) *t = moved(run, rows, DType::int64);

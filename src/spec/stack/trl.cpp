@@ -17,4 +17,16 @@ bool Stack::sft_scores_in_chunks() const { return trl >= Version{1, 15, 0}; }
 // trainer/dpo_trainer.py DPOTrainer as read in 1.16.0.
 bool Stack::dpo_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
 
+// The same as read and traced in 1.9.0 and 1.16.0: KTOTrainer and RewardTrainer too.
+bool Stack::preferences_are_known() const { return trl >= Version{1, 16, 0} || (trl.major == 1 && trl.minor == 9); }
+
+// 1.16.0 loads the reference with the policy's dtype and attention, 1.9.0 with those of from_pretrained's defaults.
+bool Stack::reference_is_like_policy() const { return trl >= Version{1, 16, 0}; }
+
+// kernels/logprob_entropy.py, which 1.9.0 has not.
+bool Stack::trl_scores_by_kernel() const { return trl >= Version{1, 16, 0}; }
+
+// 1.16.0 leaves DoRA's magnitudes as they are where adapters over packed weights become bfloat16.
+bool Stack::trl_leaves_magnitudes() const { return trl >= Version{1, 16, 0}; }
+
 }  // namespace vramfit

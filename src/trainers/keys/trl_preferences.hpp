@@ -1,4 +1,5 @@
-// The keys of trl's DPOConfig: TRL 1.16.0 trl/trainer/dpo_config.py, and what older releases had besides.
+// The keys of trl's configs of preference training: TRL 1.16.0 trl/trainer/{dpo,kto,reward}_config.py,
+// trl/experimental/{orpo,cpo}/*_config.py, and what older releases had besides.
 #pragma once
 
 #include "trainers/reader.hpp"
@@ -24,6 +25,16 @@ inline constexpr KeyRow kDpoKeys[] = {
     {"ref_model_name_or_path", KeyUse::unsupported, "a reference from another checkpoint is not predicted"},
 };
 
+/// Of the other trainers.
+inline constexpr KeyRow kOtherPreferenceKeys[] = {
+    {"center_rewards_coefficient", KeyUse::used, "training.center_rewards_coefficient", ""},
+    {"cpo_alpha", KeyUse::used, "training.cpo_alpha", ""},
+    {"alpha", KeyUse::unsupported, "AlphaPO is not predicted", "0"},
+    {"chat_template_path", KeyUse::unsupported, "a template from elsewhere may bring tokens and resize the embedding"},
+    {"generate_during_eval", KeyUse::unsupported, "generation during evaluation is not predicted", "false"},
+    {"is_encoder_decoder", KeyUse::unsupported, "encoders with decoders are not predicted", "false"},
+};
+
 /// What memory does not depend on; 1.16 reads padding_free and goes on without.
 inline constexpr std::string_view kDpoHarmless[] = {"beta",
                                                     "label_smoothing",
@@ -34,7 +45,15 @@ inline constexpr std::string_view kDpoHarmless[] = {"beta",
                                                     "f_alpha_divergence_coef",
                                                     "padding_free",
                                                     "pad_token",
-                                                    "dataset_text_field"};
+                                                    "dataset_text_field",
+                                                    "desirable_weight",
+                                                    "undesirable_weight",
+                                                    "simpo_gamma",
+                                                    "eos_token"};
+
+/// What ORPOConfig and CPOConfig of 1.16.0 have, and the others have not.
+inline constexpr std::string_view kOnlyOfContrast[] = {"max_completion_length", "padding_value", "generate_during_eval",
+                                                       "is_encoder_decoder"};
 
 /// Arguments that went with releases: trl 0.24.0 and 0.29.0 dpo_config.py have them, 1.16.0 has not.
 inline constexpr std::string_view kGoneFromDpo[] = {"max_prompt_length",

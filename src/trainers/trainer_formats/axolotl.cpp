@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/axolotl_preferences.hpp"
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
 #include "trainers/keys/axolotl.hpp"
@@ -348,6 +349,7 @@ void read_axolotl(Reader& reader, Draft& draft) {
     read_optimizer(reader, "optimizer", "adamw_torch_fused", draft);
     if (auto arguments = reader.text("optim_args")) draft.job.plan.training.optim_args = *arguments;
     draft.job.plan.training.max_grad_norm = reader.real_or("max_grad_norm", 1.0);
+    read_axolotl_preferences(reader, draft);
     const std::int64_t rows = draft.job.model.vocab_size;
     if (reader.boolean("resize_token_embeddings_to_32x").value_or(false) && rows % 32 != 0)
         draft.job.plan.load.resize_token_embeddings = (rows + 31) / 32 * 32;

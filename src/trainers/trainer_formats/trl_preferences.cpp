@@ -1,4 +1,4 @@
-// TRL: YAML and launch lines of `trl dpo` and of its scripts, recipes of the alignment handbook for it.
+// TRL: YAML and launch lines of `trl dpo`, `kto` and `reward` and of scripts, recipes of the alignment handbook.
 #include <algorithm>
 #include <cctype>
 
@@ -18,9 +18,11 @@ namespace {
 constexpr auto kPreferenceFileHarmless = harmless_rows(kTrlHarmless);
 constexpr auto kDpoFileHarmless = harmless_rows(kDpoHarmless);
 constexpr auto kDpoFileGone = harmless_rows(kGoneFromDpo);
-const std::span<const KeyRow> kPreferenceTables[] = {kTrlModelKeys,           kDpoKeys,         kTrainingArguments,
-                                                     kPreferenceFileHarmless, kDpoFileHarmless, kDpoFileGone,
-                                                     kHarmlessArguments};
+/// Ahead of what the formats share.
+constexpr KeyRow kTaskKeys[] = {{"lora_task_type", KeyUse::used, "peft", ""}};
+const std::span<const KeyRow> kPreferenceTables[] = {kTaskKeys,        kOtherPreferenceKeys, kTrlModelKeys,
+                                                     kDpoKeys,         kTrainingArguments,   kPreferenceFileHarmless,
+                                                     kDpoFileHarmless, kDpoFileGone,         kHarmlessArguments};
 
 /// Keys of preference training, which several of trl's trainers have.
 constexpr std::string_view kSigns[] = {"beta",           "max_prompt_length", "precompute_ref_log_probs",
@@ -31,9 +33,11 @@ struct OwnKey {
     std::string_view key;
     std::string_view word;
 };
-constexpr OwnKey kOwnKeys[] = {{"discopop_tau", "dpo"}, {"f_divergence_type", "dpo"},
-                               {"ld_alpha", "dpo"},     {"use_weighting", "dpo"},
-                               {"rpo_alpha", "dpo"},    {"precompute_ref_batch_size", "dpo"}};
+constexpr OwnKey kOwnKeys[] = {{"discopop_tau", "dpo"},       {"f_divergence_type", "dpo"},
+                               {"ld_alpha", "dpo"},           {"use_weighting", "dpo"},
+                               {"rpo_alpha", "dpo"},          {"desirable_weight", "kto"},
+                               {"undesirable_weight", "kto"}, {"cpo_alpha", "cpo"},
+                               {"simpo_gamma", "cpo"},        {"center_rewards_coefficient", "reward"}};
 /// Of trainers that generate, and of those that are not predicted.
 constexpr std::string_view kOfOthers[] = {"num_generations",
                                           "reward_funcs",
@@ -41,10 +45,6 @@ constexpr std::string_view kOfOthers[] = {"num_generations",
                                           "use_vllm",
                                           "reward_model_path",
                                           "teacher_model_name_or_path",
-                                          "desirable_weight",
-                                          "undesirable_weight",
-                                          "cpo_alpha",
-                                          "simpo_gamma",
                                           "kl_coef",
                                           "reward_model_name_or_path"};
 
@@ -63,24 +63,31 @@ std::string_view word_of_program(std::string_view program) {
     if (program.starts_with("trl ")) return program.substr(4);
     if (program.ends_with(".py")) program.remove_suffix(3);
     if (program.starts_with("run_")) program.remove_prefix(4);
-    return program;
+    if (program == "reward_modeling") return "reward";
+    return program == "simpo" ? "cpo" : program;
 }
 
 bool has_one_of(const Value& root, std::span<const std::string_view> keys) {
     return std::any_of(keys.begin(), keys.end(), [&](std::string_view key) { return root.find(key) != nullptr; });
 }
 
+/// A reward model's adapters have to say so.
+bool classifies(const Value& root) {
+    const Value* task = root.find("lora_task_type");
+    return task && task->text == "SEQ_CLS";
+}
+
 /// Where a file of keys says which trainer it is for; nullptr: nowhere.
 const PreferenceTrainer* trainer_of_file(const Document& document) {
     for (const OwnKey& own : kOwnKeys)
         if (document.root.find(own.key)) return preference_trainer(own.word);
-    for (const std::string_view word : {"dpo", "kto", "orpo", "cpo", "simpo"}) {
-        if (has_word(document.file, word)) return preference_trainer(word);
+    for (const std::string_view word : {"dpo", "kto", "orpo", "cpo", "simpo", "reward"}) {
+        if (has_word(document.file, word)) return preference_trainer(word_of_program(word));
         for (const char* key : {"output_dir", "hub_model_id", "run_name"})
             if (const Value* named = document.root.find(key); named && has_word(named->text, word))
-                return preference_trainer(word);
+                return preference_trainer(word_of_program(word));
     }
-    return nullptr;
+    return classifies(document.root) ? preference_trainer("reward") : nullptr;
 }
 
 const PreferenceTrainer* trainer_of(const Document& document) {
@@ -90,12 +97,21 @@ const PreferenceTrainer* trainer_of(const Document& document) {
 bool is_preferences(const Document& document) {
     if (!document.launcher.empty() || document.root.kind != Value::Kind::map) return false;
     const Value& root = document.root;
-    if (!document.program.empty())
-        return trainer_of(document) && (document.program.starts_with("trl ") || root.find("model_name_or_path"));
+    if (!document.program.empty()) {
+        const PreferenceTrainer* trainer = trainer_of(document);
+        // trl 1.16 has no command for ORPO and CPO, but scripts.
+        if (document.program.starts_with("trl ")) return trainer && !is_contrast(trainer->loop);
+        return trainer && root.find("model_name_or_path");
+    }
     if (document.syntax == Syntax::python || !root.find("model_name_or_path")) return false;
     const bool own = std::any_of(std::begin(kOwnKeys), std::end(kOwnKeys),
                                  [&root](const OwnKey& each) { return root.find(each.key) != nullptr; });
-    return (own || has_one_of(root, kSigns)) && !has_one_of(root, kOfOthers) && trainer_of_file(document);
+    const PreferenceTrainer* trainer = trainer_of_file(document);
+    const bool others = std::any_of(std::begin(kOfOthers), std::end(kOfOthers), [&](std::string_view key) {
+        const bool of_contrast = key == "max_completion_length" && trainer && is_contrast(trainer->loop);
+        return root.find(key) && !of_contrast;
+    });
+    return (own || has_one_of(root, kSigns) || classifies(root)) && !others && trainer;
 }
 
 void read_trl_preferences(Reader& reader, Draft& draft) {
@@ -106,6 +122,7 @@ void read_trl_preferences(Reader& reader, Draft& draft) {
     read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
     read_trl_model(reader, draft);
     read_preferences(reader, *trainer, draft);
+    judge_task(reader, "lora_task_type", *trainer, draft);
 }
 
 }  // namespace
@@ -118,7 +135,7 @@ extern const TrainerFormat trl_preferences_entry;
 const TrainerFormat trl_preferences_entry = {
     .name = "trl-preferences",
     .title = "TRL 1.16",
-    .summary = "YAML or launch line of trl dpo, recipes of the alignment handbook for it",
+    .summary = "YAML or launch line of trl dpo, kto or reward, recipes of the alignment handbook",
     .order = 79,
     .recognises = trainers::is_preferences,
     .keys = trainers::kPreferenceTables,

@@ -13,6 +13,12 @@ namespace {
 
 constexpr KeyRow kPreferenceScriptKeys[] = {
     {"DPOTrainer", KeyUse::harmless},
+    {"KTOTrainer", KeyUse::harmless},
+    {"RewardTrainer", KeyUse::harmless},
+    {"ORPOTrainer", KeyUse::harmless},
+    {"CPOTrainer", KeyUse::harmless},
+    {"peft_config.task_type", KeyUse::used, "peft"},
+    {"from_pretrained.num_labels", KeyUse::used, "model"},
     {"adapted", KeyUse::used, "trl.peft_config"},
     {"trainer.ref_model", KeyUse::unsupported, "a reference that the script loads itself is not predicted"},
     {"trainer.data_collator", KeyUse::unsupported, "rows that another collator makes are not predicted"},
@@ -20,8 +26,8 @@ constexpr KeyRow kPreferenceScriptKeys[] = {
 constexpr auto kScriptDpoHarmless = harmless_rows(kDpoHarmless);
 constexpr auto kScriptDpoGone = harmless_rows(kGoneFromDpo);
 const std::span<const KeyRow> kPreferenceScriptTables[] = {
-    kPreferenceScriptKeys, kDpoKeys,           kScriptKeys,        kScriptHarmless,
-    kTrainingArguments,    kHarmlessArguments, kScriptDpoHarmless, kScriptDpoGone};
+    kPreferenceScriptKeys, kOtherPreferenceKeys, kDpoKeys,           kScriptKeys,   kScriptHarmless,
+    kTrainingArguments,    kHarmlessArguments,   kScriptDpoHarmless, kScriptDpoGone};
 
 const PreferenceTrainer* trainer_of_script(const Document& document) {
     for (const std::string& key : document.root.keys)
@@ -64,6 +70,21 @@ void judge_moved_arguments(Reader& reader, const PreferenceTrainer& trainer) {
         reader.invalid("trainer.tokenizer", "trl from 0.16.0 on has no such argument", "processing_class");
 }
 
+/// RewardTrainer.__init__ of a model that is loaded already.
+void judge_labels(Reader& reader, const PreferenceTrainer& trainer) {
+    const std::string key = "from_pretrained.num_labels";
+    const auto labels = reader.integer(key, {.low = 1});
+    if (trainer.loop != LoopKind::reward) {
+        if (labels) reader.refuse(key, "another task needs another head", "take it out");
+    } else if (reader.text("loader").value_or("").ends_with("ForSequenceClassification") && labels.value_or(2) != 1) {
+        reader.invalid(key,
+                       fmt::format("trl stops: the model has `num_labels={}`, but reward models require "
+                                   "`num_labels=1`",
+                                   labels.value_or(2)),
+                       "num_labels=1");
+    }
+}
+
 void read_preferences_script(Reader& reader, Draft& draft) {
     draft.training_read = true;
     if (!judge_script(reader)) return;
@@ -76,7 +97,10 @@ void read_preferences_script(Reader& reader, Draft& draft) {
                        std::string(trainer.config));
     judge_moved_arguments(reader, trainer);
     read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
+    draft.job.plan.loop.kind = trainer.loop;
     read_script_network(reader, true, draft);
+    judge_labels(reader, trainer);
+    judge_task(reader, "peft_config.task_type", trainer, draft);
     draft.job.plan.trl_makes_adapters = !reader.has("adapted");
     read_preferences(reader, trainer, draft);
 }
@@ -91,7 +115,7 @@ extern const TrainerFormat trl_preferences_script_entry;
 const TrainerFormat trl_preferences_script_entry = {
     .name = "trl-preferences-script",
     .title = "TRL 1.16",
-    .summary = "Python scripts and notebooks with DPOTrainer",
+    .summary = "Python scripts and notebooks with DPOTrainer, KTOTrainer, RewardTrainer, ORPOTrainer or CPOTrainer",
     .order = 3,
     .recognises = trainers::is_preferences_script,
     .keys = trainers::kPreferenceScriptTables,

@@ -21,6 +21,7 @@ Job job_with(std::initializer_list<std::pair<const char*, const char*>> flags) {
 std::vector<Job> situations() {
     return {job_with({}),
             job_with({{"loop", "kto"}}),
+            job_with({{"loop", "cpo"}}),
             job_with({{"method", "qlora"}}),
             job_with({{"gpus", "2"}}),
             job_with({{"gpus", "2"}, {"fsdp", "1"}}),

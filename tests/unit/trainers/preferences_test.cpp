@@ -115,7 +115,7 @@ TEST_CASE("what DPOConfig no longer has is dropped from a file and stops a line 
           "invalid a.py:4:65 max_prompt_length");
 }
 
-TEST_CASE("preference training on one GPU, with evaluation that needs no more") {
+TEST_CASE("preference training: evaluation that needs no more, several GPUs for DPO alone") {
     const std::string text = kPreferredModel + "beta: 0.1\neval_strategy: steps\nper_device_train_batch_size: 4\n";
     CHECK(stops_at("dpo.yaml", text) == "refused per_device_eval_batch_size");
     CHECK(stops_at("dpo.yaml", text + "per_device_eval_batch_size: 4\n") == "");
@@ -123,7 +123,14 @@ TEST_CASE("preference training on one GPU, with evaluation that needs no more") 
     CHECK(stops_at("dpo.yaml", kPreferredModel + "beta: 0.1\nfsdp: full_shard\n") == "refused fsdp");
     TrainerQuestion question = asked_of({{"dpo.yaml", kPreferredModel + "beta: 0.1\n"}});
     question.gpus = 2;
-    REQUIRE(read_trainer_files(question).refusals.size() == 1);
+    REQUIRE(read_trainer_files(question).refusals.empty());
+    const auto processes = read_trainer_files(question).job.plan.distributed;
+    REQUIRE(processes);
+    CHECK(processes->as<DdpPlan>());
+    CHECK_FALSE(processes->load_on_device);  // device_map is None where there are several
+    TrainerQuestion other = asked_of({{"kto.yaml", kPreferredModel + "beta: 0.1\n"}});
+    other.gpus = 2;
+    CHECK(read_trainer_files(other).refusals.size() == 1);
     question.files.push_back({"acc.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n"});
     CHECK(read_trainer_files(question).refusals.front().key == "distributed_type");
 }

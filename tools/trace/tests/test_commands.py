@@ -73,8 +73,10 @@ class Jobs(unittest.TestCase):
                             ("trainer", {"prompt_length": 2})):
             with self.assertRaises(JobError):
                 complete({"model": MODEL, "loop": {"kind": kind}, "batch": wrong})
-        with self.assertRaises(JobError):
-            complete({"model": MODEL, "loop": {"kind": "dpo"}, "distributed": {"kind": "ddp"}})
+        self.assertEqual(complete({"model": MODEL, "loop": {"kind": "dpo"}, "distributed": {"kind": "ddp"}})["trl"]["trainer"], "trl")
+        for kind, processes in (("dpo", "fsdp2"), ("kto", "ddp")):
+            with self.assertRaises(JobError):
+                complete({"model": MODEL, "loop": {"kind": kind}, "distributed": {"kind": processes}})
 
     def test_processes_have_defaults_and_options_of_their_kind_only(self) -> None:
         job = complete({"model": MODEL, "distributed": {"kind": "fsdp2", "rank": 1}})

@@ -107,8 +107,9 @@ BATCHES: dict[str, Job] = {
     "kto": {"prompt_length": 32, "completion_length": 32, "desirable": [True, False]},
     **dict.fromkeys(("grpo", "rloo"), {"prompt_length": 32, "completion_length": 32}),
 }
-#: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them.
-PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True}
+#: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
+#: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does.
+PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
@@ -221,7 +222,7 @@ def check(job: Job) -> None:
     if job["loop"]["kind"] == "unsloth":
         check_unsloth(job)
     if job["distributed"]:
-        kinds = ("plain",) if job["distributed"]["kind"] == "pipeline" else ("trainer", "sft")
+        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "dpo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:
             raise JobError(f"distributed.kind {job['distributed']['kind']} is traced with loop.kind {' or '.join(kinds)}")
     foreign = set(job["environment"]) - set(VARIABLES)

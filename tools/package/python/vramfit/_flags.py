@@ -102,8 +102,8 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -113,9 +113,11 @@ class PredictFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    cpo_alpha: float
+    """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str
@@ -262,7 +264,7 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
@@ -272,9 +274,11 @@ class SweepFlags(TypedDict, total=False):
     rejected: str | int | Sequence[int]
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
     precompute_ref_log_probs: str | bool | Sequence[bool]
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    cpo_alpha: str | float | Sequence[float]
+    """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: str | float | Sequence[float]
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str | Sequence[str]
@@ -446,8 +450,8 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -457,9 +461,11 @@ class PlanFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    cpo_alpha: float
+    """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str
@@ -658,8 +664,8 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward or kto (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
@@ -669,9 +675,11 @@ class TimelineFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    cpo_alpha: float
+    """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str

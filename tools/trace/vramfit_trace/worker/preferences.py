@@ -62,10 +62,27 @@ def known(job: Job, device: Device) -> Iterator[Completions | None]:
         yield drawn
 
 
+def with_emptied_cache(cls: Any) -> Any:
+    """The trainer as axolotl derives its own from trl's (axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer)."""
+    import gc
+
+    class AxolotlTrainer(cls):  # type: ignore[misc]
+        def training_step(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+            loss = super().training_step(*args, **kwargs)
+            gc.collect()
+            torch.cuda.empty_cache()
+            return loss
+
+    AxolotlTrainer.__module__ = cls.__module__  # where windows are looked for
+    return AxolotlTrainer
+
+
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, recorder: Recorder) -> Any:
     """The trainer, with windows for what it does while it is built."""
     cls = of_trl(job["loop"]["kind"], "Trainer")
     evaluated = table(job, evaluation_rows(job) * job["evaluation"]["batches"]) if evaluates(job) else None
+    if job["trl"]["trainer"] == "axolotl":
+        cls = with_emptied_cache(cls)
     phases.mark_building(cls, recorder)
     return cls(model=model, args=arguments, train_dataset=table(job, row_count(job)), eval_dataset=evaluated,
                processing_class=tokenizer(), callbacks=[progress], **given_by_name(job))

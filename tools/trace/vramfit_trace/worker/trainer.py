@@ -156,7 +156,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         progress.stages = Stages(job, trainer.model, recorder)
         if job["loop"]["kind"] == "unsloth":
             unsloth_model.mark_norm(progress.stages)
-        if job["distributed"]:
+        if job["distributed"] and job["loop"]["kind"] not in BATCHES:
             processes.answer_by_pass(job, progress.stages, device)
         if by_deepspeed:
             zero.mark_engine(progress.stages)

@@ -1,0 +1,94 @@
+// axolotl 0.18 and 0.19 core/builders/rl.py HFRLTrainerBuilder, core/builders/causal.py, core/trainers/dpo.
+#include "trainers/axolotl_preferences.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "trainers/common.hpp"
+#include "trainers/preferences.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit::trainers {
+
+namespace {
+
+/// A value of `rl`, and the trainer of trl's that it stands for.
+struct AxolotlTrainer {
+    std::string_view rl;
+    LoopKind loop;
+};
+constexpr AxolotlTrainer kAxolotlTrainers[] = {{"dpo", LoopKind::dpo},
+                                               {"ipo", LoopKind::dpo},
+                                               {"kto", LoopKind::kto},
+                                               {"orpo", LoopKind::orpo},
+                                               {"simpo", LoopKind::cpo}};
+
+std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
+    if (rl.empty())
+        return reader.boolean("reward_model").value_or(false) ? std::optional(LoopKind::reward) : std::nullopt;
+    for (const AxolotlTrainer& each : kAxolotlTrainers)
+        if (each.rl == rl) return each.loop;
+    reader.refuse("rl", fmt::format("training with {} is not predicted", rl),
+                  "predicted: dpo, ipo, kto, orpo, simpo; or go on without its effect: --assume-off rl");
+    return std::nullopt;
+}
+
+/// DPOStrategy.set_training_args_kwargs.
+void read_axolotl_dpo(Reader& reader, const std::string& rl, PreferencePlan& plan) {
+    plan.empties_cache = true;  // AxolotlDPOTrainer.training_step
+    if (rl == "ipo")
+        plan.loss_types = {PairLoss::ipo};
+    else
+        read_pair_losses(reader, "dpo_loss_type", plan);
+    plan.precompute_ref_log_probs = reader.boolean("precompute_ref_log_probs").value_or(false);
+    if (reader.boolean("dpo_use_weighting").value_or(false))
+        reader.refuse("dpo_use_weighting", "weighted losses are not predicted", "false");
+    if (reader.boolean("dpo_use_liger_kernel").value_or(false))
+        reader.refuse("dpo_use_liger_kernel", "Liger's loss of DPO is not predicted", "false");
+}
+
+/// train.py setup_reference_model; loaders/model.py _load_adapters.
+void judge_axolotl_model(Reader& reader, Draft& draft) {
+    const TrainPlan& plan = draft.job.plan;
+    const LoopKind loop = plan.loop.kind;
+    const bool adapter = plan.peft.has_value();
+    const bool own_reference = !adapter || reader.boolean("rl_adapter_ref_model").value_or(false);
+    if (has_reference(loop) && own_reference && !plan.preference.precompute_ref_log_probs)
+        reader.refuse(adapter ? "rl_adapter_ref_model" : "rl",
+                      "a reference model that axolotl loads itself is not predicted",
+                      adapter ? "false" : "adapter: lora or qlora, whose reference is the model without it");
+    if (!has_reference(loop)) draft.job.plan.trl_makes_adapters = false;
+}
+
+/// Rows are padded to the longest of a batch; what fills or flattens them is for causal training alone.
+void read_axolotl_rows(Reader& reader, Draft& draft) {
+    if (draft.packed) reader.invalid("sample_packing", "axolotl packs no preferences", "false");
+    if (reader.has("pad_to_multiple_of"))
+        reader.refuse("pad_to_multiple_of", "padding to a multiple is not predicted with preferences", "take it out");
+    const bool rewards = draft.job.plan.loop.kind == LoopKind::reward;  // the collator of causal training pads them
+    if (!rewards) draft.pad_multiple = 1;
+    if (!rewards) draft.padded_to_limit = false;
+}
+
+}  // namespace
+
+void read_axolotl_preferences(Reader& reader, Draft& draft) {
+    const std::string rl = reader.text("rl").value_or("");
+    const auto loop = loop_of(reader, rl);
+    if (!loop) return;
+    TrainPlan& plan = draft.job.plan;
+    plan.loop.kind = *loop;
+    reader.derive("loop.kind", std::string(name_of(*loop)), rl.empty() ? "reward_model" : fmt::format("rl: {}", rl));
+    refuse_divided(draft);
+    if (*loop == LoopKind::dpo) read_axolotl_dpo(reader, rl, plan.preference);
+    if (*loop == LoopKind::cpo) plan.preference.contrast_loss = ContrastLoss::simpo;
+    if (*loop == LoopKind::cpo) plan.preference.adds_likelihood = reader.real_or("cpo_alpha", 1.0) != 0;
+    if (*loop == LoopKind::reward)
+        plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
+    read_axolotl_rows(reader, draft);
+    judge_axolotl_model(reader, draft);
+}
+
+}  // namespace vramfit::trainers

@@ -1,0 +1,135 @@
+// Files and scripts for KTO, reward models, ORPO and CPO, and axolotl's `rl`.
+#include <string>
+
+#include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/trainers/reading.hpp"
+
+using namespace vramfit;
+using test::asked_of;
+
+namespace {
+
+Reading read_as(std::string name, std::string text) {
+    return read_trainer_files(asked_of({{std::move(name), std::move(text)}}));
+}
+
+/// The key at which reading stops, and whether it is a mistake.
+std::string stop_of(const std::string& name, const std::string& text) {
+    try {
+        const Reading reading = read_as(name, text);
+        return reading.refusals.empty() ? "" : "refused " + reading.refusals.front().key;
+    } catch (const Error& error) {
+        return "invalid " + error.problems().front().where;
+    }
+}
+
+TrainPlan plan_in(const std::string& name, const std::string& text) { return read_as(name, text).job.plan; }
+
+const std::string kNamed = "model_name_or_path: llama-3.2-1b\n";
+const std::string kAxolotl =
+    "base_model: llama-3.2-1b\ndatasets: []\nsequence_len: 512\nmicro_batch_size: 2\nbf16: true\n";
+const std::string kAdapter = "adapter: lora\nlora_r: 8\nlora_target_linear: true\n";
+
+std::string trainer_script(const std::string& name, const std::string& model, const std::string& config,
+                           const std::string& more = "") {
+    return "from trl import " + name + "Config, " + name + "Trainer\nfrom peft import LoraConfig\n" +
+           "from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification\nmodel = " + model +
+           "\nargs = " + name + "Config(output_dir='o'" + config + ")\ntrainer = " + name +
+           "Trainer(model=model, args=args" + more + ")\ntrainer.train()\n";
+}
+
+const std::string kCausal = "AutoModelForCausalLM.from_pretrained('meta-llama/Llama-3.2-1B')";
+const std::string kScored =
+    "AutoModelForSequenceClassification.from_pretrained('meta-llama/Llama-3.2-1B', num_labels=1)";
+
+}  // namespace
+
+TEST_CASE("the trainer of a file: by its command, by a key of its own, by its name") {
+    CHECK(plan_in("a.sh", "trl kto --model_name_or_path llama-3.2-1b\n").loop.kind == LoopKind::kto);
+    CHECK(plan_in("a.sh", "trl reward --model_name_or_path llama-3.2-1b\n").loop.kind == LoopKind::reward);
+    CHECK(plan_in("a.sh", "python orpo.py --model_name_or_path llama-3.2-1b\n").loop.kind == LoopKind::orpo);
+    CHECK(stop_of("a.sh", "trl orpo --model_name_or_path llama-3.2-1b --max_length 64\n") != "");
+    CHECK(plan_in("f.yaml", kNamed + "beta: 0.1\ndesirable_weight: 1.0\n").loop.kind == LoopKind::kto);
+    CHECK(plan_in("f.yaml", kNamed + "beta: 0.1\nsimpo_gamma: 0.5\n").loop.kind == LoopKind::cpo);
+    CHECK(plan_in("recipes/orpo.yaml", kNamed + "beta: 0.1\n").loop.kind == LoopKind::orpo);
+    CHECK(plan_in("f.yaml", kNamed + "center_rewards_coefficient: 0.1\n").loop.kind == LoopKind::reward);
+    CHECK(plan_in("f.yaml", kNamed + "use_peft: true\nlora_task_type: SEQ_CLS\n").loop.kind == LoopKind::reward);
+}
+
+TEST_CASE("losses and terms of each trainer") {
+    CHECK(plan_in("kto.yaml", kNamed + "beta: 1\nloss_type: apo_zero_unpaired\n").preference.unpaired_loss ==
+          UnpairedLoss::apo_zero_unpaired);
+    const TrainPlan simpo = plan_in("cpo.yaml", kNamed + "beta: 1\nloss_type: simpo\ncpo_alpha: 0\n");
+    CHECK(simpo.preference.contrast_loss == ContrastLoss::simpo);
+    CHECK_FALSE(simpo.preference.adds_likelihood);
+    CHECK(plan_in("reward.yaml", kNamed + "center_rewards_coefficient: 0.1\n").preference.centers_rewards);
+    CHECK(stop_of("cpo.yaml", kNamed + "beta: 1\nalpha: 0.5\n") == "refused alpha");
+    CHECK(stop_of("orpo.yaml", kNamed + "beta: 1\nloss_type: simpo\n") == "invalid orpo.yaml:3:1 loss_type");
+    CHECK(stop_of("orpo.yaml", kNamed + "beta: 1\nmax_completion_length: 64\n") == "");
+}
+
+// peft 0.21.2 PeftModelForCausalLM asks a classifier for prepare_inputs_for_generation; trl's default task is
+// CAUSAL_LM.
+TEST_CASE("adapters of a reward model have to be told that it classifies") {
+    const std::string line = "trl reward --model_name_or_path llama-3.2-1b --max_length 64 --use_peft";
+    CHECK(stop_of("a.sh", line + "\n") == "invalid a.sh lora_task_type");
+    CHECK(stop_of("a.sh", line + " --lora_task_type SEQ_CLS\n") == "");
+    CHECK(stop_of("a.sh", "trl dpo --model_name_or_path llama-3.2-1b --use_peft --lora_task_type SEQ_CLS\n") ==
+          "refused lora_task_type");
+    const auto of_task = [](const std::string& task) {
+        return stop_of("a.py", trainer_script("Reward", kScored, "", ", peft_config=LoraConfig(r=8" + task + ")"));
+    };
+    CHECK(of_task(", task_type='SEQ_CLS'") == "");
+    CHECK(of_task(", task_type='CAUSAL_LM'") == "invalid a.py:6:77 peft_config.task_type");
+    CHECK(of_task("") == "refused peft_config.task_type");
+}
+
+TEST_CASE("scripts of the other trainers") {
+    CHECK(plan_in("a.py", trainer_script("KTO", kCausal, "")).loop.kind == LoopKind::kto);
+    CHECK(plan_in("a.py", trainer_script("ORPO", kCausal, "")).loop.kind == LoopKind::orpo);
+    CHECK(plan_in("a.py", trainer_script("Reward", kScored, "")).loop.kind == LoopKind::reward);
+    CHECK(stop_of("a.py", trainer_script("Reward", kCausal, "")) == "refused loader");
+    CHECK(stop_of("a.py", trainer_script("KTO", kScored, "")) != "");
+    const std::string two =
+        "AutoModelForSequenceClassification.from_pretrained('meta-llama/Llama-3.2-1B', num_labels=2)";
+    CHECK(stop_of("a.py", trainer_script("Reward", two, "")) == "invalid a.py:4:87 from_pretrained.num_labels");
+}
+
+// trl 1.16.0 experimental/cpo/cpo_trainer.py calls from_pretrained itself: as saved, on the host.
+TEST_CASE("a network named to CPOTrainer is loaded plainly") {
+    const TrainPlan plan = plan_in("a.py", trainer_script("CPO", "'meta-llama/Llama-3.2-1B'", ""));
+    CHECK(plan.load.dtype == DType::bfloat16);
+    CHECK_FALSE(plan.load.on_device);
+    const TrainPlan kto = plan_in("a.py", trainer_script("KTO", "'meta-llama/Llama-3.2-1B'", ""));
+    CHECK(kto.load.dtype == DType::float32);
+    CHECK(kto.load.on_device);
+}
+
+// axolotl 0.19 core/builders/rl.py, core/trainers/dpo.
+TEST_CASE("axolotl's rl and reward_model") {
+    const TrainPlan dpo = plan_in("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_loss_type: [ipo, sft]\n");
+    CHECK(dpo.loop.kind == LoopKind::dpo);
+    CHECK(dpo.preference.empties_cache);
+    CHECK(dpo.preference.loss_types == std::vector{PairLoss::ipo, PairLoss::sft});
+    CHECK(dpo.trl_makes_adapters);
+    CHECK(plan_in("f.yml", kAxolotl + kAdapter + "rl: ipo\n").preference.loss_types == std::vector{PairLoss::ipo});
+    const TrainPlan kto = plan_in("f.yml", kAxolotl + kAdapter + "rl: kto\n");
+    CHECK(kto.loop.kind == LoopKind::kto);
+    CHECK_FALSE(kto.preference.empties_cache);
+    CHECK(kto.batch.pairs.chosen_shorter.front() == 1);  // rows that differ are padded
+    const std::string full = kAxolotl + "flash_attention: true\n";
+    CHECK(plan_in("f.yml", full + "rl: simpo\ncpo_alpha: 0\n").preference.contrast_loss == ContrastLoss::simpo);
+    CHECK(plan_in("f.yml", full + "reward_model: true\nnum_labels: 1\n").loop.kind == LoopKind::reward);
+    CHECK(stop_of("f.yml", full + "rl: dpo\n") == "refused rl");
+    CHECK(stop_of("f.yml", full + "rl: dpo\nprecompute_ref_log_probs: true\n") == "");
+    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: grpo\n") == "refused rl");
+    CHECK_FALSE(plan_in("f.yml", kAxolotl + kAdapter + "rl: orpo\n").trl_makes_adapters);  // load_adapter
+    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\nrl_adapter_ref_model: true\n") ==
+          "refused rl_adapter_ref_model");
+    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_use_liger_kernel: true\n") ==
+          "refused dpo_use_liger_kernel");
+    CHECK(stop_of("f.yml", kAxolotl + kAdapter + "rl: dpo\nsample_packing: true\n") ==
+          "invalid f.yml:10:1 sample_packing");
+}
