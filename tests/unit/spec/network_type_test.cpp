@@ -69,10 +69,10 @@ TEST_CASE("networks made of their types are those that were compared with record
         const auto row = nlohmann::json::parse(line);
         const std::string model_type = row["config"]["model_type"];
         INFO(line);
-        const std::string_view type = network::built_in_type(model_type);
+        const std::string type = network::built_in_type(model_type);
         REQUIRE(!type.empty());
         const JsonValue config = parsed(row["config"].dump());
-        CHECK(fingerprint(network_in_json(parsed(std::string(type)), config)) == row["network"]);
+        CHECK(fingerprint(network_in_json(parsed(type), config)) == row["network"]);
         ++types[model_type];
     }
     CHECK(types.size() == network::built_in_types().size());

@@ -32,8 +32,12 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
             config[row["key"]] = folded(row["equal"][1:], config)
     count = 1 if at == 1 else chance.choice((2, 2, 3, 4, 5))
     config[type_["layers"]["key"]] = count
-    if "kinds" in type_["layers"] and not ("pattern" in type_["layers"] and chance.random() < 0.3):
-        config["layer_types"] = [chance.choice(type_["layers"]["kinds"]) for _ in range(count)]
+    layers = type_["layers"]
+    if "count" in layers:
+        if chance.random() < 0.7:
+            config[layers["count"]["key"]] = chance.randint(0, count)
+    elif "kinds" in layers and not ("pattern" in layers and chance.random() < 0.3):
+        config[layers.get("list", "layer_types")] = [chance.choice(layers["kinds"]) for _ in range(count)]
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config
