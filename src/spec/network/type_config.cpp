@@ -91,7 +91,7 @@ class TypeReader {
             const bool size = varied && state.member("varied").text() == "size";
             kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
                                                : state.json().kind == found.kind);
-            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 2) : 1;
+            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1000) : 1;
             const bool fits =
                 !varied ? same_value(state.json(), found)
                 : size  ? found.kind == JsonKind::integer && found.integer >= least && found.integer <= kLargestSize

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import EQUAL_HEADS, EXPERTS, LAYERS, LEAST, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, Keys
+from .keys import EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, Keys
 from ..record import record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -69,7 +69,7 @@ class TypeRecorder:
         """Each state alone. A key that nothing reads needs no recording; one whose other values are refused by the class has its own value."""
         keys, base = self.keys, self.keys.base()
         if keys.own_rope:
-            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not EXPERTS & set(keys.defaults))]
+            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not keys.is_mixture)]
         for name in list(keys.states):
             if name not in APART and name not in keys.reads:
                 del keys.states[name]
@@ -94,7 +94,9 @@ class TypeRecorder:
             return None
         row = {"key": name, "equal": "=" + "//".join(made_of)}
         if name in keys.has_to_be:
-            return {**row, "default": keys.defaults[name]}
+            values = keys.values(keys.base(), 0)
+            computed = keys.made({k: v for k, v in values.items() if k != name})[name] == values[name]
+            return row if computed else {**row, "default": keys.defaults[name]}
         try:
             return row if same_programs(self.record(keys.base()), self.recorded(keys.base(), with_equal=name)) else None
         except AttributeError:  # a property of the class, which cannot be set
@@ -158,8 +160,9 @@ class TypeRecorder:
                 row["default"] = default
             if null:
                 row["null"] = True
-            if keys.standard(name) in LEAST:
-                row["least"] = LEAST[keys.standard(name)]
+            least = {**LEAST, **LEAST_OF.get(keys.model_type, {})}
+            if keys.standard(name) in least:
+                row["least"] = least[keys.standard(name)]
             rows.append(row)
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})

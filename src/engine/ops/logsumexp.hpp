@@ -1,0 +1,11 @@
+// The logarithm of a sum of exponentials.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// torch.logsumexp(t, dim=-1); float32 under autocast.
+Tensor logsumexp(const Tensor& t);
+
+}  // namespace vramfit::engine
