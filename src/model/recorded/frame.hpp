@@ -87,7 +87,7 @@ class RecordedFrame : public recorded::Scope {
     // Checkpointed units.
     const RecordedModule* unit_inside(const network::Program& unit) const;
     std::vector<std::size_t> order_of_closure(const network::Program& unit) const;
-    Tensor result_of_unit(const std::vector<Tensor>& left) const;
+    Tensor result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const;
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);
 
     RecordedPassPointer pass_;

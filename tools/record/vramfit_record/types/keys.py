@@ -31,7 +31,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
-    "n_group": (4, 8, 6), "topk_group": (1, 3, 2),
+    "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
