@@ -30,6 +30,7 @@ namespace vramfit::engine {
     X(sub, "aten::sub")                                                     \
     X(mul, "aten::mul")                                                     \
     X(div, "aten::div")                                                     \
+    X(floor, "aten::floor")                                                 \
     X(floor_divide, "aten::floor_divide")                                   \
     X(remainder, "aten::remainder")                                         \
     X(neg, "aten::neg")                                                     \

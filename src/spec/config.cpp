@@ -219,7 +219,7 @@ std::optional<ModelSpec> read_recorded_type(const JsonValue& config, std::string
     }
 }
 
-std::string_view recorded_type_of(const JsonValue& config) {
+std::string recorded_type_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");
     if (!type || type->kind != JsonValue::Kind::text || config_family(type->text)) return {};
     return network::built_in_type(type->text);
@@ -232,7 +232,7 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
     Problems own(problems.file());
     ObjectReader config(value, path, own);
     std::optional<ModelSpec> read;
-    if (const std::string_view type = recorded_type_of(value); !type.empty()) {
+    if (const std::string type = recorded_type_of(value); !type.empty()) {
         if (check_kind(config, own)) read = read_recorded_type(value, type, path, own);
     } else if (value.kind == JsonValue::Kind::object) {
         if (const ConfigFamily* family = read_family(config, own)) {

@@ -14,7 +14,18 @@ from typing import Any
 LLAMA = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
          "max_position_embeddings": 2048, "tie_word_embeddings": False, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 GPT2 = {"vocab_size": 320, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 2048, "bos_token_id": 1, "eos_token_id": 2}
+LATENT = {"q_lora_rank": 24, "kv_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "num_key_value_heads": 4}
+BERT = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 2048,
+        "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+BART = {"vocab_size": 320, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 176,
+        "decoder_ffn_dim": 176, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+MIXTURE = {**LLAMA, "num_experts_per_tok": 2}
 OWN: dict[str, dict[str, Any]] = {
+    "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8},
+    "minimax_m2": {**MIXTURE, "num_local_experts": 8, "head_dim": 16}, "flex_olmo": {**MIXTURE, "num_experts": 8},
+    "glm4_moe": {**MIXTURE, "n_routed_experts": 8, "moe_intermediate_size": 40, "head_dim": 16},
+    "dots1": {**MIXTURE, "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
+    "ernie4_5_moe": {**LLAMA, "moe_k": 2, "moe_num_experts": 8, "moe_num_shared_experts": 2, "moe_intermediate_size": 40},
     "exaone4": {**LLAMA, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
     "granite_swa": {**LLAMA, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
     "ernie4_5": {**LLAMA, "head_dim": 16}, "glm": {**LLAMA, "head_dim": 16}, "helium": {**LLAMA, "head_dim": 16},
@@ -22,11 +33,18 @@ OWN: dict[str, dict[str, Any]] = {
             "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2},
     "biogpt": {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 1024,
                "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
-    "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "rotary_dim": 8}}
+    "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "n_head": 8, "rotary_dim": 4},
+    "xglm": {"vocab_size": 320, "d_model": 64, "ffn_dim": 176, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0,
+             "eos_token_id": 2},
+    "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
+    "glm4_moe_lite": {**MIXTURE, **LATENT, "n_routed_experts": 8, "moe_intermediate_size": 40}, "youtu": {**LLAMA, **LATENT}, "minicpm3": {**LLAMA, **LATENT},
+    "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
+BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Linear layers that get adapters.
-TARGETS = {"gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
+TARGETS = {**dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
+           "openai-gpt": ["c_attn", "c_proj"], "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"gptj", "codegen", "granite_swa"}
+EAGER = {"xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
 
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}

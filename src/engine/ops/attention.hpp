@@ -65,7 +65,7 @@ AttentionResult flash_forward(const Tensor& query, const Tensor& key, const Tens
 AttentionGradients flash_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
                                   const Tensor& output);
 /// aten::_scaled_dot_product_efficient_attention without a tape or bias.
-AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp, bool drops);
+AttentionResult efficient_forward(const Tensor& query, const Tensor& value, bool with_logsumexp, bool drops);
 /// aten::_scaled_dot_product_efficient_attention_backward.
 AttentionGradients efficient_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
                                       const Tensor& output, bool drops);

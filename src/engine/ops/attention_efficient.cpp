@@ -1,4 +1,5 @@
 // Memory-efficient attention (torch 2.11 ATen/native/transformers/cuda/{attention,attention_backward}.cu).
+#include <algorithm>
 #include <array>
 
 #include "engine/ops/attention.hpp"
@@ -50,9 +51,10 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
         dk_of_heads = empty(session, {k.size(0), k.size(1), q.size(2), k.size(3)}, k.dtype(), Op::efficient_backward);
         dv_of_heads = empty(session, {v.size(0), v.size(1), q.size(2), v.size(3)}, v.dtype(), Op::efficient_backward);
     }
-    const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3)};
+    const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3), v.size(3)};
     EfficientBackwardKernel kernel =
-        efficient_backward_kernel(session.device.capability, q.dtype(), static_cast<std::int64_t>(shape.head), drops);
+        efficient_backward_kernel(session.device.capability, q.dtype(),
+                                  static_cast<std::int64_t>(std::max(shape.head, shape.value_head)), drops);
     kernel.keeps_all_keys = session.stack.efficient_attention_accumulates_all_keys();
     const Tensor delta =
         session.decide("kernel computes delta", kernel.computes_delta)
@@ -64,9 +66,9 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
     return {transpose(dq, 1, 2), transpose(dk, 1, 2), transpose(dv, 1, 2)};
 }
 
-AttentionResult efficient_forward(const Tensor& query, bool with_logsumexp, bool drops) {
+AttentionResult efficient_forward(const Tensor& query, const Tensor& value, bool with_logsumexp, bool drops) {
     Session& session = query.session();
-    const Size B = query.size(0), H = query.size(1), S = query.size(2), D = query.size(3);
+    const Size B = query.size(0), H = query.size(1), S = query.size(2), D = value.size(3);
     Tensor seed, offset;
     if (session.stack.efficient_attention_keeps_its_seed() && !drops) {  // with dropout they are scalars of the host
         seed = zeros(session, {}, DType::int64);
@@ -90,7 +92,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
         node->ints[0] = dropout > 0;
         node->save(bias);
     }
-    const AttentionResult result = efficient_forward(query, static_cast<bool>(node), dropout > 0);
+    const AttentionResult result = efficient_forward(query, value, static_cast<bool>(node), dropout > 0);
     if (node) {
         set_history(result.output, node);
         node->save(result.output, true);

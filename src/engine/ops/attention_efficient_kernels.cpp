@@ -99,7 +99,7 @@ Size efficient_backward_workspace(const EfficientBackwardKernel& kernel, const E
     Size floats = 0;
     if (kernel.accumulates_kv) {
         const Size keys = kernel.keeps_all_keys ? round_up(s.keys, kernel.block_j) : Size(kernel.block_j);
-        floats += 2 * splits * keys * round_up(s.head, kernel.block_i);
+        floats += splits * keys * (round_up(s.head, kernel.block_i) + round_up(s.value_head, kernel.block_i));
     }
     if (kernel.accumulates_q) {
         // GradQTempStorage: a tile of floats behind a lock, a counter and padding of 16 bytes in all.

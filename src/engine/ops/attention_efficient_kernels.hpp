@@ -24,13 +24,14 @@ struct EfficientBackwardKernel {
 /// The first instantiation of kernels/cutlassB.h that takes the head size and fits into the card's shared memory.
 EfficientBackwardKernel efficient_backward_kernel(Capability capability, DType dtype, std::int64_t head, bool dropout);
 
-/// Shape of one call: batch, heads, queries, keys, head size.
+/// Shape of one call: batch, heads, queries, keys, head size, that of the values.
 struct EfficientShape {
     Size batch = 0;
     Size heads = 0;
     Size queries = 0;
     Size keys = 0;
     Size head = 0;
+    Size value_head = 0;
 };
 
 /// Params::workspace_size after the choice of num_splits_key, in bytes.

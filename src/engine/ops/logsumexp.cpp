@@ -1,42 +1,48 @@
-// torch 2.11 and 2.13 ATen/native/ReduceOps.cpp logsumexp_out_impl; FunctionsManual.cpp logsumexp_backward.
+// aten::logsumexp (torch 2.11 and 2.13 ATen/native/ReduceOps.cpp logsumexp_out_impl; FunctionsManual.cpp logsumexp_backward).
 #include "engine/ops/logsumexp.hpp"
 
-#include "engine/node.hpp"
+#include "engine/autocast.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/unary.hpp"
+#include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
 
 namespace {
 
-// grad * (self - result).exp(): the temporaries live until the product is there.
+// grad * (self - result).exp(), with the reduced dimension again.
 void logsumexp_backward(Node& node, Grads& in, Grads& out) {
-    const Tensor self = detach(node.unpack(0)), result = node.unpack(1);
-    const Tensor difference = pointwise_result(self, self.dtype(), Op::sub);
-    const Tensor exponentials = pointwise_result(difference, self.dtype(), Op::exp);
-    out[0] = pointwise_result(exponentials, in[0].dtype(), Op::mul);
+    const Tensor self = node.unpack(0), result = node.unpack(1);
+    const Tensor below = sub(self, unsqueeze(result, -1));
+    const Tensor part = exp(below);
+    out[0] = mul(unsqueeze(in[0], -1), part);
 }
 const NodeType kLogsumexpBackward{"LogsumexpBackward0", logsumexp_backward};
 
 }  // namespace
 
-Tensor logsumexp_last(const Tensor& t) {
-    const Tensor self = detach(t);
-    const DimMask last = 1u << (t.dim() - 1);
+Tensor logsumexp(const Tensor& t) {
+    const Tensor input = autocast_to_float32(t);
     Ref<Node> node;
-    if (needs_grad(t)) {
-        node = make_node(t.session(), kLogsumexpBackward);
-        add_edge(*node, t);
-        node->save(t);
+    if (needs_grad(input)) {
+        node = make_node(input.session(), kLogsumexpBackward);
+        add_edge(*node, input);
+        node->save(input);
     }
-    const Tensor maxima = reduce(self, last, true, t.dtype(), Op::amax);
+    const Tensor plain = detach(input);
+    const DimMask last = 1u << (plain.dim() - 1);
+    const Tensor highest = reduce(plain, last, true, plain.dtype(), Op::amax);
+    {  // masked_fill_(highest.abs() == INFINITY, 0)
+        const Tensor size = abs(highest);
+        const Tensor infinite = compare(Op::eq, size);
+    }
+    Tensor out;
     {
-        const Tensor absolute = pointwise_result(maxima, t.dtype(), Op::abs);
-        const Tensor infinite = compare(Op::eq, absolute);
+        const Tensor below = sub(plain, highest);  // exp_ in place
+        out = reduce(below, last, false, plain.dtype(), Op::sum);
     }
-    const Tensor exponentials = pointwise_result(self, t.dtype(), Op::sub);
-    Tensor out = reduce(exponentials, last, false, t.dtype(), Op::sum);
     if (node) {
         set_history(out, node);
         node->save(out, true);

@@ -1,11 +1,11 @@
-// The logarithm of a sum of exponentials over the last dimension.
+// The logarithm of a sum of exponentials.
 #pragma once
 
 #include "engine/tensor.hpp"
 
 namespace vramfit::engine {
 
-/// torch.logsumexp(t, dim=-1) of floating numbers.
-Tensor logsumexp_last(const Tensor& t);
+/// torch.logsumexp(t, dim=-1); float32 under autocast.
+Tensor logsumexp(const Tensor& t);
 
 }  // namespace vramfit::engine

@@ -54,6 +54,7 @@ Tensor compare(Op op, const Tensor& a);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 /// The smaller one of each pair: torch.min(a, b).
 Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor maximum(const Tensor& a, const Tensor& b);  ///< torch.max(a, b)
 /// masked_fill with a number; `a` may require grad.
 Tensor masked_fill(const Tensor& a, const Tensor& mask);
 

@@ -39,12 +39,25 @@ void minimum_backward(Node& node, Grads& in, Grads& out) {
     }
 }
 const NodeType kMinimumBackward{"MinimumBackward0", minimum_backward};
+const NodeType kMaximumBackward{"MaximumBackward0", minimum_backward};  // with < and > exchanged
 
 Ref<Node> node_of_two(const Tensor& a, const Tensor& b, const NodeType& type) {
     Ref<Node> node = make_node(a.session(), type);
     add_edge(*node, a);
     add_edge(*node, b);
     return node;
+}
+
+Tensor extreme(const Tensor& a, const Tensor& b, const NodeType& type, Op op) {
+    Ref<Node> node;
+    if (needs_grad(a, b)) {
+        node = node_of_two(a, b, type);
+        node->save(a);
+        node->save(b);
+    }
+    Tensor out = pointwise_result(a, b, result_type(a, b), op);
+    if (node) set_history(out, node);
+    return out;
 }
 
 }  // namespace
@@ -60,16 +73,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     return out;
 }
 
-Tensor minimum(const Tensor& a, const Tensor& b) {
-    Ref<Node> node;
-    if (needs_grad(a, b)) {
-        node = node_of_two(a, b, kMinimumBackward);
-        node->save(a);
-        node->save(b);
-    }
-    Tensor out = pointwise_result(a, b, result_type(a, b), Op::minimum);
-    if (node) set_history(out, node);
-    return out;
-}
+Tensor minimum(const Tensor& a, const Tensor& b) { return extreme(a, b, kMinimumBackward, Op::minimum); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return extreme(a, b, kMaximumBackward, Op::maximum); }
 
 }  // namespace vramfit::engine

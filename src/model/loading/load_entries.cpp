@@ -99,8 +99,16 @@ class Choice {
 
 namespace {
 
+/// Whether a pattern is found in a name, its dots being any character (transformers 5.17.0 core_model_loading.py,
+/// build_glob_alternation: regular expressions that are searched).
+bool is_found(std::string_view pattern, std::string_view name) {
+    const auto equal = [](char p, char n) { return p == '.' || p == n; };
+    return std::search(name.begin(), name.end(), pattern.begin(), pattern.end(),
+                       [&](char n, char p) { return equal(p, n); }) != name.end();
+}
+
 /// The dtypes that a recorded network's parameters and buffers are loaded in. modeling_utils.py _get_dtype_plan:
-/// _keep_in_fp32_modules count for float16 only; names are those of modules on the way to the parameter.
+/// _keep_in_fp32_modules count for float16 only.
 class RecordedDtypes {
   public:
     explicit RecordedDtypes(const Run& run) : dtype_(run.plan.load.dtype) {
@@ -112,12 +120,8 @@ class RecordedDtypes {
     }
     DType of(std::string_view name) const { return raises(name) ? DType::float32 : dtype_; }
     bool raises(std::string_view name) const {
-        for (std::string_view rest = name; !rest.empty();) {
-            const std::string_view part = rest.substr(0, rest.find('.'));
-            if (std::find(raised_.begin(), raised_.end(), part) != raised_.end()) return true;
-            rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-        }
-        return false;
+        return std::any_of(raised_.begin(), raised_.end(),
+                           [&](const std::string& pattern) { return is_found(pattern, name); });
     }
 
   private:

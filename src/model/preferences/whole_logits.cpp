@@ -35,7 +35,7 @@ Tensor stacked_list(std::vector<Tensor>& list) {
 Tensor by_logsumexp(const Tensor& logits, const Tensor& labels) {
     const Tensor selected = gather(logits, labels);
     std::vector<Tensor> sums;
-    for (const Tensor& row : unbind(logits)) sums.push_back(logsumexp_last(row));
+    for (const Tensor& row : unbind(logits)) sums.push_back(logsumexp(row));
     const Tensor all = stacked_list(sums);
     return sub(selected, unsqueeze(all, -1));
 }

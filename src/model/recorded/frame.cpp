@@ -2,6 +2,8 @@
 #include "model/recorded/frame.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -25,7 +27,10 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
       in_unit_(in_unit),
       slots_(program_.values),
       dtypes_(program_.values, DType::float32),
-      on_host_(program_.values, false) {}
+      bases_(program_.values),
+      on_host_(program_.values, false) {
+    std::iota(bases_.begin(), bases_.end(), network::Number{0});
+}
 
 std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
     const std::vector<network::Number> places = program_.given();
@@ -103,7 +108,13 @@ void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it
 
 void RecordedFrame::keep(const network::Call& call, const network::Result& result, Tensor made) {
     expect(call, result, made);
-    if (result.value) put(*result.value, std::move(made));
+    if (!result.value) return;
+    if (result.view.starts_with('%')) {
+        network::Number base = 0;
+        std::from_chars(result.view.data() + 1, result.view.data() + result.view.size(), base);
+        if (base < bases_.size()) bases_[*result.value] = base;
+    }
+    put(*result.value, std::move(made));
 }
 
 /// What a call makes has the sizes that were recorded: an operator that means something else is found here. Only
@@ -122,6 +133,12 @@ void RecordedFrame::expect(const network::Call& call, const network::Result& res
     throw Error(ErrorKind::invalid, place(),
                 fmt::format("{} makes another shape than the recording says", call.function),
                 "record the network again (tools/record)");
+}
+
+Tensor RecordedFrame::base_of(network::Number number) const {
+    network::Number base = number;
+    for (std::size_t i = 0; i < bases_.size() && bases_[base] != base; ++i) base = bases_[base];
+    return base == number ? Tensor() : slots_[base];
 }
 
 void RecordedFrame::execute(const network::End& end) {

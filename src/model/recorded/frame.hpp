@@ -42,6 +42,7 @@ class RecordedFrame : public recorded::Scope {
     Tensor parameter(std::string_view path) const override {
         return pass_->model.parameter(pass_->network, module_, path);
     }
+    Tensor base_of(network::Number number) const override;
     DType dtype_of_value(network::Number number) const override { return dtypes_[number]; }
     DType weights() const override { return pass_->run.plan.load.dtype; }
     const recorded::Symbols& symbols() const override { return pass_->symbols; }
@@ -86,7 +87,7 @@ class RecordedFrame : public recorded::Scope {
     // Checkpointed units.
     const RecordedModule* unit_inside(const network::Program& unit) const;
     std::vector<std::size_t> order_of_closure(const network::Program& unit) const;
-    Tensor result_of_unit(const std::vector<Tensor>& left) const;
+    Tensor result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const;
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);
 
     RecordedPassPointer pass_;
@@ -96,7 +97,8 @@ class RecordedFrame : public recorded::Scope {
     bool in_unit_;
     std::vector<Tensor> slots_;
     std::vector<DType> dtypes_;
-    std::vector<bool> on_host_;  ///< values that were made on the host, of which no tensor is kept
+    std::vector<network::Number> bases_;  ///< of a view: what it is a view of; else itself
+    std::vector<bool> on_host_;           ///< values that were made on the host, of which no tensor is kept
 };
 
 }  // namespace vramfit::model

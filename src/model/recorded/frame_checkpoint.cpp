@@ -1,5 +1,6 @@
 // Checkpointed units of recorded programs.
 #include <algorithm>
+#include <span>
 
 #include "engine/checkpoint.hpp"
 #include "model/network/called.hpp"
@@ -35,10 +36,10 @@ std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program&
     return order;
 }
 
-/// What a unit returns. A view keeps what it is a view of, which is the same memory; other values that the unit keeps
-/// would be freed here too early.
-Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left) const {
-    for (const Tensor& kept : left)
+/// What a unit returns first, of so many outputs. A view keeps what it is a view of, which is the same memory; other
+/// values that the unit keeps would be freed here too early.
+Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const {
+    for (const Tensor& kept : std::span(left).subspan(std::min(outputs, left.size())))
         if (kept.defined() && kept.get()->storage.get() != left[0].get()->storage.get())
             throw Error(ErrorKind::unsupported, place(),
                         "a checkpointed unit that keeps other tensors is not supported",
@@ -73,22 +74,28 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
         if (closed_over.defined() && !closed_over.requires_grad()) label_saved(closed_over);
     std::vector<std::pair<std::size_t, Tensor>> kept;
     for (const std::size_t place : order_of_closure(unit_program)) kept.emplace_back(place, std::move(given[place]));
+    const std::size_t outputs = what.results.size() - std::min(what.results.size(), unit_program.keeps.size());
+    // Where the outputs behind the first go; a recomputation has no use for them.
+    const auto behind_first = std::make_shared<std::vector<Tensor>*>(nullptr);
     const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
-                       kept = std::move(kept), is_argument](std::span<const Tensor> called_with) {
+                       kept = std::move(kept), is_argument, outputs, behind_first](std::span<const Tensor> called_with) {
         std::vector<Tensor> all(count);
         for (const auto& [place, tensor] : kept) all[place] = tensor;
         for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
         RecordedFrame frame(pass, program, module, true);
-        return frame.result_of_unit(frame.call(std::move(all)));
+        const std::vector<Tensor> left = frame.call(std::move(all));
+        for (std::size_t i = 1; *behind_first && i < outputs; ++i) (**behind_first)[i] = left.at(i);
+        return frame.result_of_unit(left, outputs);
     };
-    if (what.results.size() != unit_program.keeps.size() + 1 || arguments.empty())
+    const bool is_reentrant = pass_->network.checkpointing == Checkpointing::reentrant;
+    if (outputs == 0 || arguments.empty() || (outputs > 1 && (is_reentrant || hooked)))
         throw Error(ErrorKind::unsupported, std::string(here().path),
-                    "a checkpointed unit with several results, or without arguments, is not supported",
-                    "turn gradient checkpointing off");
+                    "a checkpointed unit with several results, or without arguments, is not supported here",
+                    "turn gradient checkpointing off, or ask for use_reentrant=False on one GPU");
     std::vector<Tensor> results(what.results.size());
-    results.at(0) = pass_->network.checkpointing == Checkpointing::reentrant
-                        ? checkpoint_reentrant(unit, arguments)
-                        : checkpoint_non_reentrant(unit, arguments);
+    *behind_first = &results;
+    results.at(0) = is_reentrant ? checkpoint_reentrant(unit, arguments) : checkpoint_non_reentrant(unit, arguments);
+    *behind_first = nullptr;
     if (hooked) leave_unit(*around, results);
     return results;
 }

@@ -51,6 +51,10 @@ Tensor Arguments::tensor(const network::Argument& argument) const {
     return scope_.parameter(argument.text);
 }
 
+Tensor Arguments::base(std::size_t place) const {
+    return at(place).is(Kind::value) ? scope_.base_of(at(place).value) : Tensor();
+}
+
 Tensor Arguments::optional_tensor(std::size_t place, std::string_view name) const {
     const network::Argument* found = find(place, name);
     return found ? tensor(*found) : Tensor();

@@ -21,6 +21,8 @@ class Scope {
     virtual ~Scope() = default;
     virtual Tensor value(network::Number number) const = 0;
     virtual Tensor parameter(std::string_view path) const = 0;
+    /// The tensor that a value is a view of, through all views; undefined where it is none, or has ended.
+    virtual Tensor base_of(network::Number number) const = 0;
     virtual DType dtype_of_value(network::Number number) const = 0;
     virtual DType weights() const = 0;
     virtual const Symbols& symbols() const = 0;
@@ -49,6 +51,8 @@ class Arguments {
 
     Tensor tensor(std::size_t place) const { return tensor(at(place)); }
     Tensor tensor(const network::Argument& argument) const;
+    /// What the tensor at that place is a view of; undefined where it is a tensor of its own.
+    Tensor base(std::size_t place) const;
     /// Undefined where it is None.
     Tensor optional_tensor(std::size_t place, std::string_view name) const;
     static bool is_tensor(const network::Argument& argument);

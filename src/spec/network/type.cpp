@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/inflate.hpp"
 #include "spec/embedded.hpp"
 #include "spec/json_parse.hpp"
 
@@ -35,7 +36,7 @@ Document instantiate(std::string_view text, const JsonValue& config, const std::
 
 TypeFacts facts_of(const BuiltInType& built_in) {
     Problems problems(built_in.model_type);
-    const JsonValue json = parse_json(built_in.text, problems);
+    const JsonValue json = parse_json(built_in.text(), problems);
     problems.throw_if_any();
     const Place type(json, built_in.model_type);
     const Place with = type.member("recorded_with"), compared = type.member("compared");
@@ -43,9 +44,11 @@ TypeFacts facts_of(const BuiltInType& built_in) {
             compared.member("networks").integer(0, 1'000'000), compared.member("jobs").integer(0, 1'000'000)};
 }
 
-std::string_view built_in_type(std::string_view model_type) {
+std::string BuiltInType::text() const { return inflated(packed, size); }
+
+std::string built_in_type(std::string_view model_type) {
     for (const BuiltInType& type : built_in_types())
-        if (type.model_type == model_type) return type.text;
+        if (type.model_type == model_type) return type.text();
     return {};
 }
 

@@ -57,7 +57,10 @@ Document instantiate(std::string_view type, const JsonValue& config, const std::
 /// A type that is part of the program.
 struct BuiltInType {
     std::string_view model_type;
-    std::string_view text;
+    std::string_view packed;  ///< the document, compressed
+    std::size_t size;         ///< of the document
+
+    std::string text() const;
 };
 
 /// What a type was recorded with, and how far it was checked.
@@ -72,6 +75,6 @@ TypeFacts facts_of(const BuiltInType& type);
 /// By name, in alphabetical order.
 std::span<const BuiltInType> built_in_types();
 /// The type of that name, or an empty text.
-std::string_view built_in_type(std::string_view model_type);
+std::string built_in_type(std::string_view model_type);
 
 }  // namespace vramfit::network

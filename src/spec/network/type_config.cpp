@@ -23,9 +23,9 @@ class TypeReader {
         : type_(type), config_(config), path_(path), problems_(problems) {}
 
     TypeConfig read() {
+        read_layers(type_.member("layers").object());
         const Place keys = type_.member("keys");
         for (std::size_t i = 0; i < keys.list().size(); ++i) read_key(keys.at(i).object());
-        read_layers(type_.member("layers").object());
         if (type_.has("rope")) read_rope(type_.member("rope").object());
         if (type_.has("heads")) read_heads(type_.member("heads").text());
         return std::move(out_);
@@ -91,7 +91,7 @@ class TypeReader {
             const bool size = varied && state.member("varied").text() == "size";
             kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
                                                : state.json().kind == found.kind);
-            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 2) : 1;
+            const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1000) : 1;
             const bool fits =
                 !varied ? same_value(state.json(), found)
                 : size  ? found.kind == JsonKind::integer && found.integer >= least && found.integer <= kLargestSize
@@ -112,43 +112,75 @@ class TypeReader {
         const JsonValue& count = value ? *value : row.member("default").json();
         if (count.kind != JsonKind::integer || count.integer < 1 || count.integer > kMostLayers)
             return reject(key, fmt::format("{} layers cannot be", count.shown()));
+        if (row.has("most") && count.integer > row.member("most").integer(1, kMostLayers))
+            return refuse(key, fmt::format("{} layers were not recorded for this type", count.integer));
         out_.numbers[key] = count.integer;
         out_.values[key] = count;
         out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
-        if (row.has("kinds") && !read_kinds(row)) return;
-        choose_layers();
+        if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
+        choose_layers(row);
+    }
+
+    /// The first kind of layer for so many, the second one behind them.
+    bool count_kinds(const Place& row) {
+        const Place count = row.member("count"), kinds = row.member("kinds");
+        const std::string& key = count.member("key").text();
+        const JsonValue* value = given(key);
+        const JsonValue& first = value ? *value : count.member("default").json();
+        if (first.kind != JsonKind::integer || first.integer < 0) {
+            reject(key, fmt::format("{} layers cannot be", first.shown()));
+            return false;
+        }
+        out_.values[key] = first;
+        for (std::size_t i = 0; i < out_.kinds.size(); ++i)
+            out_.kinds[i] = kinds.at(static_cast<std::int64_t>(i) < first.integer ? 0 : 1).text();
+        return true;
+    }
+
+    /// The key that lists the kinds of layers.
+    static std::string list_of(const Place& row) {
+        return row.has("list") ? row.member("list").text() : std::string("layer_types");
     }
 
     bool read_kinds(const Place& row) {
-        const JsonValue* list = given("layer_types");
+        const std::string key = list_of(row);
+        const JsonValue* list = given(key);
         const bool said = list && !is_null(*list);
         if (!said && !row.has("pattern")) {
-            reject("layer_types", "the key is missing");
+            reject(key, "the key is missing");
             return false;
         }
-        const Place pattern = row.member("pattern"), known = row.member("kinds");
+        if (said && (list->kind != JsonKind::list || list->items.size() != out_.kinds.size())) {
+            reject(key, fmt::format("a list of {} kinds of layers is wanted", out_.kinds.size()));
+            return false;
+        }
+        const Place known = row.member("kinds");
         std::set<std::string> names;
         for (std::size_t i = 0; i < known.list().size(); ++i) names.insert(known.at(i).text());
-        if (said && (list->kind != JsonKind::list || list->items.size() != out_.kinds.size())) {
-            reject("layer_types", fmt::format("a list of {} kinds of layers is wanted", out_.kinds.size()));
-            return false;
-        }
         std::vector<JsonValue> all;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-            const JsonValue& kind = said ? list->items[i] : pattern.at(i % pattern.list(1).size()).json();
+            const JsonValue& kind = said ? list->items[i] : kind_by_default(row, i);
             if (kind.kind != JsonKind::text || !names.contains(kind.text)) {
-                refuse("layer_types", fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
+                refuse(key, fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
                 return false;
             }
             out_.kinds[i] = kind.text;
             all.push_back(kind);
         }
-        out_.values["layer_types"] = JsonValue::list(std::move(all));
+        out_.values[key] = JsonValue::list(std::move(all));
         return true;
     }
 
+    /// Where no list is given: some at the beginning, then a pattern that repeats.
+    static const JsonValue& kind_by_default(const Place& row, std::size_t layer) {
+        const std::size_t begin = row.has("begin") ? row.member("begin").list().size() : 0;
+        if (layer < begin) return row.member("begin").at(layer).json();
+        const Place pattern = row.member("pattern");
+        return pattern.at((layer - begin) % pattern.list(1).size()).json();
+    }
+
     /// One layer; one kind; or the first, all that there are, and the last.
-    void choose_layers() {
+    void choose_layers(const Place& row) {
         const std::vector<std::string>& kinds = out_.kinds;
         const std::set<std::string> there(kinds.begin(), kinds.end());
         std::vector<std::string> state = kinds;
@@ -166,7 +198,8 @@ class TypeReader {
                 out_.chosen["the layers"] = std::move(list);
                 return;
             }
-        refuse("layer_types", "layers in such an order were not recorded for this type");
+        refuse(row.has("count") ? row.member("count").member("key").text() : list_of(row),
+               "layers in such an order were not recorded for this type");
     }
 
     // transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before

@@ -145,7 +145,7 @@ TEST_CASE("The workspace of the efficient kernel's backward pass") {
     for (const Row& row : rows) {
         CAPTURE(row.major, row.minor, name_of(row.dtype), row.head);
         const auto kernel = efficient_backward_kernel({row.major, row.minor}, row.dtype, row.head, false);
-        CHECK(efficient_backward_workspace(kernel, {2, 4, 300, 300, row.head}) == row.bytes);
+        CHECK(efficient_backward_workspace(kernel, {2, 4, 300, 300, row.head, row.head}) == row.bytes);
     }
     CHECK_FALSE(efficient_backward_kernel({7, 0}, fp16, 160, false).computes_delta);
     CHECK(efficient_backward_kernel({7, 5}, fp16, 160, false).computes_delta);

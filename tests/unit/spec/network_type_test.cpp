@@ -1,5 +1,6 @@
 // Types of networks: configurations that were compared with recordings of their own, and what is refused by name.
 #include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -69,15 +70,23 @@ TEST_CASE("networks made of their types are those that were compared with record
         const auto row = nlohmann::json::parse(line);
         const std::string model_type = row["config"]["model_type"];
         INFO(line);
-        const std::string_view type = network::built_in_type(model_type);
+        const std::string type = network::built_in_type(model_type);
         REQUIRE(!type.empty());
         const JsonValue config = parsed(row["config"].dump());
-        CHECK(fingerprint(network_in_json(parsed(std::string(type)), config)) == row["network"]);
+        CHECK(fingerprint(network_in_json(parsed(type), config)) == row["network"]);
         ++types[model_type];
     }
     CHECK(types.size() == network::built_in_types().size());
     for (const network::BuiltInType& type : network::built_in_types())
         CHECK(network::facts_of(type).networks == types[std::string(type.model_type)]);
+}
+
+TEST_CASE("types are in the program as they are in models/types") {
+    for (const network::BuiltInType& type : network::built_in_types()) {
+        INFO(type.model_type);
+        std::ifstream file(fmt::format("{}/../../models/types/{}.json", VRAMFIT_TEST_DATA_DIR, type.model_type));
+        CHECK(type.text() == std::string(std::istreambuf_iterator<char>(file), {}));
+    }
 }
 
 TEST_CASE("a config.json of a recorded type is a model") {
@@ -158,6 +167,47 @@ TEST_CASE("a type that is damaged is refused") {
         text.replace(at, that.size(), in_place);
         CHECK_THROWS_AS(network::instantiate(text, config, "", "config.json"), Error);
     }
+}
+
+namespace {
+
+/// The kinds of layers that a type with these `layers` reads in a configuration; or the first problem.
+std::string kinds_of(const std::string& layers, const std::string& config) {
+    const JsonValue type = parsed(R"({"keys": [{"key": "last", "equal": "=n-1"}], "layers": )" + layers +
+                                  R"(, "choices": {"the layers": [["a", "a", "b", "b"], ["b", "b", "b", "b"]]}})");
+    const JsonValue read = parsed(config);
+    Problems problems("config.json");
+    try {
+        std::string all;
+        for (const std::string& kind :
+             network::read_type_config(network::Place(type, "type"), read, "", problems).kinds)
+            all += kind;
+        problems.throw_if_any();
+        return all;
+    } catch (const Error& error) {
+        return fmt::format("{}: {}", error.problems()[0].where, error.problems()[0].what);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("kinds of layers by a list, by what is the default of one, and by a number") {
+    const std::string listed = R"({"key": "n", "default": 3, "list": "kinds", "kinds": ["a", "b"], "begin": ["a"],
+        "pattern": ["b"], "most": 9})";
+    CHECK(kinds_of(listed, "{}") == "abb");
+    CHECK(kinds_of(listed, R"({"n": 5, "last": 4})") == "abbbb");
+    CHECK(kinds_of(listed, R"({"n": 5, "last": 5})").starts_with("config.json /last: 5 was not recorded"));
+    CHECK(kinds_of(listed, R"({"n": 2, "kinds": ["b", "b"]})") == "bb");
+    CHECK(kinds_of(listed, R"({"n": 2, "kinds": ["b", "a"]})").starts_with("config.json /kinds: layers in such"));
+    CHECK(kinds_of(listed, R"({"n": 2, "kinds": ["b"]})").starts_with("config.json /kinds: a list of 2 kinds"));
+    CHECK(kinds_of(listed, R"({"n": 10})") == "config.json /n: 10 layers were not recorded for this type");
+    const std::string counted =
+        R"({"key": "n", "default": 3, "kinds": ["a", "b"], "count": {"key": "dense", "default": 1}})";
+    CHECK(kinds_of(counted, "{}") == "abb");
+    CHECK(kinds_of(counted, R"({"dense": 2})") == "aab");
+    CHECK(kinds_of(counted, R"({"dense": 0})") == "bbb");
+    CHECK(kinds_of(counted, R"({"dense": 3})").starts_with("config.json /dense: layers in such an order"));
+    CHECK(kinds_of(counted, R"({"dense": -1})") == "config.json /dense: -1 layers cannot be");
 }
 
 TEST_CASE("formulas have the numbers of the configuration") {

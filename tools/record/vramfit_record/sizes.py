@@ -64,6 +64,9 @@ MONOMIALS: tuple[tuple[str, Callable[[int, int], int]], ...] = (
     ("B", lambda b, s: b), ("S", lambda b, s: s), ("B*S", lambda b, s: b * s), ("S*S", lambda b, s: s * s), ("B*S*S", lambda b, s: b * s * s), ("B*B", lambda b, s: b * b))
 QUOTIENTS = (2, 4, 8, 16, 32, 64, 128, 256)
 
+#: Ends of the names of keys that are added up.
+PARTS = ("_head_dim", "_lora_rank")
+
 #: The values of a symbol at each point, by its name: B, S, and keys of the configuration.
 Places = dict[str, tuple[int, ...]]
 
@@ -77,6 +80,7 @@ class Fit:
         self.keys = {k: v for k, v in places.items() if k not in ("B", "S") and len(set(v)) > 1}
         self.plain = [(name, [value(*p) for p in self.sizes]) for name, value in MONOMIALS]
         self.products = self.of_keys()
+        self.sums = self.of_parts()
 
     def of_keys(self) -> list[tuple[str, list[Fraction]]]:
         """Keys, quotients and products of two, alone and times a monomial."""
@@ -87,6 +91,12 @@ class Fit:
             parts += [(f"{a}//{b}", [p / q for p, q in zip(x, y)]) for b, y in keys if a != b and all((p / q).denominator == 1 for p, q in zip(x, y))]
         parts += [(f"{c}*({name})", [p * q for p, q in zip(x, v)]) for name, v in parts if "//" in name for c, x in keys if c not in name.split("//")]
         return parts + [(f"{m}*{name}" if "//" not in name else f"{m}*({name})", [t * p for t, p in zip(terms, v)]) for m, terms in self.plain for name, v in parts]
+
+    def of_parts(self) -> list[tuple[str, list[Fraction]]]:
+        """Two parts of a head beside one another (multi-head latent attention), of one and of all heads."""
+        parts = [(k, v) for k, v in self.keys.items() if k.endswith(PARTS)]
+        sums = [(f"({a}+{b})", [Fraction(x + y) for x, y in zip(v, w)]) for i, (a, v) in enumerate(parts) for b, w in parts[i + 1:]]
+        return sums + [(f"{k}*{name}", [p * q for p, q in zip(v, terms)]) for name, terms in sums for k, v in self.keys.items() if k not in name]
 
     def __call__(self, numbers: Sequence[int]) -> int | str | None:
         """A plain number, a formula, or None where there is none."""
@@ -113,6 +123,9 @@ class Fit:
 
     def of_configuration(self, numbers: tuple[int, ...]) -> str | None:
         """A product with a key of the configuration, times or divided by a number; or plus one."""
+        for name, terms in self.sums:
+            if all(t == n for t, n in zip(terms, numbers)):
+                return name
         for name, terms in self.products:
             slope = numbers[0] / terms[0]
             if slope and all(slope * t == n for t, n in zip(terms, numbers)):

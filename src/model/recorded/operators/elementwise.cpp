@@ -76,6 +76,13 @@ Tensor floor_divided(const Arguments& a) {
     return pointwise_result(t, t.dtype(), Op::floor_divide);
 }
 
+/// Of numbers that need no gradient, which would be zero.
+Tensor rounded_down(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (t.requires_grad()) a.refuse("a gradient");
+    return pointwise_result(t, t.dtype(), Op::floor);
+}
+
 /// ~mask.
 Tensor inverted(const Arguments& a) {
     if (a.tensor(0).dtype() != DType::boolean) a.refuse("other than a mask");
@@ -142,6 +149,8 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.reciprocal", unary<reciprocal_of>},
     {"torch.Tensor.__floordiv__", floor_divided},
     {"torch.Tensor.__invert__", inverted},
+    {"torch.floor", rounded_down},
+    {"torch.Tensor.floor", rounded_down},
     {"torch.rsub", reversed_difference},
     {"torch.Tensor.rsub", reversed_difference},
     {"torch.Tensor.__rsub__", reversed_difference},
@@ -167,6 +176,8 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.ge", comparison<Op::ge>},
     {"torch.Tensor.__and__", comparison<Op::bitwise_and>},
     {"torch.Tensor.__or__", comparison<Op::bitwise_or>},
+    {"torch.logical_or", comparison<Op::logical_or>},
+    {"torch.logical_and", comparison<Op::logical_and>},
     {"torch.where", chosen},
     {"torch.min", smaller},
     {"torch.minimum", smaller},

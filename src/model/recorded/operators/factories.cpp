@@ -60,15 +60,19 @@ Tensor full_of_number(const Arguments& a) {
 }
 
 Tensor range(const Arguments& a) {
-    if (a.count() != 1) a.refuse("a range that does not begin at 0");
+    if (a.count() > 2) a.refuse("a range with a step");
     refuse_host(a, a.find("device"));
     if (a.dtype(a.find("dtype")).value_or(DType::int64) != DType::int64) a.refuse("another dtype than int64");
-    return arange(a.session(), a.size(a.at(0)));
+    const Size end = a.size(a.at(a.count() - 1));
+    return arange(a.session(), a.count() == 2 ? end - a.size(a.at(0)) : end);
 }
 
-Tensor ones_beside(const Arguments& a) {
+/// Tensor.new_empty(sizes) and its like.
+template <Op op>
+Tensor new_beside(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    return empty(a.session(), a.dims(1), a.dtype(a.find("dtype")).value_or(t.dtype()), Op::ones);
+    refuse_host(a, a.find("device"));
+    return empty(a.session(), a.dims(1), a.dtype(a.find("dtype")).value_or(t.dtype()), op);
 }
 
 /// torch.tensor of one number: copied from the host, which waits.
@@ -98,7 +102,9 @@ constexpr NamedOperator kFactories[] = {
     {"torch.ones_like", filled_like<Op::ones_like>},
     {"torch.empty_like", filled_like<Op::empty_like>},
     {"torch.arange", range},
-    {"torch.Tensor.new_ones", ones_beside},
+    {"torch.Tensor.new_ones", new_beside<Op::ones>},
+    {"torch.Tensor.new_empty", new_beside<Op::empty>},
+    {"torch.Tensor.new_zeros", new_beside<Op::zeros>},
     {"torch.tensor", from_data},
 };
 

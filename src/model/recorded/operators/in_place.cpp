@@ -1,5 +1,6 @@
 // Functions of recorded programs that write into their first argument and give it back.
 #include "engine/ops/in_place.hpp"
+#include "engine/ops/copy_slices.hpp"
 
 #include "model/recorded/operators.hpp"
 
@@ -58,7 +59,30 @@ Tensor scattered_in_place(const Arguments& a) {
     return t;
 }
 
+/// Random numbers into a tensor that needs no gradient.
+Tensor filled_by_chance(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    if (t.requires_grad()) a.refuse("a gradient");
+    return t;
+}
+
+/// part.copy_(source) of a part that a slice cut out of a tensor.
+Tensor copied_in_place(const Arguments& a) {
+    const Tensor part = a.tensor(0), base = a.base(0), source = a.tensor(1);
+    const auto equal = [](const Dims& x, const Dims& y) {
+        bool all = x.size() == y.size();
+        for (int i = 0; all && i < x.size(); ++i) all = same(x[i], y[i]);
+        return all;
+    };
+    if (!base.defined() || !equal(base.strides(), part.strides()) || !equal(part.sizes(), source.sizes()))
+        a.refuse("other than a copy of as much into a slice");
+    copy_into_slice(base, part, source);
+    return part;
+}
+
 constexpr NamedOperator kInPlace[] = {
+    {"torch.Tensor.uniform_", filled_by_chance},
+    {"torch.Tensor.copy_", copied_in_place},
     {"torch.Tensor.scatter_", scattered_in_place},
     {"torch.Tensor.add_", added},
     {"torch.Tensor.__iadd__", added},

@@ -44,11 +44,13 @@ Tensor attended(const Arguments& a) {
     return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3, "attn_mask"), how);
 }
 
+/// F.softmax(t, dim, _stacklevel, dtype) and torch.softmax(t, dim, dtype).
+template <std::size_t dtype_place>
 Tensor softmaxed(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const network::Argument* dim = a.find(1, "dim");
     if (!dim || (a.integer(*dim) != -1 && a.integer(*dim) != t.dim() - 1)) a.refuse("another dimension than the last");
-    const auto dtype = a.dtype(a.find(3, "dtype"));
+    const auto dtype = a.dtype(a.find(dtype_place, "dtype"));
     if (!dtype) return softmax(t, false);
     if (*dtype == DType::float32) return softmax(t, true);
     if (*dtype != t.dtype()) a.refuse("such a dtype");
@@ -86,7 +88,9 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.nn.functional.linear", linear_function},
     {"torch.nn.functional.embedding", looked_up},
     {"torch.nn.functional.scaled_dot_product_attention", attended},
-    {"torch.nn.functional.softmax", softmaxed},
+    {"torch.nn.functional.softmax", softmaxed<3>},
+    {"torch.softmax", softmaxed<2>},
+    {"torch.Tensor.softmax", softmaxed<2>},
     {"torch.nn.functional.layer_norm", normalized},
     {"torch.bmm", product},
     {"torch.Tensor.bmm", product},

@@ -2,6 +2,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/index.hpp"
+#include "engine/ops/logsumexp.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
@@ -30,6 +31,13 @@ Tensor total(const Arguments& a) {
     if (!dim) return sum_all(a.tensor(0));
     if (!is_floating(a.tensor(0).dtype())) a.refuse("a sum of integers over one dimension");
     return sum_over(a.tensor(0), a.integer(*dim), a.flag(2, "keepdim", false));
+}
+
+Tensor log_of_sum(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (!is_last(a, a.find(1, "dim"), t) || a.flag(2, "keepdim", false))
+        a.refuse("another sum than over the last dimension");
+    return logsumexp(t);
 }
 
 Tensor all_true(const Arguments& a) {
@@ -81,6 +89,8 @@ constexpr NamedOperator kReductions[] = {
     {"torch.Tensor.cumsum", running_sum},
     {"torch.sum", total},
     {"torch.cumsum", running_sum},
+    {"torch.logsumexp", log_of_sum},
+    {"torch.Tensor.logsumexp", log_of_sum},
     {"torch.diff", differences},
     {"torch.Tensor.__bool__", read_by_host},
     {"torch.Tensor.item", read_by_host},

@@ -3,6 +3,7 @@
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/grouped_mm.hpp"
 #include "engine/ops/index.hpp"
+#include "engine/ops/pointwise.hpp"
 #include "model/recorded/operators.hpp"
 
 namespace vramfit::model::recorded {
@@ -31,8 +32,11 @@ std::vector<Tensor> sorted(const Arguments& a) {
     return both(sort(t));
 }
 
-std::vector<Tensor> maximum(const Arguments& a) {
+/// torch.max(t, dim, keepdim), and torch.max(t, other).
+std::vector<Tensor> largest_of(const Arguments& a) {
     const Tensor t = a.tensor(0);
+    if (const network::Argument* other = a.find(1, "other"); other && Arguments::is_tensor(*other))
+        return {maximum(t, a.tensor(*other))};
     const network::Argument* dim = a.find(1, "dim");
     if (!dim || !a.flag(2, "keepdim", false)) a.refuse("another maximum than along a dimension that is kept");
     only_last(a, dim, t);
@@ -57,14 +61,26 @@ Tensor grouped_product(const Arguments& a) {
     return grouped_mm(a.tensor(0), a.tensor(1), offs);
 }
 
+/// Rows of a table.
+Tensor rows_selected(const Arguments& a) {
+    const network::Argument* dim = a.find(1, "dim");
+    const Tensor ids = a.optional_tensor(2, "index");
+    if (!dim || a.integer(*dim) != 0 || !ids.defined()) a.refuse("another dimension than the first");
+    return index_select(a.tensor(0), ids);
+}
+
 constexpr NamedOperator kSelections[] = {
     {"torch.topk", largest},
     {"torch.Tensor.topk", largest},
     {"torch.sort", sorted},
     {"torch.Tensor.sort", sorted},
-    {"torch.Tensor.max", maximum},
+    {"torch.Tensor.max", largest_of},
+    {"torch.max", largest_of},
+    {"torch.maximum", largest_of},
     {"torch.gather", gathered},
     {"torch.Tensor.gather", gathered},
+    {"torch.index_select", rows_selected},
+    {"torch.Tensor.index_select", rows_selected},
     {"torch.histc", histogram},
     {"torch.nn.functional.grouped_mm", grouped_product},
     {"torch._grouped_mm", grouped_product},

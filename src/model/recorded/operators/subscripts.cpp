@@ -63,6 +63,11 @@ Tensor subscript(const Arguments& a) {
     }
     if (places.size() == 1 && count == 1 && places[0].dim() == 1 && places[0].dtype() == DType::int64)
         return index_rows(t, places[0]);
+    if (places.size() == 1 && count == 1 && places[0].dtype() == DType::int64 && !t.requires_grad()) {
+        Dims sizes = places[0].sizes();  // one kernel, whatever the strides
+        for (int i = 1; i < t.dim(); ++i) sizes.push(t.size(i));
+        return empty(a.session(), sizes, t.dtype(), Op::index);
+    }
     if (!places.empty() && places.size() != count) a.refuse("an index tensor beside other parts");
     if (!places.empty()) return picked_at(a, t, places);
     if (used > t.dim()) a.refuse("more parts than dimensions");

@@ -54,8 +54,12 @@ Tensor flattened(const Arguments& a) {
 Tensor squeezed(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const network::Argument* dim = a.find(1, "dim");
-    if (!dim) a.refuse("no dimension");
-    return squeeze(t, a.integer(*dim));
+    if (dim) return squeeze(t, a.integer(*dim));
+    if (t.requires_grad()) a.refuse("no dimension, and a gradient");
+    Tensor out = t;
+    for (int i = t.dim(); i-- > 0;)
+        if (t.session().decide("squeeze", t.size(i) == 1)) out = squeeze(out, i);
+    return out.get() == t.get() ? detach(t) : out;
 }
 
 Tensor permuted(const Arguments& a) {
@@ -114,6 +118,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.flatten", flattened},
     {"torch.Tensor.flatten", flattened},
     {"torch.Tensor.squeeze", squeezed},
+    {"torch.squeeze", squeezed},
     {"torch.Tensor.permute", permuted},
     {"torch.Tensor.expand_as", expanded_as},
     {"torch.Tensor.view_as", viewed_as},
@@ -124,6 +129,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.repeat_interleave", repeated_interleaved},
     {"torch.Tensor.repeat_interleave", repeated_interleaved},
     {"torch.cat", joined},
+    {"torch.concat", joined},
 };
 
 }  // namespace

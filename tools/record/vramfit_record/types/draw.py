@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
-from .keys import ACTIVATIONS, ROPE, Keys
+from .keys import ACTIVATIONS, EXPERTS, ROPE, USED, Keys
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -16,6 +16,7 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
              "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
              "ffn_dim": 8 * chance.randint(3, 60), "n_inner": 8 * chance.randint(3, 60), "rotary_dim": 2 * chance.randint(1, 4)}
+    sizes |= experts_of(chance)
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
         if "states" not in row or ("default" in row and chance.random() < 0.15 and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads")):
@@ -30,13 +31,27 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     for row in type_["keys"]:
         if "equal" in row and ("default" in row or chance.random() < 0.3):
             config[row["key"]] = folded(row["equal"][1:], config)
-    count = 1 if at == 1 else chance.choice((2, 2, 3, 4, 5))
+    count = 1 if at == 1 and any(len(state) == 1 for state in type_["choices"][LAYERS]) else chance.choice((2, 2, 3, 4, 5))
     config[type_["layers"]["key"]] = count
-    if "kinds" in type_["layers"] and not ("pattern" in type_["layers"] and chance.random() < 0.3):
-        config["layer_types"] = [chance.choice(type_["layers"]["kinds"]) for _ in range(count)]
+    layers = type_["layers"]
+    if "count" in layers:
+        if chance.random() < 0.7:
+            config[layers["count"]["key"]] = chance.randint(0, count)
+    elif "kinds" in layers and not ("pattern" in layers and chance.random() < 0.3):
+        config[layers.get("list", "layer_types")] = [chance.choice(layers["kinds"]) for _ in range(count)]
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config
+
+
+def experts_of(chance: random.Random) -> dict[str, int]:
+    """Of a mixture: groups of experts, of which a token has some."""
+    groups = chance.choice((1, 2, 4))
+    each, some = chance.randint(2, 6), chance.randint(1, groups)
+    count, used = groups * each, chance.randint(1, min(4, some * each))
+    return {**dict.fromkeys(EXPERTS, count), **dict.fromkeys(USED, used), "n_group": groups, "topk_group": some, "moe_intermediate_size": 8 * chance.randint(2, 30),
+            **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), chance.randint(1, 3)), "qk_rope_head_dim": 2 * chance.randint(2, 12),
+            "qk_nope_head_dim": 2 * chance.randint(2, 30), "v_head_dim": 2 * chance.randint(2, 30), "q_lora_rank": 8 * chance.randint(2, 20), "kv_lora_rank": 8 * chance.randint(2, 20)}
 
 
 def add_rope(config: dict[str, Any], type_: dict[str, Any], chance: random.Random) -> None:

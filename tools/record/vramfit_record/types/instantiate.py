@@ -35,9 +35,9 @@ class Config:
         self.type, self.given = type_, given
         self.values: dict[str, Any] = {}
         self.chosen: dict[str, Any] = {}
+        self.read_layers()
         for row in type_["keys"]:
             self.read(row)
-        self.read_layers()
         if ROPE_TYPE in type_["choices"]:
             self.read_rope(type_["rope"])
         if EQUAL_HEADS in type_["choices"]:
@@ -86,23 +86,35 @@ class Config:
     def read_layers(self) -> None:
         row = self.type["layers"]
         count = self.given.get(row["key"], row["default"])
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= row.get("most", count):
             raise NotKnown(f"{row['key']}: {count}")
-        kinds = [""] * count
-        if "kinds" in row:
-            kinds = self.given.get("layer_types")
-            if kinds is None:
-                if "pattern" not in row:
-                    raise NotKnown("layer_types: the key is missing")
-                kinds = [row["pattern"][i % len(row["pattern"])] for i in range(count)]
-            if not isinstance(kinds, list) or len(kinds) != count or not set(kinds) <= set(row["kinds"]):
-                raise NotKnown(f"layer_types: {kinds}")
+        name = row.get("list", "layer_types")
+        kinds = self.counted(row, count) if "count" in row else self.listed(row, name, count) if "kinds" in row else [""] * count
         there = sorted(set(kinds))
         state = kinds if count == 1 else [kinds[0]] * 4 if len(there) == 1 else [kinds[0], *there, kinds[-1]]
         if state not in self.type["choices"][LAYERS]:
             raise NotKnown(f"layer_types: {state}")
         self.kinds, self.chosen[LAYERS] = kinds, state
         self.values[row["key"]] = count
+
+    def counted(self, row: dict[str, Any], count: int) -> list[str]:
+        """The first kind of layer for so many, the second one behind them."""
+        first = self.given.get(row["count"]["key"], row["count"]["default"])
+        if not isinstance(first, int) or isinstance(first, bool) or first < 0:
+            raise NotKnown(f"{row['count']['key']}: {first}")
+        self.values[row["count"]["key"]] = first
+        return [row["kinds"][i >= first] for i in range(count)]
+
+    def listed(self, row: dict[str, Any], name: str, count: int) -> list[str]:
+        kinds = self.given.get(name)
+        if kinds is None:
+            if "pattern" not in row:
+                raise NotKnown(f"{name}: the key is missing")
+            begin, pattern = row.get("begin", []), row["pattern"]
+            kinds = [*begin, *(pattern[i % len(pattern)] for i in range(count))][:count]
+        if not isinstance(kinds, list) or len(kinds) != count or not set(kinds) <= set(row["kinds"]):
+            raise NotKnown(f"{name}: {kinds}")
+        return kinds
 
     def read_rope(self, rope: dict[str, Any]) -> None:
         """transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before rope_parameters."""

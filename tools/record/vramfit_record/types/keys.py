@@ -18,14 +18,24 @@ from ..variants import POINTS
 SIZE, REAL = {"varied": "size"}, {"varied": "real"}
 VARIED = (SIZE, REAL)
 
+#: How many experts there are.
+EXPERTS = {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}
+#: How many of them a token has.
+USED = ("num_experts_per_tok", "moe_k", "moe_topk")
 #: Sizes that tell the keys apart: heads of 16, 40 and 24 numbers where nothing else is said, 2 to 10 heads for each of keys and values.
 SIZES: dict[str, tuple[int, ...]] = {
     "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
-    "num_key_value_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
-    "ffn_dim": (208, 344, 392), "n_inner": (208, 344, 392), "rotary_dim": (10, 28, 14)}
+    "num_key_value_heads": (3, 4, 2), "num_kv_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
+    "ffn_dim": (208, 344, 392), "n_inner": (208, 344, 392), "rotary_dim": (10, 28, 14),
+    **dict.fromkeys(EXPERTS, (24, 40, 36)),
+    **dict.fromkeys(USED, (3, 5, 2)),
+    **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "shared_expert_intermediate_size": (184, 232, 88),
+    **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
+    "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
+    "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
-ACTIVATIONS = ("silu", "gelu", "gelu_pytorch_tanh", "relu")
+ACTIVATIONS = ("silu", "gelu", "relu")
 #: What does not reach the network, or is asked for by the plan (use_cache, dtype).
 NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
            "finetuning_task", "task_specific_params", "auto_map"}
@@ -37,18 +47,30 @@ ROPE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "linear": ({"factor": (2.0, 3.0, 5.0)}, {}),
     "llama3": ({"factor": (8.0, 16.0, 32.0), "low_freq_factor": (1.0, 1.5, 1.25), "high_freq_factor": (4.0, 5.0, 6.0), "original_max_position_embeddings": (1024, 2048, 4096)}, {}),
     "yarn": ({"factor": (8.0, 4.0, 2.0), "original_max_position_embeddings": (1024, 2048, 4096)},
-             {"beta_fast": (32.0, 31.0, 30.0), "beta_slow": (1.0, 1.5, 2.0), "attention_factor": (1.2, 1.3, 1.4)})}
+             {"beta_fast": (32.0, 31.0, 30.0), "beta_slow": (1.0, 1.5, 2.0), "attention_factor": (1.2, 1.3, 1.4), "mscale": (1.0, 0.7, 0.8), "mscale_all_dim": (1.0, 0.7, 0.8)})}
 LAYERS = "the layers"
 ROPE_TYPE = "rope_type"
 EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2}
+#: The same of one type: heads in four groups have no dimension of one.
+LEAST_OF = {"codegen": {"num_attention_heads": 8}}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
+#: What has to be said of the layers where it is said at all.
+OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
-HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {"opt": {"word_embed_proj_dim": ("hidden_size",)}, "helium": EQUAL}
-#: Switches of parts that no causal language model has, and layers that are left out by chance.
-LEFT = {"add_cross_attention", "layerdrop"}
+#: Of multi-head latent attention, every head has keys and values of its own, a part of which is turned.
+LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
+HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "opt": {"word_embed_proj_dim": ("hidden_size",)}, "helium": EQUAL}
+#: Lists of the kinds of layers; or how many layers have the first kind.
+LISTS = ("layer_types", "mlp_layer_types")
+COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
+#: Sizes that may be null, which is another network.
+OR_NULL = {"n_inner", "q_lora_rank"}
+#: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
+LEFT = {"add_cross_attention", "layerdrop", "output_router_logits"}
 
 
 @dataclass
@@ -63,8 +85,10 @@ class Keys:
         self.cls = transformers.models.auto.configuration_auto.CONFIG_MAPPING[self.model_type]
         self.names = dict(self.cls.attribute_map)
         self.defaults = self.made({})
-        self.has_layer_types = isinstance(self.defaults.get("layer_types"), list)
-        self.has_to_be = HAS_TO_BE.get(self.model_type, {})
+        self.count = next((name for name in COUNTS if name in self.defaults), "")
+        self.list = "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
+        self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
+        self.is_mixture = bool(EXPERTS & set(self.defaults))
         for name in [*self.defaults, *(self.names.get(n, n) for n in SIZES)]:
             if name in self.defaults and name not in self.has_to_be and (states := self.states_of(name, self.defaults[name])):
                 self.states[name] = states
@@ -89,15 +113,22 @@ class Keys:
             return None  # computed of it
         if self.standard(name) == "pad_token_id":
             return [None, SIZE] if default is None else [SIZE, None]
+        if name == "n_group":
+            return [SIZE, 1]  # a single group is a view
         if self.standard(name) in SIZES:
-            return [None, SIZE] if name == "n_inner" and default is None else [SIZE]
-        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", "layer_types"):
+            null = name in OR_NULL or (name == "sliding_window" and default is None)
+            return [SIZE] if not null else [None, SIZE] if default is None else [SIZE, None]
+        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS):
             return None
         if isinstance(default, bool):
             return [default, not default]
+        if "drop" in name and self.is_mixture:
+            return None
         if isinstance(default, float):
             return [0.0, REAL] if default == 0 or "drop" in name else [1.0, REAL] if default == 1 else [REAL]  # code may skip a factor of 1
         if isinstance(default, str) and default in transformers.activations.ACT2FN:
+            if self.is_mixture:
+                return None  # all that there are have the class's own
             return [default, *(a for a in ACTIVATIONS if a != default)]
         if default is None and any(part in name for part in ("softcapping", "clip", "_multiplier")):
             return [None, REAL]
@@ -105,9 +136,12 @@ class Keys:
 
     def layer_states(self) -> list[Any]:
         """Lists of kinds of layers: all kinds in the middle, each at both ends; one kind alone; one layer."""
-        if not self.has_layer_types:
-            return [["", "", "", ""], [""]]
-        kinds = sorted({*self.defaults["layer_types"], "full_attention"})
+        if self.count:
+            first, then = COUNTS[self.count]
+            return [[first, first, then, then], [then] * 4]
+        if not self.list:
+            return [["", "", "", ""], *([[""]] if not self.is_mixture else [])]
+        kinds = sorted({*self.defaults[self.list], *(("full_attention",) if self.list == "layer_types" else ())})
         mixed = [[a, *kinds, b] for a in kinds for b in kinds] if len(kinds) > 1 else []
         return [*mixed, *([k] * 4 for k in kinds), *([k] for k in kinds)]
 
@@ -118,12 +152,20 @@ class Keys:
         """How many layers there are, and where nothing is said, of which kinds."""
         key = self.names.get("num_hidden_layers", "num_hidden_layers")
         row: dict[str, Any] = {"key": key, "default": self.defaults[key]}
-        if self.has_layer_types:
-            row["kinds"] = sorted({kind for state in self.states[LAYERS] for kind in state})
-            kinds = self.made({**self.values(self.base(), 0), key: 48, "layer_types": None})["layer_types"]
-            period = next((n for n in range(1, 13) if all(kinds[i] == kinds[i % n] for i in range(48))), None)
-            if period:
-                row["pattern"] = kinds[:period]
+        for name in LISTS:  # a list that is not asked for: as long as all of it is of one kind
+            if name != self.list and isinstance(self.defaults.get(name), list):
+                kinds = self.made({**self.values(self.base(), 0), key: 512})[name]
+                if len(set(kinds)) > 1:
+                    row["most"] = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
+        if self.count:
+            return {**row, "kinds": list(COUNTS[self.count]), "count": {"key": self.count, "default": self.defaults[self.count]}}
+        if self.list:
+            row |= {"kinds": sorted({kind for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
+            kinds = self.made({**self.values(self.base(), 0), key: 48, self.list: None})[self.list]
+            found = next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
+            if found:
+                begin, period = found
+                row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
         return row
 
     def rope_row(self) -> dict[str, Any]:
@@ -161,6 +203,8 @@ class Keys:
         found = {name: SIZES[self.standard(name)] for name in self.states if chosen.get(name) == SIZE and self.standard(name) in SIZES}
         if chosen.get(EQUAL_HEADS):
             del found["num_key_value_heads"]
+        if chosen.get("n_group") == 1:
+            found.pop("topk_group", None)
         return found
 
     def values(self, chosen: Chosen, i: int, optional: bool = True) -> dict[str, Any]:
@@ -171,8 +215,10 @@ class Keys:
         for name, state in chosen.items():
             if name == LAYERS:
                 values[self.names.get("num_hidden_layers", "num_hidden_layers")] = len(state)
-                if self.has_layer_types:
-                    values["layer_types"] = list(state)
+                if self.count:
+                    values[self.count] = state.count(COUNTS[self.count][0])
+                if self.list:
+                    values[self.list] = list(state)
             elif name == ROPE_TYPE:
                 if state is not None:
                     values["rope_scaling"] = {"rope_type": state, **{k: v[i] for part in ROPE[state][:2 if optional else 1] for k, v in part.items()}}
@@ -181,6 +227,8 @@ class Keys:
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
+        if chosen.get("n_group") == 1:
+            values["topk_group"] = 1
         for name in self.has_to_be:
             values[name] = self.equal(name, values)
         return values

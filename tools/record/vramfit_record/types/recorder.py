@@ -9,7 +9,7 @@ from typing import Any
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import EQUAL_HEADS, LAYERS, LEAST, NO_PART, ROPE, ROPE_TYPE, Keys
+from .keys import EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, Keys
 from ..record import record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -69,7 +69,7 @@ class TypeRecorder:
         """Each state alone. A key that nothing reads needs no recording; one whose other values are refused by the class has its own value."""
         keys, base = self.keys, self.keys.base()
         if keys.own_rope:
-            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default"]
+            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not keys.is_mixture)]
         for name in list(keys.states):
             if name not in APART and name not in keys.reads:
                 del keys.states[name]
@@ -94,8 +94,13 @@ class TypeRecorder:
             return None
         row = {"key": name, "equal": "=" + "//".join(made_of)}
         if name in keys.has_to_be:
-            return {**row, "default": keys.defaults[name]}
-        return row if same_programs(self.record(keys.base()), self.recorded(keys.base(), with_equal=name)) else None
+            values = keys.values(keys.base(), 0)
+            computed = keys.made({k: v for k, v in values.items() if k != name})[name] == values[name]
+            return row if computed else {**row, "default": keys.defaults[name]}
+        try:
+            return row if same_programs(self.record(keys.base()), self.recorded(keys.base(), with_equal=name)) else None
+        except AttributeError:  # a property of the class, which cannot be set
+            return None
 
     def together(self) -> None:
         """Combinations of choices that decide about one program, until there are no others."""
@@ -155,16 +160,23 @@ class TypeRecorder:
                 row["default"] = default
             if null:
                 row["null"] = True
-            if keys.standard(name) in LEAST:
-                row["least"] = LEAST[keys.standard(name)]
+            least = {**LEAST, **LEAST_OF.get(keys.model_type, {})}
+            if keys.standard(name) in least:
+                row["least"] = least[keys.standard(name)]
             rows.append(row)
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", "layer_types", keys.names.get("num_hidden_layers", "num_hidden_layers")}
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, keys.names.get("num_hidden_layers", "num_hidden_layers")}
         for name in sorted(keys.reads - known):
             if name.startswith("_") or callable(getattr(keys.cls, name, None)):
+                continue
+            if name in OF_LAYERS:
+                rows.append({"key": name, "equal": OF_LAYERS[name].format(layers=keys.names.get("num_hidden_layers", "num_hidden_layers"))})
+                continue
+            if name in LISTS:
+                rows.append({"key": name, "absent": True})
                 continue
             if equal := self.equal_row(name):
                 rows.append(equal)

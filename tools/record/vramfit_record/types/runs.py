@@ -53,7 +53,8 @@ def one(model_type: str, folder: Path, proven: Path, count: int) -> None:
             out.write("".join(line + "\n" for line in lines))
     except BaseException as error:  # noqa: BLE001  whatever it is, the type is not built in
         reason.write_text(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}\n")
-        place.unlink(missing_ok=True)
+        if place.exists():
+            place.rename(folder / f"{model_type}.unproven")  # to look at
 
 
 def run(types: Iterable[str], folder: Path, proven: Path, count: int, seconds: int) -> int:

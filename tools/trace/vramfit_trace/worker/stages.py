@@ -61,8 +61,13 @@ class Stages:
             layer.register_forward_pre_hook(entry(self, f"forward.{index}", below), with_kwargs=True)
         self.norm = norm
         self.at_head = entry(self, "head", f"backward.{len(layers) - 1}")
-        norm.register_forward_pre_hook(self.at_head, with_kwargs=True)
+        norm.register_forward_pre_hook(self.behind_layers, with_kwargs=True)
         model.register_forward_pre_hook(lambda module, args: self.of_forward("embedding"))
+
+    def behind_layers(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The last norm: one that runs in front of the layers too (nanochat's) begins nothing there."""
+        if self.stage != "embedding":
+            self.at_head(module, args, kwargs)
 
     def enter(self, stage: str) -> None:
         self.stage = stage

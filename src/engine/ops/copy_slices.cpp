@@ -1,0 +1,38 @@
+// Copies into views (torch 2.11 torch/csrc/autograd/functions/tensor.cpp CopySlices, CopyBackwards).
+#include "engine/ops/copy_slices.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/session.hpp"
+
+namespace vramfit::engine {
+
+namespace {
+
+// The gradient of the whole is copied, and the part of it cloned for CopyBackwards: zeros for what the part was before,
+// the clone in the source's type for the source.
+void copy_slices_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor whole = empty_strided(*node.session, node.dims[0], node.dims[1], in[0].dtype(), Op::empty);
+    const Tensor part = clone(alias(whole, node.dims[2], node.dims[1]));
+    Tensor before;
+    if (node.wants(0)) before = pointwise_result(part, part.dtype(), Op::zeros_like);
+    if (node.wants(1)) out[1] = to(part, node.dtypes[0]);
+    if (node.wants(0)) out[0] = whole;
+}
+const NodeType kCopySlices{"CopySlices", copy_slices_backward};
+
+}  // namespace
+
+void copy_into_slice(const Tensor& base, const Tensor& part, const Tensor& source) {
+    if (!needs_grad(base, source)) return;
+    const Ref<Node> node = make_node(base.session(), kCopySlices);
+    add_edge(*node, base);
+    add_edge(*node, source);
+    node->dims[0] = base.sizes();
+    node->dims[1] = base.strides();
+    node->dims[2] = part.sizes();
+    node->dtypes[0] = source.dtype();
+    set_history(base, node);
+}
+
+}  // namespace vramfit::engine
