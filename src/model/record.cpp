@@ -80,11 +80,17 @@ void adapt(const Run& run, Network& network) {
 }
 
 /// trl's trainers of preferences, given a peft_config: adapters are made while the trainer is.
-void adapt_in_preference_trainer(const Run& run, Network& network) {
+/// `asked` is what the job prepares before.
+void adapt_in_preference_trainer(const Run& run, Network& network, const std::optional<PreparePlan>& asked) {
     Recorder& recorder = run.session.recorder;
     const Scoped<bool> on_host(run.session.on_host, waits_on_host(run));
     const bool by_trainer = is_contrast(run.plan.loop.kind);
-    if (!by_trainer) prepare(run, network);
+    if (!by_trainer) {
+        prepare(run, network);
+    } else if (asked) {
+        recorder.begin({PhaseKind::prepare});
+        prepare_for_kbit_training(run, network, *asked);
+    }
     recorder.mark("after_load");
     recorder.begin({PhaseKind::trainer});
     if (by_trainer && prepare(run, network)) recorder.begin({PhaseKind::trainer});
@@ -135,7 +141,7 @@ void run_all(const Run& stored) {
     if (by_trl)
         adapt_in_sft_trainer(run, network);
     else if (prefers && plan.trl_makes_adapters)
-        adapt_in_preference_trainer(run, network);
+        adapt_in_preference_trainer(run, network, stored.plan.prepare_kbit);
     else
         adapt(run, network);
     ask_for_bf16(run, true);

@@ -257,7 +257,7 @@ void run_trainer(const Run& run, Network& network) {
     if (is_preference(run.plan.loop.kind)) {
         if (!is_contrast(run.plan.loop.kind))
             prepare_adapted_by_trl(run, network);
-        else if (run.plan.training.gradient_checkpointing && !run.plan.prepare_kbit)
+        else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters))
             require_input_grads(network);
         if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);

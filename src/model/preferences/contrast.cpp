@@ -226,7 +226,9 @@ Tensor contrast_loss(const Run& run, const Network& network, const Batch& batch,
 
 // CPOTrainer.__init__, ORPOTrainer.__init__.
 void prepare_contrast(TrainPlan& plan) {
-    if (!plan.peft || !plan.load.quantization || !plan.trl_makes_adapters) return;
+    if (!plan.trl_makes_adapters) return;
+    plan.prepare_kbit.reset();  // what is done before has been done
+    if (!plan.peft || !plan.load.quantization) return;
     PreparePlan& prepare = plan.prepare_kbit.emplace();
     prepare.use_gradient_checkpointing = plan.training.gradient_checkpointing;
     prepare.use_reentrant = plan.training.use_reentrant;

@@ -50,9 +50,9 @@ namespace {
 template <class Refuse>
 void refuse_in_contrast(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (plan.prepare_kbit && plan.trl_makes_adapters)
-        refuse("prepare_kbit", fmt::format("{} prepares quantized weights itself", trainer_of(plan.loop.kind)),
-               "leave prepare_kbit out");
+    if (plan.load.upcast && plan.trl_makes_adapters)
+        refuse("load.upcast", "axolotl's casts are not supported before adapters that this trainer makes",
+               "trl.peft_config: false, as axolotl has it");
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (!plan.peft || !plan.training.gradient_checkpointing) return;
