@@ -1,4 +1,5 @@
-// aten::logsumexp (torch 2.11 and 2.13 ATen/native/ReduceOps.cpp logsumexp_out_impl; FunctionsManual.cpp logsumexp_backward).
+// aten::logsumexp (torch 2.11 and 2.13 ATen/native/ReduceOps.cpp logsumexp_out_impl; FunctionsManual.cpp
+// logsumexp_backward).
 #include "engine/ops/logsumexp.hpp"
 
 #include "engine/autocast.hpp"
