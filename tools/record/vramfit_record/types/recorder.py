@@ -175,6 +175,9 @@ class TypeRecorder:
             if name in OF_LAYERS:
                 rows.append({"key": name, "equal": OF_LAYERS[name].format(layers=keys.names.get("num_hidden_layers", "num_hidden_layers"))})
                 continue
+            if name == "gradient_checkpointing":  # _backward_compatibility_gradient_checkpointing: false is as good as absent
+                rows.append({"key": name, "fixed": False})
+                continue
             if name in LISTS:
                 rows.append({"key": name, "absent": True})
                 continue
