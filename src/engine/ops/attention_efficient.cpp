@@ -52,9 +52,8 @@ AttentionGradients efficient_backward(const Tensor& grad_output, const Tensor& q
         dv_of_heads = empty(session, {v.size(0), v.size(1), q.size(2), v.size(3)}, v.dtype(), Op::efficient_backward);
     }
     const EfficientShape shape{q.size(0), q.size(2), q.size(1), k.size(1), q.size(3), v.size(3)};
-    EfficientBackwardKernel kernel =
-        efficient_backward_kernel(session.device.capability, q.dtype(),
-                                  static_cast<std::int64_t>(std::max(shape.head, shape.value_head)), drops);
+    EfficientBackwardKernel kernel = efficient_backward_kernel(
+        session.device.capability, q.dtype(), static_cast<std::int64_t>(std::max(shape.head, shape.value_head)), drops);
     kernel.keeps_all_keys = session.stack.efficient_attention_accumulates_all_keys();
     const Tensor delta =
         session.decide("kernel computes delta", kernel.computes_delta)

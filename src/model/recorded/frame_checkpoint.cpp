@@ -78,7 +78,8 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     // Where the outputs behind the first go; a recomputation has no use for them.
     const auto behind_first = std::make_shared<std::vector<Tensor>*>(nullptr);
     const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
-                       kept = std::move(kept), is_argument, outputs, behind_first](std::span<const Tensor> called_with) {
+                       kept = std::move(kept), is_argument, outputs,
+                       behind_first](std::span<const Tensor> called_with) {
         std::vector<Tensor> all(count);
         for (const auto& [place, tensor] : kept) all[place] = tensor;
         for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
