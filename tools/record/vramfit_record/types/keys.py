@@ -38,7 +38,8 @@ REALS = (0.11, 0.13, 0.17)
 ACTIVATIONS = ("silu", "gelu", "relu")
 #: What does not reach the network, or is asked for by the plan (use_cache, dtype).
 NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
-           "finetuning_task", "task_specific_params", "auto_map"}
+           "finetuning_task", "task_specific_params", "auto_map",
+           "router_aux_loss_coef"}  # of output_router_logits, which is not recorded
 #: Switches of all classes: they have the value that they have.
 OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encoder_decoder", "chunk_size_feed_forward", "per_layer_config"}
 #: Scaled rotary embeddings: entries that have to be there, and some that may. They decide about frequencies, which are made when the network is.
@@ -59,6 +60,8 @@ LEAST_OF = {"codegen": {"num_attention_heads": 8}}
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
+#: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
+SAID = {"glm4_moe": ("head_dim",)}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
 #: Of multi-head latent attention, every head has keys and values of its own, a part of which is turned.
 LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
@@ -92,6 +95,8 @@ class Keys:
         for name in [*self.defaults, *(self.names.get(n, n) for n in SIZES)]:
             if name in self.defaults and name not in self.has_to_be and (states := self.states_of(name, self.defaults[name])):
                 self.states[name] = states
+        self.said = SAID.get(self.model_type, ())
+        self.states |= {name: [SIZE] for name in self.said}
         self.states[LAYERS] = self.layer_states()
         self.own_rope = "rope_parameters" in self.defaults
         if self.own_rope:
@@ -249,6 +254,8 @@ class Keys:
 
     def absent(self, name: str) -> tuple[bool, Any, bool]:
         """Whether the key may be absent; what it is then, a value or a formula; whether null is the same."""
+        if name in self.said:
+            return True, "=" + "//".join(self.made_of(name)), False
         base = self.base()
         given = [self.values(base, i) for i in range(len(POINTS))]
         try:

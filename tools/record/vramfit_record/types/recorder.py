@@ -9,7 +9,7 @@ from typing import Any
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, Keys
+from .keys import EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, VARIED, Keys
 from ..record import record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -154,7 +154,7 @@ class TypeRecorder:
         for name, states in keys.states.items():
             if name in APART:
                 continue
-            row: dict[str, Any] = {"key": name, "states": states}
+            row: dict[str, Any] = {"key": name, "states": sorted(states, key=lambda s: s in VARIED)}  # the first that fits: plain values go first
             may, default, null = keys.absent(name)
             if may:
                 row["default"] = default
@@ -174,6 +174,9 @@ class TypeRecorder:
                 continue
             if name in OF_LAYERS:
                 rows.append({"key": name, "equal": OF_LAYERS[name].format(layers=keys.names.get("num_hidden_layers", "num_hidden_layers"))})
+                continue
+            if name == "gradient_checkpointing":  # _backward_compatibility_gradient_checkpointing: false is as good as absent
+                rows.append({"key": name, "fixed": False})
                 continue
             if name in LISTS:
                 rows.append({"key": name, "absent": True})
