@@ -28,13 +28,14 @@ class Slice {
 };
 
 void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) {
-    const bool known = model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2";
+    const bool known = model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2" ||
+                       model.model_type == "gemma";
     slice.refuse_if(!known || model.recording, "model.model_type", fmt::format("{} is not supported", model.model_type),
-                    "llama, mistral and qwen2 are");
+                    "llama, mistral, qwen2 and gemma are");
     slice.refuse_if(model.attention_bias && model.model_type != "qwen2", "model.attention_bias",
                     "a bias of the projections is not supported", "a network without");
     slice.refuse_if(model.mlp_bias, "model.mlp_bias", "a bias of the MLP is not supported", "a network without");
-    slice.refuse_if(model.hidden_act != Activation::silu, "model.hidden_act",
+    slice.refuse_if(model.model_type != "gemma" && model.hidden_act != Activation::silu, "model.hidden_act",
                     "another activation than silu is not supported", "silu");
     slice.refuse_if(model.rope_type != "default" && model.rope_type != "llama3", "model.rope_scaling",
                     fmt::format("rotary embeddings of type '{}' are not supported", model.rope_type),
@@ -62,6 +63,11 @@ std::size_t count_of(const std::set<std::string>& targets, std::span<const std::
 
 /// Which projections have adapters: any of the attention's, and all or none of the MLP's.
 void check_targets(const ModelSpec& model, const TrainPlan& plan, const LoraPlan& lora, Slice& slice) {
+    const bool is_gemma = model.model_type == "gemma";
+    slice.refuse_if(is_gemma && (lora.lora_dropout != 0 || !plan.unsloth.padding_free), "model.model_type",
+                    "gemma with dropout of the adapters or padded rows is not supported", "neither");
+    slice.refuse_if(is_gemma && !plan.load.quantization, "load.quantization_config",
+                    "gemma in 16 bits is not supported", "load_in_4bit");
     slice.refuse_if(lora.lora_dropout != 0 && (model.attention_bias || !plan.unsloth.padding_free), "peft.lora_dropout",
                     "a dropout of the adapters beside biases or padded rows is not supported", "0");
     const auto* text = std::get_if<std::string>(&lora.target_modules);
@@ -76,6 +82,8 @@ void check_targets(const ModelSpec& model, const TrainPlan& plan, const LoraPlan
                     "q_proj, k_proj, v_proj, o_proj; gate_proj, up_proj, down_proj together or not at all");
     slice.refuse_if(lora.lora_dropout != 0 && attention + mlp < 7, "peft.lora_dropout",
                     "a dropout of the adapters of some projections is not supported", "0");
+    slice.refuse_if(is_gemma && attention + mlp < 7, "peft.target_modules",
+                    "gemma with adapters of some projections is not supported", "all seven");
     slice.refuse_if(!plan.unsloth.padding_free && attention + mlp < 7, "peft.target_modules",
                     "padded rows with adapters of some projections are not supported", "padding_free true");
 }

@@ -43,7 +43,7 @@ void compare_step(const json& trace, const Timeline& timeline, Equal& out) {
 
 }  // namespace
 
-TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved memory of two traces") {
+TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved memory of three traces") {
     std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");
     std::size_t compared = 0, refused = 0;
     Equal all;
@@ -68,15 +68,18 @@ TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved 
         CHECK(one.requested == one.windows);
         CHECK(one.allocated == one.windows);
         // Some windows of these reserve a segment more or less: blocks that are free lie in another order.
-        const std::size_t others = name == "llama1b-2l-2x512-r64" ? 2 : name == "qwen2-3l-3x1000-nopad" ? 13 : 0;
+        static const std::map<std::string, std::size_t> kOthers = {
+            {"llama1b-2l-2x512-r64", 2}, {"qwen2-3l-3x1000-nopad", 13}, {"gemma-2l-1x128", 6}};
+        const auto known = kOthers.find(name);
+        const std::size_t others = known == kOthers.end() ? 0 : known->second;
         CHECK(one.reserved + others >= one.windows);
         ++compared;
         all.windows += one.windows;
         all.reserved += one.reserved;
     }
     CHECK(refused == kRefused.size());
-    CHECK(compared >= 47);
-    CHECK(all.reserved + 15 >= all.windows);
+    CHECK(compared >= 49);
+    CHECK(all.reserved + 21 >= all.windows);
 }
 
 }  // namespace vramfit::test

@@ -25,11 +25,11 @@ Phase unsloth_phase(PhaseKind kind, const Place& place, std::int32_t layer = -1)
 
 Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch) {
     Tensor residual = input;
-    Tensor hidden = fused_norm(layer.input_norm, residual);
+    Tensor hidden = fused_norm(run, layer.input_norm, residual);
     hidden = packed_attention(run, layer, hidden, batch);
     hidden = add(residual, hidden);
     residual = hidden;
-    hidden = fused_norm(layer.post_attention_norm, hidden);
+    hidden = fused_norm(run, layer.post_attention_norm, hidden);
     const bool fused = is_fused({&layer.gate, &layer.up, &layer.down});
     hidden = fused ? fused_mlp(*run.unsloth, layer, hidden) : gated_mlp(run, layer, hidden);
     return add(residual, hidden);
@@ -39,6 +39,15 @@ Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor
 void mark_backward(const DecoderLayer& layer, const Tensor& hidden, const Place& place) {
     on_gradient_complete(hidden, layer.index == 0 ? unsloth_phase(PhaseKind::backward_embedding, place)
                                                   : unsloth_phase(PhaseKind::backward_layer, place, layer.index - 1));
+}
+
+/// models/llama.py: multiplied before it asks for gradients.
+Tensor scaled(const Tensor& embedded) {
+    const GradMode no_grad(embedded.session(), false);
+    Tensor out = mul(detach(embedded), 1.0);
+    out.set_requires_grad(embedded.requires_grad());
+    out->is_activation = true;
+    return out;
 }
 
 }  // namespace
@@ -53,6 +62,7 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
         label(kept.position_ids, Category::stored_activations);
     }
     Tensor hidden = embed(network, batch.input_ids);
+    if (is_gemma(run)) hidden = scaled(hidden);
     make_position_tables(run);
     for (const DecoderLayer& layer : network.layers) {
         const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
@@ -68,7 +78,7 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
     end_of_forward(run);
     session.recorder.begin(unsloth_phase(PhaseKind::head, place));
     on_gradient_complete(hidden, unsloth_phase(PhaseKind::backward_layer, place, network.layers.back().index));
-    return fused_norm(network.norm, hidden);
+    return fused_norm(run, network.norm, hidden);
 }
 
 }  // namespace vramfit::model

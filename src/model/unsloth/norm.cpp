@@ -10,17 +10,21 @@ using namespace engine;
 
 namespace {
 
-void norm_backward(Node&, Grads& in, Grads& out) { out[0] = detach(in[0]); }
+/// ints[0]: the gradient has memory of its own.
+void norm_backward(Node& node, Grads& in, Grads& out) {
+    out[0] = node.ints[0] > 0 ? empty(*node.session, in[0].sizes(), in[0].dtype(), Op::empty_like) : detach(in[0]);
+}
 const NodeType kNormBackward{"Fast_RMS_LayernormBackward", norm_backward};
 
 }  // namespace
 
-Tensor fused_norm(const Norm&, const Tensor& hidden) {
+Tensor fused_norm(const Run& run, const Norm&, const Tensor& hidden) {
     Session& session = hidden.session();
     Ref<Node> node;
     if (needs_grad(hidden)) {
         node = make_node(session, kNormBackward);
         add_edge(*node, hidden);
+        node->ints[0] = is_gemma(run) ? 1 : 0;
     }
     const GradMode no_grad(session, false);
     Tensor out = empty(session, hidden.sizes(), hidden.dtype(), Op::unsloth_norm);

@@ -5,7 +5,7 @@
 
 namespace vramfit::model {
 
-/// Keeps its input and one number for each token; its gradient is written over the one that comes in.
-Tensor fused_norm(const Norm& norm, const Tensor& hidden);
+/// Keeps its input and one number for each token; its gradient is written over the one that comes in, but of gemma.
+Tensor fused_norm(const Run& run, const Norm& norm, const Tensor& hidden);
 
 }  // namespace vramfit::model

@@ -43,6 +43,14 @@ Tensor from_host(Session& session, std::int64_t positions, std::int64_t head, DT
     return table;
 }
 
+/// GemmaFixedRotaryEmbedding: made in host memory, on the device in float32.
+void make_tables_of_gemma(const Run& run) {
+    const Scoped<Category> fresh(run.session.recorder.fresh, Category::workspaces);
+    const Dims all{run.spec.max_position_embeddings, run.spec.head_dim};
+    run.unsloth->cos_table = empty(run.session, all, DType::float32, Op::to_copy);
+    run.unsloth->sin_table = empty(run.session, all, DType::float32, Op::to_copy);
+}
+
 }  // namespace
 
 void make_placeholders(const Run& run) {
@@ -56,6 +64,7 @@ void make_position_tables(const Run& run) {
     if (unsloth.has_tables) return;
     unsloth.has_tables = true;
     Session& session = run.session;
+    if (is_gemma(run)) return make_tables_of_gemma(run);
     const Scoped<Category> fresh(session.recorder.fresh, Category::workspaces);
     const std::int64_t head = run.spec.head_dim, positions = run.spec.max_position_embeddings;
     const DType dtype = run.plan.load.dtype;
@@ -109,8 +118,8 @@ void turn(Tensor& query, Tensor& key, bool in_place) {
     Tensor q, k;
     {
         const GradMode no_grad(session, false);
-        q = in_place ? detach(query) : clone(query);
-        k = in_place ? detach(key) : clone(key);
+        q = in_place || query.is_contiguous() ? detach(query) : clone(query);
+        k = in_place || key.is_contiguous() ? detach(key) : clone(key);
     }
     if (node) {
         set_history(q, node);

@@ -58,7 +58,8 @@ void end_training(const Run& run) {
 void prepare_unsloth_trainer(const Run& run, const Network& network) {
     const GradMode no_grad(run.session, false);
     look_for_untrained_tokens(network);
-    run.unsloth->frequencies = empty(run.session, {run.spec.head_dim / 2}, DType::float32, Op::to_copy);
+    if (!is_gemma(run))
+        run.unsloth->frequencies = empty(run.session, {run.spec.head_dim / 2}, DType::float32, Op::to_copy);
 }
 
 }  // namespace vramfit::model

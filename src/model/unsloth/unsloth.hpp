@@ -8,6 +8,9 @@
 
 namespace vramfit::model {
 
+/// models/gemma.py, which differs in little.
+inline bool is_gemma(const Run& run) { return run.spec.model_type == "gemma"; }
+
 /// One weight in 16 bits, for the run. A weight holds the memory that it was unpacked into until it is unpacked again,
 /// so scratch that a larger one has taken the place of lives on for a while.
 class Scratch {
