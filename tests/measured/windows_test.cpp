@@ -102,7 +102,7 @@ TEST_CASE("runs on an H200: every window requests what is predicted, verdicts ar
             add(c, *to);
         }
     }
-    CHECK(all.refused == 4);  // Unsloth's dropout, partial targets and padded rows
+    CHECK(all.refused == 1);  // rows of different lengths under Unsloth
     CHECK(out_of_memory >= 8);
     CHECK(percent(all.allocated, all.windows) >= 95);
     CHECK(percent(all.reserved, all.windows) >= 92);
