@@ -55,8 +55,8 @@ Tensor by_rows(const Run& run, const Tensor& t) {
 /// Whether a kernel other than torch's slowest takes keys of fewer heads.
 bool takes_groups(const Run& run) { return run.session.device.capability >= Capability{8, 0}; }
 
-/// _sdpa_packed_segments with all rows of one length: [1, T, heads * head].
-Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+/// Causal attention of grouped heads as they are, or of keys and values that are repeated for all heads.
+AttentionArguments arguments_for(const Run& run, const Tensor& query, Tensor& key, Tensor& value) {
     const bool has_groups = query.size(1) != key.size(1);
     if (has_groups) ask_for_kernels(run, needs_grad(query, key, value));
     const bool expands = has_groups && !takes_groups(run);
@@ -65,10 +65,16 @@ Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value
         key = repeat_interleave(key, groups, 1);
         value = repeat_interleave(value, groups, 1);
     }
-    const Tensor q = by_rows(run, query), k = by_rows(run, key), v = by_rows(run, value);
     AttentionArguments arguments;
     arguments.is_causal = true;
     arguments.enable_gqa = has_groups && !expands;
+    return arguments;
+}
+
+/// _sdpa_packed_segments with all rows of one length: [1, T, heads * head].
+Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+    const AttentionArguments arguments = arguments_for(run, query, key, value);
+    const Tensor q = by_rows(run, query), k = by_rows(run, key), v = by_rows(run, value);
     Tensor out = scaled_dot_product_attention(q, k, v, {}, arguments);
     out = transpose(out, 1, 2);
     out = reshape(out, {run.sizes.batch * run.sizes.length, out.size(2), out.size(3)});
@@ -93,17 +99,7 @@ FusedProjections project_packed(const Run& run, const DecoderLayer& layer, const
 
 /// Attention of padded rows, causal without a mask while they are trained on: [B, S, heads * head].
 Tensor attend_padded(const Run& run, const Tensor& query, Tensor key, Tensor value) {
-    const bool has_groups = query.size(1) != key.size(1);
-    if (has_groups) ask_for_kernels(run, needs_grad(query, key, value));
-    const bool expands = has_groups && !takes_groups(run);
-    if (expands) {
-        const Size groups = query.size(1) / key.size(1);
-        key = repeat_interleave(key, groups, 1);
-        value = repeat_interleave(value, groups, 1);
-    }
-    AttentionArguments arguments;
-    arguments.is_causal = true;
-    arguments.enable_gqa = has_groups && !expands;
+    const AttentionArguments arguments = arguments_for(run, query, key, value);
     const Tensor out = transpose(scaled_dot_product_attention(query, key, value, {}, arguments), 1, 2);
     return reshape(out, {out.size(0), out.size(1), out.size(2) * out.size(3)});
 }
