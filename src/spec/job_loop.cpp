@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "spec/job_read.hpp"
+#include "vramfit/spec/other_loops.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
@@ -54,7 +55,10 @@ void read_batch(ObjectReader batch, BatchPlan& plan) {
 }
 
 void read_loop(ObjectReader loop, LoopPlan& plan) {
-    ObjectReader::set(plan.kind, loop.choice<LoopKind>("kind", kLoopNames));
+    if (const JsonValue* kind = loop.value("kind"); kind && is_other_loop(kind->text))
+        loop.problems().unsupported(loop.path("kind"), fmt::format("{} is not predicted", kind->text), kPredictedLoops);
+    else
+        ObjectReader::set(plan.kind, loop.choice<LoopKind>("kind", kLoopNames));
     ObjectReader::set(plan.steps, loop.integer("steps", {.low = 1, .high = kMostSteps}));
     ObjectReader::set(plan.loss, loop.choice<LoopLoss>("loss", kLossNames));
     ObjectReader::set(plan.grad, loop.boolean("grad"));

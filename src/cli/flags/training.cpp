@@ -7,6 +7,8 @@
 #include "cli/flags/values.hpp"
 #include "model/step/optimizer.hpp"
 #include "spec/training_names.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/spec/other_loops.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::cli {
@@ -140,6 +142,8 @@ constexpr PlanFlag kTrainingFlags[] = {
      "SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) "
      "[trainer]",
      [](Job& job, std::string_view value, const std::string& where) {
+         if (is_other_loop(value))
+             throw Error(ErrorKind::unsupported, where, fmt::format("{} is not predicted", value), kPredictedLoops);
          job.plan.loop.kind = value_from(value, where, kLoopNames);
      },
      1, words_of<kLoopNames>},
