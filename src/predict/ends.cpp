@@ -48,9 +48,9 @@ bool has_unknown_workspaces(const TrainPlan& plan, const Device& device, const P
     if (device.capability == Capability{9, 0}) return false;
     if (plan.load.sdpa_kernel != SdpaKernel::cudnn && device.capability.major != 10) return false;
     const auto name = std::find(program.ops.begin(), program.ops.end(), "aten::_scaled_dot_product_cudnn_attention");
-    return std::any_of(program.allocations.begin(), program.allocations.end(), [&](const Allocation& one) {
-        return one.op == static_cast<std::size_t>(name - program.ops.begin());
-    });
+    const auto number = static_cast<std::size_t>(name - program.ops.begin());
+    return std::any_of(program.allocations.begin(), program.allocations.end(),
+                       [number](const Allocation& one) { return one.op == number; });
 }
 
 // unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.

@@ -67,9 +67,9 @@ void read_axolotl_rows(Reader& reader, Draft& draft) {
     if (draft.packed) reader.invalid("sample_packing", "axolotl packs no preferences", "false");
     if (reader.has("pad_to_multiple_of"))
         reader.refuse("pad_to_multiple_of", "padding to a multiple is not predicted with preferences", "take it out");
-    const bool rewards = draft.job.plan.loop.kind == LoopKind::reward;  // the collator of causal training pads them
-    if (!rewards) draft.pad_multiple = 1;
-    if (!rewards) draft.padded_to_limit = false;
+    if (draft.job.plan.loop.kind == LoopKind::reward) return;  // the collator of causal training pads them
+    draft.pad_multiple = 1;
+    draft.padded_to_limit = false;
 }
 
 }  // namespace
@@ -83,8 +83,10 @@ void read_axolotl_preferences(Reader& reader, Draft& draft) {
     reader.derive("loop.kind", std::string(name_of(*loop)), rl.empty() ? "reward_model" : fmt::format("rl: {}", rl));
     refuse_divided(draft);
     if (*loop == LoopKind::dpo) read_axolotl_dpo(reader, rl, plan.preference);
-    if (*loop == LoopKind::cpo) plan.preference.contrast_loss = ContrastLoss::simpo;
-    if (*loop == LoopKind::cpo) plan.preference.adds_likelihood = reader.real_or("cpo_alpha", 1.0) != 0;
+    if (*loop == LoopKind::cpo) {
+        plan.preference.contrast_loss = ContrastLoss::simpo;
+        plan.preference.adds_likelihood = reader.real_or("cpo_alpha", 1.0) != 0;
+    }
     if (*loop == LoopKind::reward)
         plan.preference.centers_rewards = reader.real("center_rewards_coefficient").has_value();
     read_axolotl_rows(reader, draft);

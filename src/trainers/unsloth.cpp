@@ -8,6 +8,7 @@
 
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/plan_check.hpp"
+#include "vramfit/spec/suggest.hpp"
 
 namespace vramfit::trainers {
 
@@ -53,13 +54,6 @@ constexpr std::string_view kDynamicCopies[] = {"meta-llama-3.1-8b",
                                                "phi-4-reasoning",
                                                "phi-4-reasoning-plus"};
 
-std::string lower_of(std::string_view text) {
-    std::string out(text);
-    for (char& c : out)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return out;
-}
-
 /// The plan of Unsloth's loop with the same choices: what transformers would need besides is left out.
 TrainPlan own_plan(const TrainPlan& plan, const UnslothPlan& unsloth) {
     TrainPlan out = plan;
@@ -101,7 +95,7 @@ void note_bound(const std::vector<std::string>& reasons, Reading& reading) {
 }  // namespace
 
 void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft) {
-    const std::string value = lower_of(word);
+    const std::string value = lower_case(word);
     if (value == "true")
         draft.plan.checkpointing = UnslothCheckpointing::plain;
     else if (value != "unsloth")
@@ -111,13 +105,13 @@ void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft) {
 // docs.unsloth.ai, "What model should I use": names that end in unsloth-bnb-4bit are dynamic 4-bit quants, those that
 // end in bnb-4bit alone are bitsandbytes' own.
 std::string unpacked_name(const std::string& name) {
-    const std::string lower = lower_of(name);
+    const std::string lower = lower_case(name);
     if (!lower.starts_with("unsloth/") || !lower.ends_with(kPacked) || lower.ends_with(kDynamic)) return name;
     return name.substr(0, name.size() - kPacked.size());
 }
 
 void read_unsloth_checkpoint(const std::string& name, UnslothDraft& draft) {
-    const std::string lower = lower_of(name);
+    const std::string lower = lower_case(name);
     if (lower.find('/') == lower.npos) return;
     draft.plan.packed_checkpoint = true;
     if (lower.ends_with(kPacked) && !lower.ends_with(kDynamic)) return;

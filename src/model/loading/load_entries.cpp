@@ -102,9 +102,8 @@ namespace {
 /// Whether a pattern is found in a name, its dots being any character (transformers 5.17.0 core_model_loading.py,
 /// build_glob_alternation: regular expressions that are searched).
 bool is_found(std::string_view pattern, std::string_view name) {
-    const auto equal = [](char p, char n) { return p == '.' || p == n; };
     return std::search(name.begin(), name.end(), pattern.begin(), pattern.end(),
-                       [&](char n, char p) { return equal(p, n); }) != name.end();
+                       [](char n, char p) { return p == '.' || p == n; }) != name.end();
 }
 
 /// The dtypes that a recorded network's parameters and buffers are loaded in. modeling_utils.py _get_dtype_plan:

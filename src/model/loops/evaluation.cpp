@@ -45,13 +45,8 @@ void evaluate(Trainer& trainer, std::int32_t step) {
     if (plan.attention_mask) with_rows.batch.attention_mask = *plan.attention_mask;
     if (with_rows.loop.kind == LoopKind::sft && plan.per_device_eval_batch_size == 1)
         with_rows.batch.attention_mask = AttentionMask::ones;  // trl's collator cuts a padded row that stands alone
-    const Run run{session,
-                  trainer.run.spec,
-                  with_rows,
-                  trainer.run.stack,
-                  {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank},
-                  nullptr,
-                  trainer.run.recorded};
+    const Run run =
+        trainer.run.with(with_rows, {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank});
     const Scoped<bool> evaluates(session.training, false);
     const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);
     Batch inputs;

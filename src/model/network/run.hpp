@@ -33,6 +33,12 @@ struct Run {
     /// What Unsloth keeps for the run; null: another loop's.
     mutable Unsloth* unsloth = nullptr;
 
+    /// The same run by another plan, which has to outlive it, and other sizes; nothing of router logits or Unsloth.
+    Run with(const TrainPlan& other, const RunSizes& of) const {
+        return {session, spec, other, stack, of, nullptr, recorded};
+    }
+    Run with(const TrainPlan& other) const { return with(other, sizes); }
+
     /// What the attention is told: nothing is dropped in evaluation.
     double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }
 };

@@ -18,6 +18,7 @@
 #include "model/preferences/contrast_rows.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/preferences/scores.hpp"
 #include "model/preferences/whole_logits.hpp"
 
 namespace vramfit::model {
@@ -48,10 +49,10 @@ Tensor likelihood_of(const Run& run, const Tensor& logits, const Tensor& labels)
         return to_device(host_tensor(run.session, {}, DType::float32));
     const Size pairs = pairs_of(run), length = logits.size(1), words = logits.size(2);
     const Tensor of_chosen = slice(logits, 0, 0, pairs);
-    const Tensor shifted = contiguous(slice(of_chosen, 1, 0, length - 1));
-    const Tensor targets = contiguous(slice(slice(labels, 0, 0, pairs), 1, 1, length));
+    const Tensor predicted = contiguous(slice(of_chosen, 1, 0, length - 1));
+    const Tensor targets = contiguous(shifted(slice(labels, 0, 0, pairs)));
     const Size tokens = pairs * (length - 1);
-    return cross_entropy(view(shifted, {tokens, words}), view(targets, {tokens}));
+    return cross_entropy(view(predicted, {tokens, words}), view(targets, {tokens}));
 }
 
 /// mask.sum(-1): the result is there before the mask is cast.
@@ -64,15 +65,15 @@ Tensor count_of(const Tensor& mask) {
 /// get_batch_logps: [2 B].
 Tensor row_log_probs(const Run& run, const Tensor& logits, const Tensor& given) {
     const Size length = logits.size(1);
-    Tensor labels = clone(slice(given, 1, 1, length));
-    const Tensor shifted = slice(logits, 1, 0, length - 1);
+    Tensor labels = clone(shifted(given));
+    const Tensor predicted = slice(logits, 1, 0, length - 1);
     const Tensor mask = compare(Op::ne, labels);
     {
         const Tensor is_none = compare(Op::eq, labels);
         if (is_orpo(run)) labels = where_or_number(is_none, labels);  // CPOTrainer fills in place
     }
-    const Tensor log_probs = selective_log_softmax(shifted, labels);
-    const Tensor sum = [&] { return sum_over(mul(log_probs, mask), 1, false); }();
+    const Tensor log_probs = selective_log_softmax(predicted, labels);
+    const Tensor sum = sum_over(mul(log_probs, mask), 1, false);
     const ContrastLoss loss = run.plan.preference.contrast_loss;
     if (!is_orpo(run) && loss != ContrastLoss::ipo && loss != ContrastLoss::simpo) return sum;
     return div(sum, count_of(mask));
@@ -117,8 +118,8 @@ Contrast odds_ratio_of(const Tensor& given_chosen, const Tensor& given_rejected)
 
 /// -logsigmoid(beta * logits) * (1 - label_smoothing) - logsigmoid(-beta * logits) * label_smoothing.
 Tensor smoothed_losses(const Tensor& logits) {
-    const Tensor first = [&] { return mul(neg(log_sigmoid(mul(logits, 1.0))), 1.0); }();
-    const Tensor second = [&] { return mul(log_sigmoid(mul(logits, 1.0)), 1.0); }();
+    const Tensor first = mul(neg(log_sigmoid(mul(logits, 1.0))), 1.0);
+    const Tensor second = mul(log_sigmoid(mul(logits, 1.0)), 1.0);
     return sub(first, second);
 }
 

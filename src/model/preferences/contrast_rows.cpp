@@ -22,7 +22,7 @@ constexpr std::size_t kRowParts = 3;  // ids, mask, labels
 /// torch.cat([t, pad_value * torch.ones(...)], dim=-1), or the tensor itself.
 Tensor padded_on_device(const Tensor& t, const Size& length) {
     Session& session = t.session();
-    if (!session.decide("rows are padded_on_device on the device", t.size(1) < length)) return t;
+    if (!session.decide("rows are padded on the device", t.size(1) < length)) return t;
     const Tensor padding = [&] {
         const Tensor ones = empty(session, {t.size(0), length - t.size(1)}, DType::int64);
         return mul(ones, 1);

@@ -13,6 +13,7 @@
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/preferences/scores.hpp"
 
 namespace vramfit::model {
 
@@ -114,7 +115,7 @@ Tensor cross_entropy_of_chosen(const Run& run, const PairScores& scores, const T
 
 /// Cross entropy of the chosen completions, expanded over the pairs.
 Tensor sft(const Run& run, const PairScores& scores, Variables& names) {
-    const Tensor mask = slice(scores.completion_mask, 1, 1, scores.completion_mask.size(1));
+    const Tensor mask = shifted(scores.completion_mask);
     const auto masks = chunk(mask, 2, 0);
     if (scores.logits.defined()) {
         names["batch_loss"] = cross_entropy_of_chosen(run, scores, masks[0]);

@@ -34,6 +34,12 @@ bool has_kl(const Run& run) { return run.plan.preference.unpaired_loss == Unpair
 
 ScoreParts parts_of(const Reference& reference) { return reference.network ? ScoreParts{} : kUnpairedScores; }
 
+Scored log_probs_alone(const Tensor& log_probs) {
+    Scored out;
+    out.fused.log_probs = log_probs;
+    return out;
+}
+
 /// The KL term's rows as the model is given them.
 Batch kl_rows(const Run& run, const Batch& batch) {
     Batch rows;
@@ -49,7 +55,7 @@ Scored kl_outputs(const Run& run, const Network& network, const Batch& rows, con
     const TrainPlan plan = plan_of_kl_rows(run.plan);
     RunSizes sizes = run.sizes;
     sizes.length = sizes.length + kl_rows_longer(run.plan);
-    const Run rotated{run.session, run.spec, plan, run.stack, sizes, nullptr, run.recorded};
+    const Run rotated = run.with(plan, sizes);
     return scored_by_reference(rotated, network, rows, parts, place);
 }
 
@@ -245,16 +251,6 @@ Tensor kto_loss(const Run& run, Network& network, const Reference& reference, co
     }
     return loss;
 }
-
-namespace {
-
-Scored log_probs_alone(const Tensor& log_probs) {
-    Scored out;
-    out.fused.log_probs = log_probs;
-    return out;
-}
-
-}  // namespace
 
 std::vector<Tensor> precomputed_unpaired(const Run& run, Network& policy, const Batch& inputs) {
     const Batch batch = with_labels(run, inputs);

@@ -24,7 +24,7 @@ TrainPlan plan_of_scoring(const Run& run) {
 
 void precompute_references(const Run& trained, Network& policy) {
     const TrainPlan plan = plan_of_scoring(trained);
-    const Run run{trained.session, trained.spec, plan, trained.stack, trained.sizes, nullptr, trained.recorded};
+    const Run run = trained.with(plan);
     {
         const WithinPhase phase(run.session, {PhaseKind::precompute_reference});
         const Scoped<bool> evaluates(run.session.training, false);

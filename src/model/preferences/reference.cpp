@@ -28,7 +28,7 @@ Reference load_reference(const Run& run, Network& policy) {
         load.dtype = DType::float32;
         load.attention = AttentionImplementation::sdpa;
     }
-    const Run reference{run.session, run.spec, *out.plan, run.stack, run.sizes, nullptr, run.recorded};
+    const Run reference = run.with(*out.plan);
     const Scoped<bool> again(run.session.loads_again, true);
     out.network = model::load(reference);
     // Nothing freezes them: under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp).
@@ -44,7 +44,7 @@ Reference make_reference(const Run& run, Network& policy) {
     Reference reference = load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
     if (is_loaded_on_host(run)) {  // accelerator.prepare_model
-        const Run asked{run.session, run.spec, *reference.plan, run.stack, run.sizes, nullptr, run.recorded};
+        const Run asked = run.with(*reference.plan);
         move_to_device(asked, *reference.network);
     }
     return reference;

@@ -58,7 +58,7 @@ auto on_reference(const Run& run, Network& policy, const Reference& reference, c
     if (reference.network) {
         const engine::Scoped<bool> evaluates(run.session.training, false);
         const TrainPlan plan = plan_of_reference(run, reference);
-        const Run asked{run.session, run.spec, plan, run.stack, run.sizes, nullptr, run.recorded};
+        const Run asked = run.with(plan);
         return forward(asked, *reference.network);
     }
     const engine::Scoped<Checkpointing> whole_layers(policy.checkpointing, Checkpointing::off);

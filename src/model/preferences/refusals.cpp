@@ -42,10 +42,6 @@ void refuse_in_rewards(const Run& run, const Refuse& refuse) {
             refuse("peft.target_modules", "a reward model has no head of a language model", "leave it out");
 }
 
-}  // namespace
-
-namespace {
-
 /// ORPO and CPO.
 template <class Refuse>
 void refuse_in_contrast(const Run& run, const Refuse& refuse) {

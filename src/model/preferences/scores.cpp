@@ -31,7 +31,7 @@ Scored scored_by_reference(const Run& run, const Network& network, const Batch& 
     if (!run.spec.mixture || run.spec.mixture->output_router_logits) return scored(run, network, batch, parts, place);
     TrainPlan plan = run.plan;
     plan.training.router_aux_loss_coef = 0;
-    const Run asked{run.session, run.spec, plan, run.stack, run.sizes, nullptr, run.recorded};
+    const Run asked = run.with(plan);
     return scored(asked, network, batch, parts, place);
 }
 
