@@ -7,6 +7,19 @@
 
 namespace vramfit {
 
+namespace {
+
+/// The fewest tokens of the longest row that leave each completion one.
+std::int64_t shortest_rows(const PairLengths& pairs) {
+    std::int64_t tokens = 0;
+    for (const auto* shorter : {&pairs.chosen_shorter, &pairs.rejected_shorter})
+        for (std::size_t row = 0; row < std::max(pairs.prompt.size(), shorter->size()); ++row)
+            tokens = std::max(tokens, pairs.prompt[row % pairs.prompt.size()] + (*shorter)[row % shorter->size()] + 1);
+    return tokens;
+}
+
+}  // namespace
+
 // trl 1.16.0, dpo_trainer.py DataCollatorForPreference: what is cut is not predicted.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!is_preference(plan.loop.kind)) return;
@@ -25,6 +38,12 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                          fmt::format("a prompt of {} tokens leaves no room for a completion in rows of {}", prompt,
                                      plan.batch.sequence_length),
                          "a shorter prompt, or longer rows");
+    else if (const std::int64_t needed = shortest_rows(pairs); needed > plan.batch.sequence_length)
+        problems.invalid("batch.rejected_length",
+                         fmt::format("one completion is so much shorter than the other that rows of {} leave it no "
+                                     "token",
+                                     plan.batch.sequence_length),
+                         fmt::format("rows of {} tokens or more", needed));
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     if (plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto && rows <= 1)

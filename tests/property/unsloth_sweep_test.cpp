@@ -12,7 +12,7 @@ namespace vramfit::test {
 namespace {
 
 #ifdef VRAMFIT_SANITIZED
-constexpr int kOfUnsloth = 2;
+constexpr int kOfUnsloth = 6;
 #else
 constexpr int kOfUnsloth = 20;
 #endif

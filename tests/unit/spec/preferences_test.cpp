@@ -67,6 +67,16 @@ TEST_CASE("trl cuts rows at 1024 tokens unless told otherwise: they are refused"
     CHECK(why_not(preference_job(long_rows, R"({"max_length": null})")).empty());
 }
 
+TEST_CASE("rows that leave a completion no token are refused") {
+    Job job = preference_job(R"({"prompt_length": 100, "completion_length": 300, "rejected_length": 60})");
+    job.plan.batch.sequence_length = 341;  // as a sweep sets it: the rejected completion keeps one token
+    CHECK(why_not(job).empty());
+    job.plan.batch.sequence_length = 340;
+    CHECK(why_not(job).find("rows of 340 leave it no token") != std::string::npos);
+    job.plan.batch.sequence_length = 100;
+    CHECK(why_not(job).find("a prompt of 100 tokens leaves no room") != std::string::npos);
+}
+
 TEST_CASE("as many lengths as rows") {
     const std::string batch = R"({"completion_length": [30, 40, 50]})";
     CHECK(why_not(preference_job(batch)).find("3 lengths for 1 rows") != std::string::npos);
