@@ -111,19 +111,19 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
               why);
 }
 
-/// Rows of evaluation are as long as those of training can be. Of a model that is divided, and of preferences, only a
-/// batch of no more rows is judged: it needs at most what a training step needs.
+/// Rows of evaluation are as long as those of training can be. Of a model that is divided, and of preferences on
+/// several GPUs, only a batch of no more rows is judged: it needs at most what a training step needs.
 void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     if (!draft.evaluation) return;
     const AskedEvaluation& asked = *draft.evaluation;
     const bool divided = plan.distributed && !plan.distributed->as<DdpPlan>();
-    if (divided || is_preference(plan.loop.kind)) {
+    if (divided || (plan.distributed && is_preference(plan.loop.kind))) {
         if (asked.rows <= asked.train_rows) return;
         reading.refusals.push_back(
             {asked.key, asked.place,
              fmt::format("evaluation with {} rows, training with {}: of {} only evaluation with at most as "
                          "many rows is judged, which needs no more than training",
-                         asked.rows, asked.train_rows, divided ? "a divided model" : "preferences"),
+                         asked.rows, asked.train_rows, divided ? "a divided model" : "preferences on several GPUs"),
              fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
                          asked.train_rows, asked.key)});
         return;
@@ -138,8 +138,9 @@ void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     } else if (draft.packed_rows > 1) {
         evaluation.sequence_length = reading.rows.limit;
     }
+    if (is_preference(plan.loop.kind)) evaluation.sequence_length.reset();
     const AttentionMask mask = packed ? plan.batch.attention_mask : mask_of_rows(draft, plan, asked.rows);
-    if (mask != plan.batch.attention_mask) evaluation.attention_mask = mask;
+    if (mask != plan.batch.attention_mask && !is_preference(plan.loop.kind)) evaluation.attention_mask = mask;
     add_input(reading, "evaluation", fmt::format("{} rows", asked.rows), InputSource::derived,
               fmt::format("{}, after each step", asked.key), asked.place);
 }

@@ -33,10 +33,6 @@ using namespace engine;
 
 namespace {
 
-Phase phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
-    return {kind, place.step, place.micro, layer, place.evaluation};
-}
-
 Tensor positions(Session& session, Size length) {
     Tensor ids = arange(session, length);
     if (session.stack.positions_are_offset()) ids = add(ids, 0);
@@ -79,10 +75,10 @@ LayerInputs joined(const LayerInputs& kept, std::span<const Tensor> arguments) {
 /// The windows that begin with a layer's forward, and once the gradient of its input is complete.
 void begin_layer(const Run& run, const Network& network, const DecoderLayer& layer, const Tensor& hidden,
                  const Place& place) {
-    run.session.recorder.begin(phase(PhaseKind::forward_layer, place, layer.index));
+    run.session.recorder.begin(phase_at(PhaseKind::forward_layer, place, layer.index));
     on_gradient_complete(hidden, &layer == &network.layers.front()
-                                     ? phase(PhaseKind::backward_embedding, place)
-                                     : phase(PhaseKind::backward_layer, place, layer.index - 1));
+                                     ? phase_at(PhaseKind::backward_embedding, place)
+                                     : phase_at(PhaseKind::backward_layer, place, layer.index - 1));
 }
 
 /// DecoderLayer.__call__, inside of what checkpoints it.
@@ -228,8 +224,8 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
     }
     if (network.hooks) hidden = network.hooks->before_norm(hidden);
     if (network.ends_with_layers) return hidden;
-    session.recorder.begin(phase(PhaseKind::head, place));
-    on_gradient_complete(hidden, phase(PhaseKind::backward_layer, place, network.layers.back().index));
+    session.recorder.begin(phase_at(PhaseKind::head, place));
+    on_gradient_complete(hidden, phase_at(PhaseKind::backward_layer, place, network.layers.back().index));
     const Tensor last = uses_liger(run) ? liger_rms_norm(network.norm, hidden)
                                         : family_of(run.spec.model_type).norm(network.norm, hidden);
     session.begin_loss();
@@ -242,7 +238,7 @@ Tensor last_hidden_state(const Run& run, const Network& network, const Batch& ba
     if (run.recorded) return recorded_last_hidden_state(run, network, batch, place);
     ModuleHooks* const hooks = run.session.module_hooks;
     if (hooks) hooks->before(key_of(&network, Part::decoder), {});
-    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     const Tensor hidden = run.stack.attention_in_classes() ? decoder_4_40(run, network, batch, cache, place)
                                                            : decoder(run, network, batch, cache, place);
     return hooks ? hooks->after(key_of(&network, Part::decoder), hidden) : hidden;
@@ -311,7 +307,7 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
 
 CalledModel::CalledModel(const Run& run, const Network& network, const Place& place) : run_(run), network_(network) {
     if (!run.session.module_hooks) return;
-    run.session.recorder.begin(phase(PhaseKind::embedding, place));
+    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     parts_ = {Part::whole};
     if (run.plan.peft) parts_ = {Part::adapted, Part::tuner, Part::whole};
     for (const Part part : parts_) run.session.module_hooks->before(key_of(&network, part), {});

@@ -25,6 +25,10 @@ struct Place {
     std::int32_t evaluation = -1;
 };
 
+inline Phase phase_at(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
+    return {kind, place.step, place.micro, layer, place.evaluation};
+}
+
 /// The hooks around XForCausalLM and what peft wraps it in, between which its forward runs.
 class CalledModel {
   public:

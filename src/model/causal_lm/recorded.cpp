@@ -25,9 +25,7 @@ std::string_view recorded_mask(const Run& run, const Batch& batch) {
 
 /// The windows that the families' own forward has.
 RecordedWindows windows_of(const Run& run, const Place& place) {
-    const auto phase = [place](PhaseKind kind, std::int32_t layer = -1) {
-        return Phase{kind, place.step, place.micro, layer, place.evaluation};
-    };
+    const auto phase = [place](PhaseKind kind, std::int32_t layer = -1) { return phase_at(kind, place, layer); };
     Session& session = run.session;
     const auto last = static_cast<std::int32_t>(run.recorded->units()) - 1;
     return {[&session, phase](std::int32_t layer, const Tensor& hidden) {
@@ -61,7 +59,7 @@ RecordedQuestion question_of(const Run& run, const Network& network, const Batch
 Tensor recorded_last_hidden_state(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     const network::Variant& variant = variant_for_base(*run.recorded, question_of(run, network, batch, true),
                                                        run.plan.load.dtype, run.session.autocast.enabled);
-    run.session.recorder.begin({PhaseKind::embedding, place.step, place.micro, -1, place.evaluation});
+    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     return run_recorded_base(run, network, *run.recorded, variant,
                              {{"input_ids", batch.input_ids}, {"attention_mask", batch.attention_mask}},
                              windows_of(run, place));
@@ -71,7 +69,7 @@ Output recorded_causal_lm(const Run& run, const Network& network, const Batch& b
                           const Place& place) {
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),
                                                   run.plan.load.dtype, run.session.autocast.enabled);
-    run.session.recorder.begin({PhaseKind::embedding, place.step, place.micro, -1, place.evaluation});
+    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
     const std::vector<NamedTensor> given = {{"input_ids", batch.input_ids},
                                             {"attention_mask", batch.attention_mask},
                                             {"labels", batch.labels},

@@ -89,6 +89,8 @@ void cast_to_bf16_by_trl(const Run& run, Network& network) {
         if (!whole && p.name().find("lora_embedding") != std::string::npos) continue;
         if (is_head_or_embedding(p) && p.tensor->dtype() == DType::float32) cast_in_place(*p.tensor, DType::bfloat16);
     }
+    // Module.to casts floating-point buffers as well.
+    if (whole && network.embed.scale.defined()) cast_in_place(network.embed.scale, DType::bfloat16);
 }
 
 // trl 1.16 trainer/sft_trainer.py: DoRA's magnitudes stay in float32.

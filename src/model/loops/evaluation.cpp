@@ -1,4 +1,5 @@
-// transformers 5.17 trainer.py: evaluate, evaluation_loop, prediction_step; trl 1.16 sft_trainer.py prediction_step.
+// transformers 5.17 trainer.py: evaluate, evaluation_loop, prediction_step; trl 1.16 sft_trainer.py and dpo_trainer.py
+// prediction_step.
 #include "model/loops/evaluation.hpp"
 
 #include "engine/ops/copy.hpp"
@@ -9,6 +10,7 @@
 #include "model/loops/batch.hpp"
 #include "model/loops/sft_loss.hpp"
 #include "model/parallel/collectives.hpp"
+#include "model/preferences/loss.hpp"
 
 namespace vramfit::model {
 
@@ -17,8 +19,10 @@ using namespace engine;
 namespace {
 
 /// prediction_step. The model is the one that autocast was put into, without torch's DistributedDataParallel around it.
-Tensor loss_of_batch(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+Tensor loss_of_batch(Trainer& trainer, const Run& run, const Batch& batch, const Place& place) {
     const GradMode no_grad(run.session, false);
+    Network& network = trainer.network;
+    if (is_preference(run.plan.loop.kind)) return preference_loss(run, network, trainer.reference, batch, place, {});
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks())
         return sft_loss(run, network, batch, {}, place, {});
     const Tensor items = run.stack.evaluation_counts_items() ? count_items(run, {batch}) : Tensor();
@@ -29,9 +33,10 @@ Tensor loss_of_batch(const Run& run, const Network& network, const Batch& batch,
 
 /// gather_function(losses.repeat(batch_size)): accelerate utils/operations.py _gpu_gather_one.
 Tensor repeated_loss(const Run& run, const Tensor& loss) {
-    const Tensor own = empty(run.session, {run.sizes.batch}, loss.dtype(), Op::empty);
+    const Size rows = run.plan.evaluation->per_device_eval_batch_size;
+    const Tensor own = empty(run.session, {rows}, loss.dtype(), Op::empty);
     if (!run.plan.distributed) return own;
-    Tensor all = empty(run.session, {run.sizes.batch * run.plan.distributed->world_size}, loss.dtype(), Op::empty);
+    Tensor all = empty(run.session, {rows * run.plan.distributed->world_size}, loss.dtype(), Op::empty);
     run_collective(run.session);
     return all;
 }
@@ -40,13 +45,12 @@ Tensor repeated_loss(const Run& run, const Tensor& loss) {
 void evaluate(Trainer& trainer, std::int32_t step) {
     const EvaluationPlan& plan = *trainer.run.plan.evaluation;
     Session& session = trainer.session();
-    const Size length = plan.sequence_length ? Size(*plan.sequence_length) : trainer.run.sizes.length;
     TrainPlan with_rows = trainer.run.plan;
+    with_rows.training.per_device_train_batch_size = plan.per_device_eval_batch_size;
     if (plan.attention_mask) with_rows.batch.attention_mask = *plan.attention_mask;
     if (with_rows.loop.kind == LoopKind::sft && plan.per_device_eval_batch_size == 1)
         with_rows.batch.attention_mask = AttentionMask::ones;  // trl's collator cuts a padded row that stands alone
-    const Run run =
-        trainer.run.with(with_rows, {Size(plan.per_device_eval_batch_size), length, trainer.run.sizes.rank});
+    const Run run = trainer.run.with(with_rows, trainer.run.sizes_of_evaluation());
     const Scoped<bool> evaluates(session.training, false);
     const Scoped<Checkpointing> whole_layers(trainer.network.checkpointing, Checkpointing::off);
     Batch inputs;
@@ -54,9 +58,9 @@ void evaluate(Trainer& trainer, std::int32_t step) {
     for (std::int32_t number = 0; number < plan.batches; ++number) {
         const Place place{step, -1, number};
         session.recorder.begin({PhaseKind::inputs, step, -1, -1, number});
-        inputs = fetch_batch(run);
+        inputs = next_batch(run);
         {
-            const Tensor loss = loss_of_batch(run, trainer.network, inputs, place);
+            const Tensor loss = loss_of_batch(trainer, run, inputs, place);
             session.end_loss();
             losses = repeated_loss(run, loss);
         }

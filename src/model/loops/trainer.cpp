@@ -96,12 +96,6 @@ void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
         total = add(total, loss);
 }
 
-Batch next_batch(const Run& run) {
-    if (run.unsloth) return fetch_packed(run);
-    if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
-    return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
-}
-
 /// store_flos at the end of training.
 void store_flos(const Run& run) {
     if (run.plan.distributed) sum_over_ranks(run.session, run.plan.distributed->world_size);
@@ -208,6 +202,12 @@ bool shifts_labels(const Run& run) {
 }
 
 }  // namespace
+
+Batch next_batch(const Run& run) {
+    if (run.unsloth) return fetch_packed(run);
+    if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
+    return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
+}
 
 Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
     if (is_preference(run.plan.loop.kind)) return {};  // their batches have no labels

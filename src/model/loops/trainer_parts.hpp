@@ -42,6 +42,9 @@ struct Trainer {
 /// Trainer.training_step behind `del inputs`, 4.44 to 5.17: torch_empty_cache_steps, counted in updates from 0.
 void empty_cache_by_steps(const Trainer& trainer, const Place& place);
 
+/// A batch of the loop's collator on the device.
+Batch next_batch(const Run& run);
+
 /// _get_num_items_in_batch: sum(labels[..., 1:].ne(-100).sum() for each batch), which begins with 0 + the first; in
 /// older releases of all labels.
 Tensor count_items(const Run& run, const std::vector<Batch>& batches);

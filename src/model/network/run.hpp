@@ -39,6 +39,13 @@ struct Run {
     }
     Run with(const TrainPlan& other) const { return with(other, sizes); }
 
+    /// Of a batch of evaluation: one row for each that is asked for, of pairs two.
+    RunSizes sizes_of_evaluation() const {
+        const EvaluationPlan& evaluation = *plan.evaluation;
+        const std::int64_t rows = evaluation.per_device_eval_batch_size * (has_pairs(plan.loop.kind) ? 2 : 1);
+        return {rows, evaluation.sequence_length ? Size(*evaluation.sequence_length) : sizes.length, sizes.rank};
+    }
+
     /// What the attention is told: nothing is dropped in evaluation.
     double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }
 };

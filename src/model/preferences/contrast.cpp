@@ -149,7 +149,7 @@ ContrastScores contrast_scores(const Run& run, const Network& network, const Bat
     batch.input_ids = rows.input_ids;
     batch.attention_mask = rows.attention_mask;
     const Output outputs = prepared_forward(run, network, batch, {}, place);
-    run.session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    run.session.recorder.begin(phase_at(PhaseKind::loss, place));
     run.session.begin_loss();
     ContrastScores out;
     out.logits = outputs.logits;

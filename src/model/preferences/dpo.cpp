@@ -27,7 +27,7 @@ constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_
 Scored reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
                         const Place& place) {
     return on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
-        const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
+        const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
         return scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
     });
 }
@@ -56,7 +56,7 @@ struct TokenMetrics {
         entropy_sum = sum_all(gathered(m.run, entropy_sum));
         total_tokens = sum_all(gathered(m.run, total_tokens));
         read_ratio(entropy_sum, total_tokens);
-        read_sum(gathered(m.run, sum_all(m.batch.attention_mask)));
+        if (m.run.session.training) read_sum(gathered(m.run, sum_all(m.batch.attention_mask)));
         mean_logits(m);
         find_correct(m);
         total_tokens = sum_all(m.is_whole() ? chosen_mask : m.masks[0]);
@@ -148,7 +148,7 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     const Batch batch = with_labels(run, inputs);
     if (wrapper.before) wrapper.before();
     Scored outputs = scored(run, network, batch, kPolicyScores, place);
-    session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    session.recorder.begin(phase_at(PhaseKind::loss, place));
     if (wrapper.after) wrapper.after(outputs.fused.log_probs, outputs.fused.all());
     session.begin_loss();
     PairScores scores;
@@ -161,7 +161,7 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     Tensor reference_log_probs;
     if (!run.plan.preference.precompute_ref_log_probs) {
         reference_outputs = reference_scores(run, network, reference, batch, place);
-        session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+        session.recorder.begin(phase_at(PhaseKind::loss, place));
         session.begin_loss();
         reference_log_probs = token_log_probs(inputs, reference_outputs);
         const auto of_reference = chunk(sum_over(reference_log_probs, 1, false), 2, 0);

@@ -73,12 +73,12 @@ Tensor kl_scores(const Run& run, const Network& network, const Batch& batch, con
 Tensor kl_of_policy(const Run& run, Network& network, const Batch& batch, const Place& place) {
     Tensor out;
     {
-        const WithinPhase phase(run.session, {PhaseKind::kl_forward, place.step, place.micro});
+        const WithinPhase phase(run.session, phase_at(PhaseKind::kl_forward, place));
         // torch.utils.checkpoint runs a function as it is where no gradients are recorded.
         const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
         if (has_kl(run)) out = kl_scores(run, network, batch, kUnpairedScores, place);
     }
-    run.session.recorder.begin({PhaseKind::inputs, place.step, place.micro});
+    run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
     return out;
 }
 
@@ -89,14 +89,14 @@ struct UnpairedReference {
 };
 
 void begin_loss(Session& session, const Place& place) {
-    session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    session.recorder.begin(phase_at(PhaseKind::loss, place));
     session.begin_loss();
 }
 
 UnpairedReference of_reference(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
                                const Place& place) {
     UnpairedReference out;
-    const Phase forward{PhaseKind::reference_forward, place.step, place.micro};
+    const Phase forward = phase_at(PhaseKind::reference_forward, place);
     const ScoreParts parts = parts_of(reference);
     on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
         // With adapters that are off all of it is one phase.
@@ -104,7 +104,7 @@ UnpairedReference of_reference(const Run& run, Network& policy, const Reference&
         if (!reference.network) whole.emplace(run.session, forward);
         {
             std::optional<WithinPhase> of_kl;
-            if (!whole) of_kl.emplace(run.session, Phase{PhaseKind::kl_forward, place.step, place.micro});
+            if (!whole) of_kl.emplace(run.session, phase_at(PhaseKind::kl_forward, place));
             if (has_kl(run)) out.kl = kl_scores(asked, network, batch, parts, place);
         }
         if (!whole) {
@@ -183,7 +183,7 @@ struct UnpairedMetrics {
         entropy_sum = sum_all(entropy_sum);
         total_tokens = sum_all(total_tokens);
         read_ratio(entropy_sum, total_tokens);
-        read_sum(sum_all(batch.attention_mask));
+        if (run.session.training) read_sum(sum_all(batch.attention_mask));
         const Tensor logits = whole ? detach(outputs.shift_logits) : last_places_of(outputs.fused.mean_logits);
         const auto sum_of = whole ? sum_of_mean_logits : sum_where;
         chosen_logits = index_select(logits, places.chosen);

@@ -42,6 +42,29 @@ void refuse_in_rewards(const Run& run, const Refuse& refuse) {
             refuse("peft.target_modules", "a reward model has no head of a language model", "leave it out");
 }
 
+/// Rows of evaluation are those of training, with their lengths.
+template <class Refuse>
+void refuse_in_evaluation(const TrainPlan& plan, const Refuse& refuse) {
+    const EvaluationPlan& evaluation = *plan.evaluation;
+    if (plan.distributed)
+        refuse("training.eval_strategy", "evaluation of preferences on several GPUs is not supported", "leave it out");
+    const PairLengths& pairs = plan.batch.pairs;
+    const std::int64_t rows = evaluation.per_device_eval_batch_size;
+    if (evaluation.sequence_length || evaluation.attention_mask)
+        refuse("evaluation", "rows of other lengths than in training are not supported in evaluation of preferences",
+               "leave sequence_length and attention_mask out");
+    for (const auto* list : {&pairs.prompt, &pairs.chosen_shorter, &pairs.rejected_shorter})
+        if (list->size() > 1 && static_cast<std::int64_t>(list->size()) != rows)
+            return refuse("training.per_device_eval_batch_size",
+                          "a length for each row, in evaluation with another number of rows, is not supported",
+                          "one length for all rows");
+    const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
+    if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0)
+        refuse("training.per_device_eval_batch_size",
+               fmt::format("{} labels for {} rows of evaluation: batches would differ", labels, rows).c_str(),
+               "a multiple of the labels");
+}
+
 /// ORPO and CPO.
 template <class Refuse>
 void refuse_in_contrast(const Run& run, const Refuse& refuse) {
@@ -73,8 +96,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "trl 1.9 and 1.16 are supported");
     if (run.spec.recording)
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
-    if (plan.evaluation)
-        refuse("training.eval_strategy", "evaluation in preference training is not supported", "leave it out");
+    if (plan.evaluation) refuse_in_evaluation(plan, refuse);
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
         refuse("training.precompute_ref_log_probs",
                "scores that several processes gather before training are not supported", "false, or one GPU");

@@ -79,7 +79,7 @@ Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, co
 }
 
 void read_metrics(const Batch& batch, const Tensor& rewards, const Tensor& chosen, const Tensor& rejected) {
-    read_sum(sum_all(batch.attention_mask));
+    if (rewards.session().training) read_sum(sum_all(batch.attention_mask));
     const GradMode no_grad(rewards.session(), false);
     const DimMask all = 3;
     read_item(reduce(rewards, all, false, rewards.dtype(), Op::min));
@@ -100,16 +100,21 @@ void read_metrics(const Batch& batch, const Tensor& rewards, const Tensor& chose
 Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     Session& session = run.session;
     const Tensor rewards = rewards_of(run, network, batch, place);
-    session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+    session.recorder.begin(phase_at(PhaseKind::loss, place));
     session.begin_loss();
     const auto halves = chunk(squeeze(rewards, -1), 2, 0);
     const Tensor loss = [&] {
-        const Tensor difference = sub(halves[0], halves[1]);
-        const Tensor mean = mean_all(log_sigmoid(difference));
+        const Tensor mean = [&] {
+            const Tensor likelihood = log_sigmoid(sub(halves[0], halves[1]));
+            return mean_all(likelihood);
+        }();
         return neg(mean);
     }();
     if (run.plan.preference.centers_rewards) {
-        const Tensor mean = mean_all(square(add(halves[0], halves[1])));
+        const Tensor mean = [&] {
+            const Tensor squares = [&] { return square(add(halves[0], halves[1])); }();
+            return mean_all(squares);
+        }();
         add_in_place(loss, mul(mean, 1.0));
     }
     read_metrics(batch, rewards, halves[0], halves[1]);

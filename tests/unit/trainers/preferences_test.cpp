@@ -115,15 +115,20 @@ TEST_CASE("what DPOConfig no longer has is dropped from a file and stops a line 
           "invalid a.py:4:65 max_prompt_length");
 }
 
-TEST_CASE("preference training: evaluation that needs no more, several GPUs for DPO alone") {
+TEST_CASE("preference training: evaluation with its rows, several GPUs for DPO alone") {
     const std::string text = kPreferredModel + "beta: 0.1\neval_strategy: steps\nper_device_train_batch_size: 4\n";
-    CHECK(stops_at("dpo.yaml", text) == "refused per_device_eval_batch_size");
-    CHECK(stops_at("dpo.yaml", text + "per_device_eval_batch_size: 4\n") == "");
-    CHECK_FALSE(read_preferred("dpo.yaml", text + "per_device_eval_batch_size: 4\n").job.plan.evaluation);
+    const auto evaluation = read_preferred("dpo.yaml", text + "per_device_eval_batch_size: 6\n").job.plan.evaluation;
+    REQUIRE(evaluation);
+    CHECK(evaluation->per_device_eval_batch_size == 6);
+    CHECK_FALSE(evaluation->attention_mask);  // its rows are those of training
+    CHECK(read_preferred("dpo.yaml", text).job.plan.evaluation->per_device_eval_batch_size == 8);
     CHECK(stops_at("dpo.yaml", kPreferredModel + "beta: 0.1\nfsdp: full_shard\n") == "refused fsdp");
     TrainerQuestion question = asked_of({{"dpo.yaml", kPreferredModel + "beta: 0.1\n"}});
     question.gpus = 2;
     REQUIRE(read_trainer_files(question).refusals.empty());
+    TrainerQuestion evaluated = asked_of({{"dpo.yaml", text}});
+    evaluated.gpus = 2;  // there a batch of evaluation that needs no more than one of training is left out
+    CHECK(read_trainer_files(evaluated).refusals.at(0).key == "per_device_eval_batch_size");
     const auto processes = read_trainer_files(question).job.plan.distributed;
     REQUIRE(processes);
     CHECK(processes->as<DdpPlan>());

@@ -64,5 +64,7 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1
     if several:  # the sampler has an order of its own: a batch is known where it has all rows
         loop["steps"] = 1
+    if "evaluation" in job:  # its rows are those of training
+        job = {**job, "evaluation": {"batches": job["evaluation"]["batches"]}}
     prepare = job.get("prepare_kbit") if walker.random() < 0.3 and kind != "older" else None
     return {**job, "name": f"{job['name']}-{name}", "loop": loop, "batch": batch, "training": training, "prepare_kbit": prepare}
