@@ -40,7 +40,26 @@ void check_recorded_release(const network::Document& recording, const Stack& sta
                      fmt::format("record it again with transformers {}", text_of(asked))});
 }
 
-/// What trl and DeepSpeed take for a mixture of experts.
+/// trl 1.16 trainer/sft_trainer.py SFTTrainer.__init__: a loss that balances experts is added unless its coefficient is
+/// 0, of the arguments or else of the configuration; only where the configuration has output_router_logits.
+template <class Refuse>
+void check_balancing(const network::Document& recording, const TrainPlan& plan, const Stack& stack, Problems& problems,
+                     const Refuse& refuse) {
+    const std::optional<double> asked = plan.training.router_aux_loss_coef;
+    if (stack.sft_balances_experts() && !recording.returns_router_logits) {
+        if (asked.value_or(0) != 0)
+            problems.unsupported("training.router_aux_loss_coef",
+                                 "trl stops: the model returns no logits of a router that could be balanced",
+                                 "0, or leave it out");
+        return;
+    }
+    if (!recording.returns_router_logits) return;
+    if (!stack.sft_balances_experts() || asked.value_or(recording.router_aux_loss_coef.value_or(1)) != 0)
+        refuse("loop.kind", "trl's SFTTrainer with the loss that balances experts",
+               "training.router_aux_loss_coef 0 switches it off (trl 1.1 or later)");
+}
+
+/// What DeepSpeed takes for a mixture of experts.
 bool has_mixture(const network::Document& recording) {
     return std::any_of(recording.kinds.begin(), recording.kinds.end(),
                        [](const network::ModuleKind& kind) { return kind.leaf == network::Leaf::experts; });
@@ -100,8 +119,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };
     if (plan.distributed) check_processes(recording, *plan.distributed, refuse);
-    if (plan.loop.kind == LoopKind::sft && has_mixture(recording))
-        refuse("loop.kind", "trl's SFTTrainer, which adds a loss that balances experts,", "transformers' own Trainer");
+    if (plan.loop.kind == LoopKind::sft) check_balancing(recording, plan, stack, problems, refuse);
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
     if (plan.training.use_liger_kernel) refuse("training.use_liger_kernel", "Liger's kernels", "leave it out");

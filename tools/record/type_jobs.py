@@ -36,12 +36,15 @@ OWN: dict[str, dict[str, Any]] = {
     "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "n_head": 8, "rotary_dim": 4},
     "xglm": {"vocab_size": 320, "d_model": 64, "ffn_dim": 176, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0,
              "eos_token_id": 2},
+    "lfm2": {**LLAMA, "layer_types": ["conv", "full_attention"], "tie_word_embeddings": True},
+    "deepseek_v2": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
+    "granitemoeshared": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40},
     "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "glm4_moe_lite": {**MIXTURE, **LATENT, "n_routed_experts": 8, "moe_intermediate_size": 40}, "youtu": {**LLAMA, **LATENT}, "minicpm3": {**LLAMA, **LATENT},
     "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Linear layers that get adapters.
-TARGETS = {**dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
+TARGETS = {**dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            "openai-gpt": ["c_attn", "c_proj"], "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
 EAGER = {"xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}

@@ -126,7 +126,12 @@ void read_header(const Place& root, Document& document) {
     document.model_type = network.member("model_type").text();
     document.no_split_modules = texts_of(network.member("no_split_modules"));
     if (network.has("tp_plan")) document.tensor_parallel_plan = network.member("tp_plan").object().json().keys;
-    document.config = to_text(network.member("config").object().json());
+    const JsonValue& config = network.member("config").object().json();
+    document.config = to_text(config);
+    document.returns_router_logits = config.find("output_router_logits") != nullptr;
+    if (const JsonValue* coefficient = config.find("router_aux_loss_coef");
+        coefficient && (coefficient->kind == JsonValue::Kind::real || coefficient->kind == JsonValue::Kind::integer))
+        document.router_aux_loss_coef = coefficient->real;
     if (network.has("varied")) document.varied = texts_of(network.member("varied"));
     read_declared(network, document);
 }

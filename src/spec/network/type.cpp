@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::string_view kTypeSchema = "vramfit.network-type/1";
 
+/// Whether the class has the key, whatever a config.json says.
+bool reads_key(const Place& type, std::string_view key) {
+    const Place rows = type.member("keys");
+    for (std::size_t i = 0; i < rows.list().size(); ++i)
+        if (rows.at(i).member("key").text() == key) return !rows.at(i).has("absent");
+    return false;
+}
+
 }  // namespace
 
 Document instantiate(std::string_view text, const JsonValue& config, const std::string& path, const std::string& file) {
@@ -26,6 +34,7 @@ Document instantiate(std::string_view text, const JsonValue& config, const std::
     problems.throw_if_any();
     Document document = read_network(network_of(place, read, config), file);
     document.of_type = true;
+    document.returns_router_logits |= reads_key(place, "output_router_logits");
     if (place.has("same")) document.same_releases = place.member("same").object().json().keys;
     JsonValue given = JsonValue::object();
     for (std::size_t i = 0; i < config.keys.size(); ++i)

@@ -4,6 +4,7 @@ Programs are kept in a table by their content, so that layers that do the same s
 """
 from __future__ import annotations
 
+import functools
 import json
 import math
 from dataclasses import dataclass
@@ -32,6 +33,12 @@ def places_of(points: Sequence[Point]) -> dict[str, tuple[int, ...]]:
     return {**places, **{key: tuple(dict(p.keys)[key] for p in points) for key, _ in points[0].keys}}
 
 
+@functools.lru_cache(maxsize=64)
+def fit_at(points: tuple[Point, ...]) -> Fit:
+    """The formulas of numbers at these points: what was found once is known."""
+    return Fit(places_of(points))
+
+
 class Different(Exception):
     """Passes that do not do the same. `where`: module and function."""
 
@@ -58,7 +65,7 @@ class Table:
 class Merge:
     def __init__(self, points: Sequence[Point], programs: Table, dtypes: Sequence[dict[int, torch.dtype]] = ()) -> None:
         self.points = list(points)
-        self.fit = Fit(places_of(points))
+        self.fit = fit_at(tuple(points))
         self.plain = [i for i, p in enumerate(points) if p.autocast is None] or list(range(len(points)))
         self.programs = programs
         self.where = ""

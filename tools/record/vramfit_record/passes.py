@@ -17,7 +17,10 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from . import values
 from .device import CUDA, replaced
 from .functions import LOOKS, MODES, OF_DATA, grouped_mm, in_loss, is_sized_by_values, leaves, may_be_known, renamed, storage_of, writes
+from .remembered import Remembered
 from .sizes import Number, shape_of
+
+REMEMBERED = Remembered()
 
 
 @dataclass
@@ -213,8 +216,11 @@ class Pass(TorchFunctionMode):
         try:
             if short in values.SIZED_BY_VALUES and is_sized_by_values(short, args, kwargs):
                 return self.sized(function, short, args, kwargs, known, call)
-            out = grouped_mm(*args, **kwargs) if short in ("grouped_mm", "_grouped_mm") else function(*args, **kwargs)
-            if not writes(short, kwargs):
+            function = grouped_mm if short in ("grouped_mm", "_grouped_mm") else function
+            if writes(short, kwargs):
+                out = function(*args, **kwargs)
+            else:
+                out = REMEMBERED.call(call.function, function, args, kwargs)
                 out = renamed(out, {id(t) for _, t in leaves([list(args), kwargs])})
             if short.endswith("_") and not short.startswith("__") or short == "__setitem__":
                 if args and isinstance(args[0], torch.Tensor) and values.of(args[0]) is not None and known is None:

@@ -13,7 +13,7 @@ import transformers
 from . import device, networks, passes, sizes, tree
 from .declared import described
 from .flash import flash_attention
-from .merge import Different, Merge, Point, Table, places_of
+from .merge import Different, Merge, Point, Table, fit_at, places_of
 from .programs import draft_of
 from .passes import Condition
 from .sizes import Fit
@@ -59,11 +59,18 @@ class Networks:
 
 def check_varied(vary: dict[str, tuple[int, ...]]) -> None:
     """Values from which a formula can tell the keys apart, and from batch and length."""
-    places = places_of([replace(p, keys=tuple((k, v[i]) for k, v in vary.items())) for i, p in enumerate(POINTS)])
-    for key, values in vary.items():
+    if problem := confusion(tuple(vary.items())):
+        raise ValueError(problem)
+
+
+@functools.lru_cache
+def confusion(vary: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
+    places = places_of([replace(p, keys=tuple((k, v[i]) for k, v in vary)) for i, p in enumerate(POINTS)])
+    for key, values in vary:
         found = Fit({k: v for k, v in places.items() if k != key})(values)
         if found is not None:
-            raise ValueError(f"{key} has the values {', '.join(map(str, values))}, which are {found} too: other values tell them apart")
+            return f"{key} has the values {', '.join(map(str, values))}, which are {found} too: other values tell them apart"
+    return ""
 
 
 def set_attention(network: Any, implementation: str) -> None:
@@ -192,7 +199,7 @@ def record_network(config: Any, head: str = "causal_lm", variants: Iterable[Vari
     points = nets.placed(POINTS)
     network, _ = nets.of(points[0])
     kinds, programs = Table(), Table()
-    root = tree.kind_of([nets.of(p)[0] for p in points], points, kinds, Fit(places_of(points)))
+    root = tree.kind_of([nets.of(p)[0] for p in points], points, kinds, fit_at(tuple(points)))
     rows, refused = [], []
     default = getattr(network.config, "_attn_implementation", None) or "eager"
     for variant in dict.fromkeys(replace(v, attention=default) if v.attention == "default" else v for v in variants):

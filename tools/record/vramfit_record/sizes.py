@@ -5,6 +5,7 @@ Also the numbers that a network reads off shapes: they report what they are comp
 from __future__ import annotations
 
 import contextlib
+import math
 from fractions import Fraction
 from typing import Any, Callable, Iterator, Sequence
 
@@ -67,6 +68,19 @@ QUOTIENTS = (2, 4, 8, 16, 32, 64, 128, 256)
 #: Ends of the names of keys that are added up.
 PARTS = ("_head_dim", "_lora_rank")
 
+
+def times(x: Sequence[int], y: Sequence[int]) -> tuple[int, ...]:
+    return tuple(a * b for a, b in zip(x, y))
+
+
+def direction_of(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """The same of all multiples of these numbers; nothing where one of them is zero."""
+    if 0 in numbers:
+        return ()
+    common = math.gcd(*numbers) * (1 if numbers[0] > 0 else -1)
+    return tuple(n // common for n in numbers)
+
+
 #: The values of a symbol at each point, by its name: B, S, and keys of the configuration.
 Places = dict[str, tuple[int, ...]]
 
@@ -77,26 +91,32 @@ class Fit:
     def __init__(self, places: Places) -> None:
         self.places, self.known = places, {}
         self.sizes = list(zip(places["B"], places["S"]))
-        self.keys = {k: v for k, v in places.items() if k not in ("B", "S") and len(set(v)) > 1}
+        self.keys = {k: tuple(map(int, v)) for k, v in places.items() if k not in ("B", "S") and len(set(v)) > 1}
         self.plain = [(name, [value(*p) for p in self.sizes]) for name, value in MONOMIALS]
-        self.products = self.of_keys()
-        self.sums = self.of_parts()
+        self.products: dict[tuple[int, ...], tuple[str, tuple[int, ...]]] = {}  # by their direction: the first one says all its multiples
+        for name, terms in self.of_keys():
+            if direction := direction_of(terms):
+                self.products.setdefault(direction, (name, terms))
+        self.sums: dict[tuple[int, ...], str] = {}
+        for name, terms in self.of_parts():
+            self.sums.setdefault(terms, name)
 
-    def of_keys(self) -> list[tuple[str, list[Fraction]]]:
+    def of_keys(self) -> list[tuple[str, tuple[int, ...]]]:
         """Keys, quotients and products of two, alone and times a monomial."""
-        keys = [(k, [Fraction(n) for n in v]) for k, v in self.keys.items()]
+        keys = list(self.keys.items())
         parts = list(keys)
         for i, (a, x) in enumerate(keys):
-            parts += [(f"{a}*{b}", [p * q for p, q in zip(x, y)]) for b, y in keys[i:]]
-            parts += [(f"{a}//{b}", [p / q for p, q in zip(x, y)]) for b, y in keys if a != b and all((p / q).denominator == 1 for p, q in zip(x, y))]
-        parts += [(f"{c}*({name})", [p * q for p, q in zip(x, v)]) for name, v in parts if "//" in name for c, x in keys if c not in name.split("//")]
-        return parts + [(f"{m}*{name}" if "//" not in name else f"{m}*({name})", [t * p for t, p in zip(terms, v)]) for m, terms in self.plain for name, v in parts]
+            parts += [(f"{a}*{b}", times(x, y)) for b, y in keys[i:]]
+            parts += [(f"{a}//{b}", tuple(p // q for p, q in zip(x, y))) for b, y in keys if a != b and all(p % q == 0 for p, q in zip(x, y))]
+        self.quotients = [(name, v) for name, v in parts if "//" in name]
+        parts += [(f"{c}*({name})", times(x, v)) for name, v in self.quotients for c, x in keys if c not in name.split("//")]
+        return parts + [(f"{m}*{name}" if "//" not in name else f"{m}*({name})", times(terms, v)) for m, terms in self.plain for name, v in parts]
 
-    def of_parts(self) -> list[tuple[str, list[Fraction]]]:
+    def of_parts(self) -> list[tuple[str, tuple[int, ...]]]:
         """Two parts of a head beside one another (multi-head latent attention), of one and of all heads."""
         parts = [(k, v) for k, v in self.keys.items() if k.endswith(PARTS)]
-        sums = [(f"({a}+{b})", [Fraction(x + y) for x, y in zip(v, w)]) for i, (a, v) in enumerate(parts) for b, w in parts[i + 1:]]
-        return sums + [(f"{k}*{name}", [p * q for p, q in zip(v, terms)]) for name, terms in sums for k, v in self.keys.items() if k not in name]
+        sums = [(f"({a}+{b})", tuple(x + y for x, y in zip(v, w))) for i, (a, v) in enumerate(parts) for b, w in parts[i + 1:]]
+        return sums + [(f"{k}*{name}", times(v, terms)) for name, terms in sums for k, v in self.keys.items() if k not in name]
 
     def __call__(self, numbers: Sequence[int]) -> int | str | None:
         """A plain number, a formula, or None where there is none."""
@@ -123,29 +143,29 @@ class Fit:
 
     def of_configuration(self, numbers: tuple[int, ...]) -> str | None:
         """A product with a key of the configuration, times or divided by a number; or plus one."""
-        for name, terms in self.sums:
-            if all(t == n for t, n in zip(terms, numbers)):
-                return name
-        for name, terms in self.products:
-            slope = numbers[0] / terms[0]
-            if slope and all(slope * t == n for t, n in zip(terms, numbers)):
-                if slope.denominator == 1:
-                    return _text(int(slope), name if "//" not in name or slope == 1 else f"({name})", 0)
-                return f"{_text(slope.numerator, name, 0)}//{slope.denominator}"
-        for name, terms in self.products[: len(self.keys)]:
+        if numbers in self.sums:
+            return self.sums[numbers]
+        direction = direction_of(numbers)
+        if direction in self.products:
+            name, terms = self.products[direction]
+            slope = Fraction(numbers[0], terms[0])
+            if slope.denominator == 1:
+                return _text(int(slope), name if "//" not in name or slope == 1 else f"({name})", 0)
+            return f"{_text(slope.numerator, name, 0)}//{slope.denominator}"
+        for name, terms in self.keys.items():
             if len({n - t for t, n in zip(terms, numbers)}) == 1:
-                return _text(1, name, int(numbers[0] - terms[0]))
+                return _text(1, name, numbers[0] - terms[0])
         return self.two_parts(numbers)
 
     def two_parts(self, numbers: tuple[int, ...]) -> str | None:
         """A key and some heads beside it (queries of all heads, keys and values of one), or what a key leaves of a head."""
-        for name, terms in self.products[: len(self.keys)]:
-            for other, values in self.products:
-                if "//" in other and "*" not in other and all(v - t == n for t, v, n in zip(terms, values, numbers)):
+        for name, terms in self.keys.items():
+            for other, values in self.quotients:
+                if all(v - t == n for t, v, n in zip(terms, values, numbers)):
                     return f"({other})-{name}"
-                times = (numbers[0] - terms[0]) / values[0]
-                if "//" in other and "*" not in other and times > 0 and times.denominator == 1 and all(t + times * v == n for t, v, n in zip(terms, values, numbers)):
-                    return f"{name}+{_text(int(times), f'({other})', 0)}"
+                count, rest = divmod(numbers[0] - terms[0], values[0])
+                if count > 0 and not rest and all(t + count * v == n for t, v, n in zip(terms, values, numbers)):
+                    return f"{name}+{_text(count, f'({other})', 0)}"
         return None
 
     def quotient(self, numbers: tuple[int, ...]) -> str | None:
