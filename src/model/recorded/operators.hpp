@@ -73,6 +73,9 @@ class Arguments {
     /// Whether the result has no dimensions.
     bool makes_scalar() const { return call_.results.size() == 1 && call_.results[0].sizes.empty(); }
 
+    /// Whether it gives complex numbers, two of float32 each.
+    bool makes_complex() const { return call_.results.size() == 1 && call_.results[0].dtype.text == "complex64"; }
+
     /// Throws Error (unsupported): the call means something that the engine does not know.
     [[noreturn]] void refuse(std::string_view what) const;
 

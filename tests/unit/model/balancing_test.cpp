@@ -1,6 +1,8 @@
 // The loss that balances experts: what switches it on, what it keeps alive, and where it is refused.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "model/record.hpp"
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
@@ -83,4 +85,40 @@ TEST_CASE("where the loss that balances experts stops or is not known, it is ref
     CHECK(says(dense, "training.router_aux_loss_coef", "not a mixture"));
     dense.plan.training.router_aux_loss_coef = 0.0;
     CHECK(why_refused(dense).empty());
+}
+
+TEST_CASE("of recorded mixtures SFTTrainer is answered where it adds no such loss") {
+    const auto job = [](std::string_view model, const char* training) {
+        Job read = read_job(fmt::format(R"({{"schema": "vramfit.job/1", "stack": "hf-2026-11", "model": {{{}}},
+            "training": {{{}}}, "batch": {{"sequence_length": 64}}, "loop": {{"kind": "sft"}}}})",
+                                        model, training),
+                            "job.json", {});
+        return read;
+    };
+    const auto refusal = [](const Job& asked) -> std::string {
+        try {
+            predict(asked.model, asked.plan, asked.stack, asked.device);
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::unsupported);
+            return fmt::format("{}: {}", error.problems()[0].where, error.problems()[0].what);
+        }
+        return "answered";
+    };
+    const std::string olmoe = R"("model_type": "olmoe", "vocab_size": 320, "hidden_size": 64, "intermediate_size": 176,
+        "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "num_experts": 8,
+        "num_experts_per_tok": 2)";
+    const std::string glm = R"("model_type": "glm4_moe", "vocab_size": 320, "hidden_size": 64,
+        "intermediate_size": 176, "moe_intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "n_routed_experts": 8, "num_experts_per_tok": 2, "head_dim": 16)";
+    // The class knows output_router_logits: its coefficient is not 0 unless somebody says so.
+    CHECK(refusal(job(olmoe, "")).starts_with("loop.kind: trl's SFTTrainer with the loss that balances experts"));
+    CHECK(refusal(job(olmoe, R"("router_aux_loss_coef": 0.01)")).starts_with("loop.kind: "));
+    CHECK(refusal(job(olmoe, R"("router_aux_loss_coef": 0)")) == "answered");
+    CHECK(refusal(job(olmoe + R"(, "router_aux_loss_coef": 0.0)", "")) == "answered");
+    CHECK(refusal(job(glm, "")) == "answered");
+    CHECK(refusal(job(glm, R"("router_aux_loss_coef": 0.01)"))
+              .starts_with("training.router_aux_loss_coef: trl stops: "));
+    // A config.json that has the key gives it to the class.
+    CHECK(refusal(job(glm + R"(, "output_router_logits": false, "router_aux_loss_coef": 0.1)", ""))
+              .starts_with("loop.kind: "));
 }

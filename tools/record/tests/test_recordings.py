@@ -118,6 +118,26 @@ class Recordings(unittest.TestCase):
         self.assertEqual(value_of(query[0], 1, 1, {"num_attention_heads": 32, "head_dim": 128}), 4096)
         self.assertRaises(ValueError, record_network, tiny("llama"), vary={"hidden_size": (20, 30, 50)})
 
+    def test_numbers_are_the_first_formula_that_says_them(self) -> None:
+        from vramfit_record.sizes import Fit
+
+        fit = Fit({"B": (2, 3, 5), "S": (48, 83, 114), "hidden_size": (192, 320, 480), "heads": (12, 8, 20), "rope_head_dim": (18, 26, 10), "v_head_dim": (74, 58, 94)})
+        for numbers, formula in {(7, 7, 7): 7, (96, 249, 570): "B*S", (576, 960, 1440): "3*hidden_size", (96, 160, 240): "hidden_size//2",
+                                 (288, 480, 720): "3*hidden_size//2", (16, 40, 24): "hidden_size//heads", (32, 80, 48): "2*(hidden_size//heads)", (193, 321, 481): "hidden_size+1",
+                                 (92, 84, 104): "(rope_head_dim+v_head_dim)", (-2, 14, 14): "(hidden_size//heads)-rope_head_dim", (50, 106, 58): "rope_head_dim+2*(hidden_size//heads)",
+                                 (192 * 96, 320 * 249, 480 * 570): "B*S*hidden_size", (0, 320, 960): None, (193, 322, 483): None}.items():
+            self.assertEqual(fit(numbers), formula, numbers)
+
+    def test_what_is_remembered_of_functions_changes_nothing(self) -> None:
+        from vramfit_record import passes
+        from vramfit_record.device import replaced
+
+        plain = type("Plain", (), {"call": staticmethod(lambda name, function, args, kwargs: function(*args, **kwargs))})
+        for model_type, values in (("qwen3_moe", {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}), ("gptj", {"n_embd": 64, "n_head": 4, "rotary_dim": 8})):
+            made = self.recorded(tiny(model_type, **values))
+            with replaced([(passes, "REMEMBERED", plain)]):
+                self.assertEqual(json.dumps(self.recorded(tiny(model_type, **values))), json.dumps(made))
+
     def test_the_same_bytes(self) -> None:
         texts = {json.dumps(self.recorded(tiny("qwen2"))) for _ in range(2)}
         self.assertEqual(len(texts), 1)

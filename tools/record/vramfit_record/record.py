@@ -21,6 +21,7 @@ from .variants import BASE, BY_DTYPE, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant
 
 SCHEMA = "vramfit.network/1"
 
+NO_CHECKPOINTING = "the class does not support gradient checkpointing"
 #: Where the calls depend on batch or length, this many sizes are kept as examples: such a recording is not for use.
 MOST_SINGLE = 1
 
@@ -89,7 +90,7 @@ def set_attention(network: Any, implementation: str) -> None:
 def checkpointed(network: Any, record: list[Any]) -> Any:
     """Layers are checkpointed: each unit is a region of its own around what it calls."""
     if not getattr(network, "supports_gradient_checkpointing", False):
-        raise passes.Refused("the class does not support gradient checkpointing")
+        raise passes.Refused(NO_CHECKPOINTING)
 
     def unit(function: Any, *args: Any, **kwargs: Any) -> Any:
         return record[0].checkpoint(function, args, kwargs)

@@ -1,5 +1,6 @@
 // Elementwise torch functions of recorded programs.
 #include "engine/ops/clamp.hpp"
+#include "engine/ops/complex.hpp"
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/unary.hpp"
 #include "model/recorded/operators.hpp"
@@ -21,6 +22,31 @@ Tensor binary(const Arguments& a) {
     const network::Argument &left = a.at(0), &right = a.at(1);
     if (!Arguments::is_tensor(left)) return number(a.tensor(right), a.scalar(left));
     return Arguments::is_tensor(right) ? two(a.tensor(left), a.tensor(right)) : number(a.tensor(left), a.scalar(right));
+}
+
+/// Tensor.mul(other), of complex numbers too.
+Tensor times(const Arguments& a) {
+    if (!a.makes_complex() || !Arguments::is_tensor(a.at(0)) || !Arguments::is_tensor(a.at(1)))
+        return binary<mul, mul>(a);
+    const Tensor left = a.tensor(0), right = a.tensor(1);
+    if (right.requires_grad() || left.dtype() != kComplex || right.dtype() != kComplex)
+        a.refuse("complex numbers with others, or a gradient of the second");
+    return mul_complex(left, right);
+}
+
+/// torch.polar(absolute, angle).
+Tensor turned(const Arguments& a) {
+    const Tensor absolute = a.tensor(0), angle = a.tensor(1);
+    if (absolute.requires_grad() || angle.requires_grad() || absolute.dtype() != DType::float32)
+        a.refuse("a gradient, or another dtype than float32");
+    return polar(absolute, angle);
+}
+
+/// torch.view_as_complex(pairs): of float32 only.
+Tensor as_complex(const Arguments& a) {
+    const Tensor t = a.tensor(0);
+    if (t.dtype() != DType::float32) a.refuse("another dtype than float32");
+    return view_as_complex(t);
 }
 
 template <OfOne one>
@@ -118,7 +144,10 @@ Tensor smaller(const Arguments& a) {
 constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.add", binary<add, add>},
     {"torch.Tensor.sub", binary<sub, sub>},
-    {"torch.Tensor.mul", binary<mul, mul>},
+    {"torch.Tensor.mul", times},
+    {"torch.polar", turned},
+    {"torch.view_as_complex", as_complex},
+    {"torch.view_as_real", unary<view_as_real>},
     {"torch.Tensor.div", binary<div, div>},
     {"torch.Tensor.neg", unary<neg>},
     {"torch.rsqrt", unary<rsqrt>},
@@ -161,7 +190,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.masked_fill", filled_where},
     {"torch.masked_fill", filled_where},
     {"torch.add", binary<add, add>},
-    {"torch.mul", binary<mul, mul>},
+    {"torch.mul", times},
     {"torch.div", binary<div, div>},
     {"torch.cos", unary<cos>},
     {"torch.sin", unary<sin>},

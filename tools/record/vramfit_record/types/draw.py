@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
-from .keys import ACTIVATIONS, EXPERTS, ROPE, USED, Keys
+from .keys import ACTIVATIONS, EXPERTS, ROPE, USED, Keys, types_of
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -38,7 +38,8 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
         if chance.random() < 0.7:
             config[layers["count"]["key"]] = chance.randint(0, count)
     elif "kinds" in layers and not ("pattern" in layers and chance.random() < 0.3):
-        config[layers.get("list", "layer_types")] = [chance.choice(layers["kinds"]) for _ in range(count)]
+        name, listed = layers.get("list", "layer_types"), [chance.choice(layers["kinds"]) for _ in range(count)]
+        config |= {name: listed, **types_of(name, listed)}
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config

@@ -39,7 +39,8 @@ ACTIVATIONS = ("silu", "gelu", "relu")
 #: What does not reach the network, or is asked for by the plan (use_cache, dtype).
 NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
            "finetuning_task", "task_specific_params", "auto_map",
-           "router_aux_loss_coef"}  # of output_router_logits, which is not recorded
+           "router_aux_loss_coef",  # of output_router_logits, which is not recorded
+           "attention_types"}  # of gpt_neo: what attention_layers says in a shorter way
 #: Switches of all classes: they have the value that they have.
 OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encoder_decoder", "chunk_size_feed_forward", "per_layer_config"}
 #: Scaled rotary embeddings: entries that have to be there, and some that may. They decide about frequencies, which are made when the network is.
@@ -68,7 +69,7 @@ LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attent
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "opt": {"word_embed_proj_dim": ("hidden_size",)}, "helium": EQUAL}
 #: Lists of the kinds of layers; or how many layers have the first kind.
-LISTS = ("layer_types", "mlp_layer_types")
+LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
 #: Sizes that may be null, which is another network.
 OR_NULL = {"n_inner", "q_lora_rank"}
@@ -121,7 +122,7 @@ class Keys:
         if name == "n_group":
             return [SIZE, 1]  # a single group is a view
         if self.standard(name) in SIZES:
-            null = name in OR_NULL or (name == "sliding_window" and default is None)
+            null = name in OR_NULL or (name in ("sliding_window", "intermediate_size") and default is None)
             return [SIZE] if not null else [None, SIZE] if default is None else [SIZE, None]
         if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS):
             return None
@@ -166,12 +167,19 @@ class Keys:
             return {**row, "kinds": list(COUNTS[self.count]), "count": {"key": self.count, "default": self.defaults[self.count]}}
         if self.list:
             row |= {"kinds": sorted({kind for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
-            kinds = self.made({**self.values(self.base(), 0), key: 48, self.list: None})[self.list]
-            found = next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
+            kinds = self.kinds_by_default(key)
+            found = kinds and next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
             if found:
                 begin, period = found
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
         return row
+
+    def kinds_by_default(self, key: str) -> list[str]:
+        """Of 48 layers; none where a class has a default for one number of layers only."""
+        try:
+            return self.made({**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None})[self.list]
+        except Exception:  # noqa: BLE001  the class's own refusal
+            return []
 
     def rope_row(self) -> dict[str, Any]:
         """Entries of rope_scaling by type; whether rope_parameters means the same, and the type default what is not said; the part of each head that is turned, where that is said."""
@@ -224,6 +232,7 @@ class Keys:
                     values[self.count] = state.count(COUNTS[self.count][0])
                 if self.list:
                     values[self.list] = list(state)
+                    values |= types_of(self.list, state)
             elif name == ROPE_TYPE:
                 if state is not None:
                     values["rope_scaling"] = {"rope_type": state, **{k: v[i] for part in ROPE[state][:2 if optional else 1] for k, v in part.items()}}
@@ -275,6 +284,11 @@ class Keys:
                 return False, None, False
             default = f"={found}"
         return True, int(default) if isinstance(default, Number) else default, nulls == without
+
+
+def types_of(name: str, kinds: list[str] | None) -> dict[str, Any]:
+    """What has to stand beside gpt_neo's list of kinds (5.17.0 configuration_gpt_neo.py expand_attention_types_params)."""
+    return {"attention_types": [[[kind], 1] for kind in kinds or ()]} if name == "attention_layers" else {}
 
 
 def _with(point: Any, keys: dict[str, tuple[int, ...]], i: int) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, VARIED, Keys
-from ..record import record_network
+from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
 
@@ -197,8 +197,10 @@ def same_programs(a: Any, b: Any) -> bool:
 
 
 def problem_of(made: dict[str, Any]) -> str:
-    if made["refused"]:
-        return made["refused"][0]["reason"]
+    """Why it is not recorded whole. A class without gradient checkpointing has no such variants."""
+    for row in made["refused"]:
+        if row["reason"] != NO_CHECKPOINTING:
+            return row["reason"]
     for row in made["variants"]:
         if "only" in row or "not_fitted" in row:
             return row.get("because") or row["not_fitted"][0]
