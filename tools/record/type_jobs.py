@@ -37,7 +37,7 @@ OWN: dict[str, dict[str, Any]] = {
     "xglm": {"vocab_size": 320, "d_model": 64, "ffn_dim": 176, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0,
              "eos_token_id": 2},
     "lfm2": {**LLAMA, "layer_types": ["conv", "full_attention"], "tie_word_embeddings": True},
-    "deepseek_v2": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
+    "deepseek_v2": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 1, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "granitemoeshared": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40},
     "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "glm4_moe_lite": {**MIXTURE, **LATENT, "n_routed_experts": 8, "moe_intermediate_size": 40}, "youtu": {**LLAMA, **LATENT}, "minicpm3": {**LLAMA, **LATENT},

@@ -2,7 +2,9 @@
 #include "model/loading/load_entries.hpp"
 
 #include <algorithm>
+#include <map>
 #include <regex>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -116,8 +118,18 @@ class RecordedDtypes {
         if (is_half(dtype_))
             raised_.insert(raised_.end(), recording.keep_in_float32_strict.begin(),
                            recording.keep_in_float32_strict.end());
+        network::for_each_kind(recording, [&](const std::string& path, const network::ModuleKind& kind) {
+            for (const network::Parameter& parameter : kind.parameters)
+                if (parameter.dtype.of == network::DTypeName::Of::name && is_floating(parameter.dtype.dtype))
+                    own_[fmt::format("{}{}{}", path, path.empty() ? "" : ".", parameter.name)] = parameter.dtype.dtype;
+        });
     }
-    DType of(std::string_view name) const { return raises(name) ? DType::float32 : dtype_; }
+    DType of(const std::string& name) const {
+        const auto own = own_.find(name);
+        return raises(name) ? DType::float32 : own == own_.end() ? dtype_ : own->second;
+    }
+    /// Whether the class says the dtype of the parameter, whatever the weights have.
+    bool says(const std::string& name) const { return own_.contains(name) && own_.at(name) != dtype_; }
     bool raises(std::string_view name) const {
         return std::any_of(raised_.begin(), raised_.end(),
                            [&](const std::string& pattern) { return is_found(pattern, name); });
@@ -126,6 +138,7 @@ class RecordedDtypes {
   private:
     DType dtype_;
     std::vector<std::string> raised_;
+    std::map<std::string, DType> own_;  ///< of parameters whose class says it
 };
 
 // What is floating and not the weights' dtype is said by its class.
@@ -151,6 +164,11 @@ std::vector<Entry> recorded_entries(const Run& run, Network& n) {
     };
     const auto add_linear = [&](Linear& l) {
         const bool packs = choice.converts(l);
+        // The code may ask for the dtype, which a quantized weight has not (hunyuan_v1_moe's router).
+        if (packs && dtypes.says(l.name + ".weight"))
+            throw Error(ErrorKind::unsupported, "load.quantization_config",
+                        fmt::format("{} has a dtype that its class says: quantized, it was not recorded", l.name),
+                        "leave it out by llm_int8_skip_modules");
         if (&l != &n.head || !n.tied)
             add(l.name + ".weight", l.is_conv1d ? engine::Dims{l.in, l.out} : engine::Dims{l.out, l.in}, l.weight)
                 .packed = packs ? &l : nullptr;

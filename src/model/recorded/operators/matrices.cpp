@@ -41,7 +41,9 @@ Tensor attended(const Arguments& a) {
     how.dropout = a.session().training ? a.probability(4, "dropout_p", 0.0) : 0.0;
     how.forced = a.run().plan.load.sdpa_kernel;
     if (a.run().plan.load.sdpa_expand_kv && how.enable_gqa) a.refuse("load.sdpa_expand_kv");
-    return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), a.optional_tensor(3, "attn_mask"), how);
+    const Tensor mask = a.optional_tensor(3, "attn_mask");
+    if (mask.defined() && mask.requires_grad()) a.refuse("a mask with a gradient");
+    return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), mask, how);
 }
 
 /// F.softmax(t, dim, _stacklevel, dtype) and torch.softmax(t, dim, dtype).
