@@ -169,6 +169,24 @@ TEST_CASE("recordings that the engine cannot run are refused with the place") {
           "0 model.layers.0.input_layernorm: torch.Tensor.to makes another shape than the recording says");
 }
 
+TEST_CASE("a linear layer whose class says its dtype is not quantized") {
+    Job job = tiny_llama();
+    job.plan.load.dtype = DType::bfloat16;
+    job.plan.peft.emplace();
+    job.plan.load.quantization.emplace();
+    const network::Document document = changed(R"(["weight","weights",[176,64]])", R"(["weight","float32",[176,64]])");
+    const auto refusal = [&] {
+        try {
+            model::record_recorded(job.model, job.plan, job.stack, job.device, document);
+        } catch (const Error& error) {
+            return fmt::format("{}: {}", error.problems()[0].where, error.problems()[0].what);
+        }
+        return std::string("answered");
+    };
+    CHECK(refusal() == "load.quantization_config: model.layers.0.mlp.gate_proj has a dtype that its class says: "
+                       "quantized, it was not recorded");
+}
+
 TEST_CASE("evaluation and a plain loop with a recorded llama") {
     Job job = tiny_llama();
     job.plan.batch.attention_mask = AttentionMask::absent;
