@@ -28,9 +28,10 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
             name = keys.standard(row["key"])
             state = sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
         config[row["key"]] = state
+    defaults = {row["key"]: row["default"] for row in type_["keys"] if isinstance(row.get("default"), int)}
     for row in type_["keys"]:
         if "equal" in row and ("default" in row or chance.random() < 0.3):
-            config[row["key"]] = folded(row["equal"][1:], config)
+            config[row["key"]] = folded(row["equal"][1:], {**defaults, **config})
     count = 1 if at == 1 and any(len(state) == 1 for state in type_["choices"][LAYERS]) else chance.choice((2, 2, 3, 4, 5))
     config[type_["layers"]["key"]] = count
     layers = type_["layers"]
