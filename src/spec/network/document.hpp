@@ -218,7 +218,7 @@ struct Document {
     bool accepts_loss_kwargs = true;                  ///< Trainer gives the forward num_items_in_batch
     bool loss_shifts_labels = true;                   ///< ... which leaves out the first label of each row
     std::vector<Published> checkpoint;                ///< of all others it has the network's names
-    bool returns_router_logits = false;  ///< the configuration has output_router_logits, said or by its class
+    bool returns_router_logits = false;          ///< the configuration has output_router_logits, said or by its class
     std::optional<double> router_aux_loss_coef;  ///< where the configuration says it
     std::string conversion;  ///< a rule of the loader that such rows do not say; empty: there is none
     std::vector<std::string> varied;

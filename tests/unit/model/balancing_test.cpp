@@ -116,8 +116,8 @@ TEST_CASE("of recorded mixtures SFTTrainer is answered where it adds no such los
     CHECK(refusal(job(olmoe, R"("router_aux_loss_coef": 0)")) == "answered");
     CHECK(refusal(job(olmoe + R"(, "router_aux_loss_coef": 0.0)", "")) == "answered");
     CHECK(refusal(job(glm, "")) == "answered");
-    CHECK(refusal(job(glm, R"("router_aux_loss_coef": 0.01)"))
-              .starts_with("training.router_aux_loss_coef: trl stops: "));
+    CHECK(
+        refusal(job(glm, R"("router_aux_loss_coef": 0.01)")).starts_with("training.router_aux_loss_coef: trl stops: "));
     // A config.json that has the key gives it to the class.
     CHECK(refusal(job(glm + R"(, "output_router_logits": false, "router_aux_loss_coef": 0.1)", ""))
               .starts_with("loop.kind: "));

@@ -183,8 +183,9 @@ TEST_CASE("a linear layer whose class says its dtype is not quantized") {
         }
         return std::string("answered");
     };
-    CHECK(refusal() == "load.quantization_config: model.layers.0.mlp.gate_proj has a dtype that its class says: "
-                       "quantized, it was not recorded");
+    CHECK(refusal() ==
+          "load.quantization_config: model.layers.0.mlp.gate_proj has a dtype that its class says: "
+          "quantized, it was not recorded");
 }
 
 TEST_CASE("evaluation and a plain loop with a recorded llama") {
