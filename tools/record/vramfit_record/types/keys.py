@@ -63,6 +63,8 @@ EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
 #: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
 SAID = {"glm4_moe": ("head_dim",)}
+#: The part of each head that is turned where nothing is said, which published models say (modeling_rope_utils.py: 1.0).
+PARTIAL = {"glm4_moe_lite": 1.0}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
 #: Of multi-head latent attention, every head has keys and values of its own, a part of which is turned.
 LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
@@ -194,7 +196,7 @@ class Keys:
                  for state in self.states[ROPE_TYPE]}
         values = self.values(base, 0)
         row: dict[str, Any] = {"types": types, "parameters": same, "explicit": self.rope_of(values) == self.rope_of({**values, "rope_scaling": plain})}
-        partial = (self.defaults["rope_parameters"] or {}).get("partial_rotary_factor")
+        partial = (self.defaults["rope_parameters"] or {}).get("partial_rotary_factor", PARTIAL.get(self.model_type))
         return {**row, "partial": partial} if partial is not None else row
 
     def rope_types(self, state: Any) -> dict[str, Any]:
