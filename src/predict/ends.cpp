@@ -8,6 +8,7 @@
 
 #include "model/parallel/ddp/ddp.hpp"
 #include "vramfit/predict/allocator.hpp"
+#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -82,6 +83,34 @@ Assumption maps_of_packed(const ModelSpec& model) {
             "whether the checkpoint's weights come in 4 bits, each with a map of its own",
             "bitsandbytes 0.50.2, functional.py QuantState.from_dict",
             "the checkpoint's config.json: with quantization_config they do"};
+}
+
+// unsloth 2026.10.7, utils/attention_dispatch.py _sdpa_packed_segments: each run of segments of one length has gradients
+// of its own for all queries, keys and values, which are added up, two at a time.
+Assumption lengths_of_segments(const ModelSpec& model, const TrainPlan& plan) {
+    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+    const std::int64_t heads = 3 * model.num_attention_heads;  // with keys and values repeated
+    return {AssumptionKind::workspace,
+            Bytes{},
+            Bytes{},
+            Bytes{2 * 2 * tokens * heads * model.head_dim},
+            "how long the samples are that a row is packed of",
+            "unsloth 2026.10.7, utils/attention_dispatch.py: runs of different lengths are added up in backward",
+            "packing=False, where rows are as long as the data has them"};
+}
+
+// A checkpoint that ends in -unsloth-bnb-4bit has any of its layers in 16 bits in place of 4.
+Assumption layers_in_16_bits(const ModelSpec& model) {
+    std::int64_t weights = 0;
+    for (const NamedModule& module : modules_of(model))
+        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) weights += parameters_in(module);
+    return {AssumptionKind::workspace,
+            Bytes{},
+            Bytes{},
+            Bytes{2 * weights - weights / 2},
+            "which layers Unsloth's dynamic 4-bit checkpoint has in 16 bits: none to all",
+            "config.json of the checkpoint, quantization_config.llm_int8_skip_modules",
+            "--model FOLDER with that config.json, or use_exact_model_name = True"};
 }
 
 /// Operations of 16 bits of all tensor cores in a second, at most: dense products of NVIDIA's whitepapers on each
@@ -159,8 +188,12 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
     if (has_unknown_workspaces(plan, device, program)) all.push_back(cudnn(model, plan));
     if (plan.loop.kind == LoopKind::unsloth && kept_by_xformers(model, plan).count > 0)
         all.push_back(xformers(model, plan));
-    if (plan.loop.kind == LoopKind::unsloth && plan.unsloth.packed_checkpoint && plan.load.quantization)
+    if (plan.loop.kind == LoopKind::unsloth && plan.load.quantization &&
+        (plan.unsloth.packed_checkpoint || model.packed_but_for))
         all.push_back(maps_of_packed(model));
+    if (plan.loop.kind == LoopKind::unsloth && plan.unsloth.packing) all.push_back(lengths_of_segments(model, plan));
+    if (plan.loop.kind == LoopKind::unsloth && plan.unsloth.layers_unknown && plan.load.quantization)
+        all.push_back(layers_in_16_bits(model));
     return all;
 }
 

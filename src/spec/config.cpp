@@ -136,6 +136,33 @@ void check_windows(const ObjectReader& config, const ModelSpec& model, Problems&
                          "give sliding_window, or full_attention for all layers");
 }
 
+/// What bitsandbytes has packed in nf4 with double quantization, as Unsloth publishes it: what it has left out.
+std::optional<std::vector<std::string>> read_packed(const JsonValue& config) {
+    const JsonValue* quantization = config.find("quantization_config");
+    if (!quantization || quantization->kind != JsonValue::Kind::object) return std::nullopt;
+    const auto is = [&](std::string_view key, std::string_view wanted) {
+        const JsonValue* value = quantization->find(key);
+        return value && value->kind == JsonValue::Kind::text && value->text == wanted;
+    };
+    const auto is_true = [&](std::string_view key) {
+        const JsonValue* value = quantization->find(key);
+        return value && value->kind == JsonValue::Kind::boolean && value->boolean;
+    };
+    const bool bytes = !quantization->find("bnb_4bit_quant_storage") || is("bnb_4bit_quant_storage", "uint8");
+    if (!is("quant_method", "bitsandbytes") || !is_true("load_in_4bit") || !is("bnb_4bit_quant_type", "nf4") ||
+        !is_true("bnb_4bit_use_double_quant") || !bytes)
+        return std::nullopt;
+    std::vector<std::string> out;
+    const JsonValue* modules = quantization->find("llm_int8_skip_modules");
+    if (!modules || modules->kind == JsonValue::Kind::null) return out;
+    if (modules->kind != JsonValue::Kind::list) return std::nullopt;
+    for (const JsonValue& module : modules->items) {
+        if (module.kind != JsonValue::Kind::text) return std::nullopt;
+        out.push_back(module.text);
+    }
+    return out;
+}
+
 // What changes a network so much that it is another one. Returns whether reading on makes sense.
 bool check_kind(const ObjectReader& config, Problems& problems) {
     const auto given = [&](std::string_view key) {
@@ -151,7 +178,7 @@ bool check_kind(const ObjectReader& config, Problems& problems) {
                              "give the text model's own config.json");
         return false;
     }
-    if (given("quantization_config")) {
+    if (given("quantization_config") && !read_packed(config.whole())) {
         problems.unsupported(config.path("quantization_config"),
                              "a checkpoint that is quantized already is not supported",
                              "give the unquantized model and load.quantization_config");
@@ -233,6 +260,10 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
     ObjectReader config(value, path, own);
     std::optional<ModelSpec> read;
     if (const std::string type = recorded_type_of(value); !type.empty()) {
+        if (const auto packed = read_packed(value))
+            own.unsupported(config.path("quantization_config"),
+                            "a checkpoint of this type that is quantized already is not supported",
+                            "give the unquantized model and load.quantization_config");
         if (check_kind(config, own)) read = read_recorded_type(value, type, path, own);
     } else if (value.kind == JsonValue::Kind::object) {
         if (const ConfigFamily* family = read_family(config, own)) {
@@ -242,6 +273,7 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
             read_rest(config, model);
             model.layer_types.assign(static_cast<std::size_t>(model.num_hidden_layers), LayerAttention::full);
             model.is_text_part = config.boolean("text_part").value_or(false);  // of the built-in models
+            model.packed_but_for = read_packed(value);
             family->read(config, model);
             check_heads(config, *family, model, own);
             check_windows(config, model, own);

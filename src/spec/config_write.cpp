@@ -123,6 +123,17 @@ const char* activation_key(const ModelSpec& m) {
 
 namespace {
 
+JsonValue packed_to_json(const std::vector<std::string>& skipped) {
+    std::vector<JsonValue> modules;
+    for (const std::string& module : skipped) modules.push_back(JsonValue::of(std::string_view(module)));
+    return JsonValue::object()
+        .put("quant_method", JsonValue::of(std::string_view("bitsandbytes")))
+        .put("load_in_4bit", JsonValue::of(true))
+        .put("bnb_4bit_quant_type", JsonValue::of(std::string_view("nf4")))
+        .put("bnb_4bit_use_double_quant", JsonValue::of(true))
+        .put("llm_int8_skip_modules", JsonValue::list(std::move(modules)));
+}
+
 /// Of a recorded network what reports say of every model; its file says the rest.
 JsonValue recorded_to_json(const ModelSpec& m) {
     const network::Document& recording = *m.recording;
@@ -167,6 +178,7 @@ JsonValue model_to_json(const ModelSpec& m) {
         out.put("rope_scaling", JsonValue::object().put("rope_type", JsonValue::of(std::string_view(m.rope_type))));
     if (m.checkpoint_dtype) out.put("dtype", JsonValue::of(name_of(*m.checkpoint_dtype)));
     if (m.is_text_part) out.put("text_part", JsonValue::of(true));
+    if (m.packed_but_for) out.put("quantization_config", packed_to_json(*m.packed_but_for));
     return out;
 }
 

@@ -62,6 +62,9 @@ void read_unsloth(ObjectReader& job, TrainPlan& plan) {
         unsloth.problems().unsupported(unsloth.path("dtype"), "a dtype of one's own is not supported", "null");
     plan.unsloth.max_seq_length = unsloth.integer("max_seq_length", kTokensAtMost, Null::absent);
     plan.unsloth.packed_checkpoint = unsloth.boolean("packed_checkpoint").value_or(false);
+    plan.unsloth.layers_unknown = unsloth.boolean("layers_unknown").value_or(false);
+    if (auto modules = unsloth.texts("llm_int8_skip_modules", Null::absent))
+        plan.unsloth.skip_modules = std::move(*modules);
     read_unsloth_checkpointing(unsloth, plan.unsloth);
     unsloth.refuse_unknown();
 }
@@ -75,9 +78,7 @@ void read_unsloth_rows(ObjectReader& batch) {
 
 void read_unsloth_training(ObjectReader& training, UnslothPlan& plan) {
     plan.padding_free = training.boolean("padding_free", Null::absent).value_or(true);
-    if (training.boolean("packing", Null::absent).value_or(false))
-        training.problems().unsupported(training.path("packing"), "packing is not supported with Unsloth's step",
-                                        "leave the key out");
+    plan.packing = training.boolean("packing", Null::absent).value_or(false);
 }
 
 JsonValue unsloth_to_json(const TrainPlan& plan) {
@@ -85,6 +86,13 @@ JsonValue unsloth_to_json(const TrainPlan& plan) {
     out.put("load_in_4bit", JsonValue::of(plan.load.quantization.has_value()));
     if (plan.unsloth.max_seq_length) out.put("max_seq_length", JsonValue::of(*plan.unsloth.max_seq_length));
     if (plan.unsloth.packed_checkpoint) out.put("packed_checkpoint", JsonValue::of(true));
+    if (plan.unsloth.layers_unknown) out.put("layers_unknown", JsonValue::of(true));
+    if (!plan.unsloth.skip_modules.empty()) {
+        std::vector<JsonValue> modules;
+        for (const std::string& module : plan.unsloth.skip_modules)
+            modules.push_back(JsonValue::of(std::string_view(module)));
+        out.put("llm_int8_skip_modules", JsonValue::list(std::move(modules)));
+    }
     out.put("use_gradient_checkpointing", plan.unsloth.checkpointing == UnslothCheckpointing::plain
                                               ? JsonValue::of(true)
                                               : JsonValue::of(std::string_view("unsloth")));

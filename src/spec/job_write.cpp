@@ -283,6 +283,7 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     JsonValue arguments = training(plan.training);
     if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);
     if (is_preference(plan.loop.kind)) put_preference(plan, arguments);
+    if (plan.unsloth.packing) arguments.put("packing", JsonValue::of(true));
     if (!plan.unsloth.padding_free) arguments.put("padding_free", JsonValue::of(false));
     out.put("training", std::move(arguments));
     if (plan.loop.kind == LoopKind::unsloth) out.put("unsloth", unsloth_to_json(plan));

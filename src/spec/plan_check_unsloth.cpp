@@ -29,9 +29,9 @@ class Slice {
 
 void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) {
     const bool known = model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2" ||
-                       model.model_type == "gemma";
+                       model.model_type == "qwen3" || model.model_type == "gemma";
     slice.refuse_if(!known || model.recording, "model.model_type", fmt::format("{} is not supported", model.model_type),
-                    "llama, mistral, qwen2 and gemma are");
+                    "llama, mistral, qwen2, qwen3 and gemma are");
     slice.refuse_if(model.attention_bias && model.model_type != "qwen2", "model.attention_bias",
                     "a bias of the projections is not supported", "a network without");
     slice.refuse_if(model.mlp_bias, "model.mlp_bias", "a bias of the MLP is not supported", "a network without");
@@ -115,6 +115,8 @@ void check_load(const TrainPlan& plan, Slice& slice) {
     }
     slice.refuse_if(load.attention != AttentionImplementation::sdpa || load.sdpa_kernel || load.sdpa_expand_kv,
                     "load.attn_implementation", "a choice of the attention is not supported", "sdpa");
+    slice.refuse_if(!load.quantization && !plan.unsloth.skip_modules.empty(), "unsloth.llm_int8_skip_modules",
+                    "layers that stay in 16 bits beside others in 16 bits are not supported", "load_in_4bit");
     slice.refuse_if(plan.prepare_kbit.has_value(), "prepare_kbit", "peft's preparation is not supported", "null");
     slice.refuse_if(load.resize_token_embeddings || load.upcast || load.cast_after_adapter || !load.on_device ||
                         load.text_part || load.shard_size,
@@ -127,6 +129,8 @@ void check_load(const TrainPlan& plan, Slice& slice) {
 
 void check_arguments(const TrainPlan& plan, Slice& slice) {
     const TrainingPlan& training = plan.training;
+    slice.refuse_if(plan.unsloth.packing && !plan.unsloth.padding_free, "training.packing",
+                    "packing beside padded rows is not supported", "padding_free true");
     slice.refuse_if(training.bf16 == training.fp16, "training.bf16",
                     "training without mixed precision is not supported", "bf16, or fp16 on cards without it");
     slice.refuse_if(
@@ -156,7 +160,23 @@ bool unsloth_was_compared_on(const Capability& capability) {
     return capability >= Capability{7, 5} && capability < Capability{10, 0};
 }
 
+namespace {
+
+/// A packed checkpoint is what Unsloth loads in 4 bits; nobody else's loading of one is predicted.
+void check_packed(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
+    if (!model.packed_but_for) return;
+    if (plan.loop.kind != LoopKind::unsloth)
+        problems.unsupported("model.quantization_config", "a checkpoint that is quantized already is not supported",
+                             "give the unquantized model and load.quantization_config, or --loop unsloth");
+    else if (!plan.load.quantization)
+        problems.unsupported("model.quantization_config", "a packed checkpoint in 16 bits is not supported",
+                             "--method qlora (load_in_4bit), or the unquantized model");
+}
+
+}  // namespace
+
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    check_packed(model, plan, problems);
     if (plan.loop.kind != LoopKind::unsloth) return;
     const Stack known = stack_from("unsloth-2026.10").stack;
     Slice slice(problems);

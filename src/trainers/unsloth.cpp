@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "vramfit/base/error.hpp"
+#include "trainers/unsloth_copies.hpp"
+#include "vramfit/spec/models.hpp"
 #include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -17,42 +19,20 @@ namespace {
 constexpr std::string_view kPacked = "-bnb-4bit";
 constexpr std::string_view kDynamic = "-unsloth-bnb-4bit";
 
-/// Names, behind that of whoever published them, of which mapper.py takes a copy with some layers in 16 bits; of the
-/// families whose step is predicted.
-constexpr std::string_view kDynamicCopies[] = {"meta-llama-3.1-8b",
-                                               "meta-llama-3.1-8b-instruct",
-                                               "llama-3.1-8b",
-                                               "llama-3.1-8b-instruct",
-                                               "llama-3.2-1b",
-                                               "llama-3.2-1b-instruct",
-                                               "llama-3.2-3b",
-                                               "llama-3.2-3b-instruct",
-                                               "llama-3.3-70b-instruct",
-                                               "qwen2.5-0.5b",
-                                               "qwen2.5-0.5b-instruct",
-                                               "qwen2.5-1.5b",
-                                               "qwen2.5-1.5b-instruct",
-                                               "qwen2.5-3b",
-                                               "qwen2.5-3b-instruct",
-                                               "qwen2.5-7b",
-                                               "qwen2.5-7b-instruct",
-                                               "qwen2.5-14b",
-                                               "qwen2.5-14b-instruct",
-                                               "deepseek-r1-distill-qwen-1.5b",
-                                               "deepseek-r1-distill-qwen-7b",
-                                               "deepseek-r1-distill-qwen-14b",
-                                               "deepseek-r1-distill-llama-8b",
-                                               "qwq-32b",
-                                               "mistral-small-24b-base-2501",
-                                               "mistral-small-24b-instruct-2501",
-                                               "devstral-small-2505",
-                                               "devstral-small-2507",
-                                               "magistral-small-2506",
-                                               "magistral-small-2507",
-                                               "magistral-small-2509",
-                                               "phi-4",
-                                               "phi-4-reasoning",
-                                               "phi-4-reasoning-plus"};
+/// What the copy's config.json says, where it has been downloaded before: under the name of the mapper, or in lower
+/// case as earlier releases asked for it.
+std::optional<std::vector<std::string>> layers_in_cache(const DynamicCopy& copy, const std::string& asked,
+                                                        const Environment& environment) {
+    const std::string published = asked.substr(asked.rfind('/') + 1);
+    const std::string suffixed = published.ends_with(kDynamic) ? published : fmt::format("{}{}", published, kDynamic);
+    for (const std::string& name : {fmt::format("unsloth/{}", suffixed), copy.name}) {
+        try {
+            return load_model(name, environment).packed_but_for;
+        } catch (const Error&) {  // it is not there, or of a network that is not read here
+        }
+    }
+    return std::nullopt;
+}
 
 /// The plan of Unsloth's loop with the same choices: what transformers would need besides is left out.
 TrainPlan own_plan(const TrainPlan& plan, const UnslothPlan& unsloth) {
@@ -106,23 +86,19 @@ void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft) {
 // end in bnb-4bit alone are bitsandbytes' own.
 std::string unpacked_name(const std::string& name) {
     const std::string lower = lower_case(name);
-    if (!lower.starts_with("unsloth/") || !lower.ends_with(kPacked) || lower.ends_with(kDynamic)) return name;
-    return name.substr(0, name.size() - kPacked.size());
+    if (!lower.starts_with("unsloth/") || !lower.ends_with(kPacked)) return name;
+    return name.substr(0, name.size() - (lower.ends_with(kDynamic) ? kDynamic : kPacked).size());
 }
 
-void read_unsloth_checkpoint(const std::string& name, UnslothDraft& draft) {
+void read_unsloth_checkpoint(const std::string& name, const Environment& environment, UnslothDraft& draft) {
     const std::string lower = lower_case(name);
     if (lower.find('/') == lower.npos) return;
     draft.plan.packed_checkpoint = true;
-    if (lower.ends_with(kPacked) && !lower.ends_with(kDynamic)) return;
-    const std::string_view published = std::string_view(lower).substr(lower.rfind('/') + 1);
-    const bool dynamic = lower.ends_with(kDynamic) || std::find(std::begin(kDynamicCopies), std::end(kDynamicCopies),
-                                                                published) != std::end(kDynamicCopies);
-    if (dynamic)
-        draft.inexact.push_back(
-            fmt::format("Unsloth loads its own copy of {} in 4 bits, some of whose layers stay in 16 bits (not so with "
-                        "use_exact_model_name = True, or by a name that ends in {} alone)",
-                        name, kPacked));
+    std::optional<DynamicCopy> copy = dynamic_copy_of(lower);
+    if (!copy) return;
+    if (!copy->skip_modules) copy->skip_modules = layers_in_cache(*copy, name, environment);
+    draft.plan.layers_unknown = !copy->skip_modules;
+    if (copy->skip_modules) draft.plan.skip_modules = std::move(*copy->skip_modules);
 }
 
 void settle_unsloth(const TrainerQuestion& question, Draft& draft, Reading& reading) {
@@ -130,7 +106,11 @@ void settle_unsloth(const TrainerQuestion& question, Draft& draft, Reading& read
     UnslothDraft& unsloth = *draft.unsloth;
     std::vector<std::string> reasons = std::move(unsloth.inexact);
     if (!question.bound_because.empty()) reasons.push_back(question.bound_because);
-    if (draft.packed) reasons.emplace_back("packing is not supported with Unsloth's step");
+    unsloth.plan.packing = draft.packed;
+    if (draft.job.model.packed_but_for) {  // its config.json says it
+        unsloth.plan.layers_unknown = false;
+        unsloth.plan.skip_modules.clear();
+    }
     const TrainPlan own = own_plan(draft.job.plan, unsloth.plan);
     for (std::string& problem : problems_of(draft.job, own)) reasons.push_back(std::move(problem));
     if (!reasons.empty()) return note_bound(reasons, reading);

@@ -11,11 +11,11 @@ namespace vramfit::trainers {
 /// What `use_gradient_checkpointing` says; adds a reason where it switches it off.
 void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft);
 
-/// The name of the network whose packed copy is named, in which all layers are packed alike; else the name itself.
+/// The name of the network whose packed copy is named; else the name itself.
 std::string unpacked_name(const std::string& name);
 
 /// The checkpoint that from_pretrained takes for the name, where weights are loaded in 4 bits.
-void read_unsloth_checkpoint(const std::string& name, UnslothDraft& draft);
+void read_unsloth_checkpoint(const std::string& name, const Environment& environment, UnslothDraft& draft);
 
 /// Behind all else: the plan becomes one of Unsloth's loop if it was compared with all that the file asks for; else a
 /// note says what bars it, and that an upper bound is predicted.

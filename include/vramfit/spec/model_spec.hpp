@@ -74,6 +74,9 @@ struct ModelSpec {
     bool normed_heads = false;                          ///< cohere: use_qk_norm
     std::optional<DType> checkpoint_dtype;              ///< `dtype` or `torch_dtype`
     std::optional<MixtureSpec> mixture;                 ///< absent: no layer has experts
+    /// The checkpoint has its weights in nf4 with double quantization, but for these modules (quantization_config's
+    /// llm_int8_skip_modules); absent: in its dtype.
+    std::optional<std::vector<std::string>> packed_but_for;
     /// A network that was recorded from its own Python (docs/reference/network.md); null: one of the families.
     std::shared_ptr<const network::Document> recording;
 

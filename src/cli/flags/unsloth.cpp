@@ -1,4 +1,7 @@
 // Flags of a plan: Unsloth's own step, and what its functions choose where nothing is said.
+#include <fmt/format.h>
+
+#include "base/split.hpp"
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
 #include "vramfit/base/error.hpp"
@@ -22,6 +25,18 @@ constexpr PlanFlag kUnslothFlags[] = {
              throw Error(ErrorKind::unsupported, where, "Unsloth without checkpointing is not supported",
                          "unsloth, or true");
      }},
+    {"llm_int8_skip_modules", "", "MODULES", nullptr, kUnslothGroup,
+     "Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn "
+     "[what quantization_config of the model's config.json says]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.unsloth.skip_modules.clear();
+         for (const std::string_view module : split(value, '+')) {
+             if (module.empty() || module.find(',') != module.npos)
+                 throw Error(ErrorKind::invalid, where, fmt::format("'{}' is no list of modules", value),
+                             "modules divided by +: model.layers.1.mlp+model.layers.3.self_attn");
+             job.plan.unsloth.skip_modules.emplace_back(module);
+         }
+     }},
 };
 
 }  // namespace
@@ -35,6 +50,9 @@ void complete_unsloth(Job& job, const IsGiven& given) {
         if (given("use_gradient_checkpointing"))
             throw Error(ErrorKind::invalid, "--use_gradient_checkpointing", "only Unsloth's own step has it",
                         "add --loop unsloth, or give --checkpointing");
+        if (given("llm_int8_skip_modules"))
+            throw Error(ErrorKind::invalid, "--llm_int8_skip_modules", "only Unsloth's own step has it",
+                        "add --loop unsloth, or load.quantization_config of a job file");
         return;
     }
     TrainPlan& plan = job.plan;

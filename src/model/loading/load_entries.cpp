@@ -52,6 +52,15 @@ std::vector<std::string> recorded_keys_to_skip(const ModelSpec& spec) {
     return keys;
 }
 
+/// unsloth 2026.10.7, models/llama.py from_pretrained: what the checkpoint or the caller leaves out, and what
+/// unsloth_zoo/peft_utils.py SKIP_QUANTIZATION_MODULES has of these networks.
+std::vector<std::string> unsloth_keys_to_skip(const Run& run) {
+    std::vector<std::string> keys = run.plan.unsloth.skip_modules;
+    if (keys.empty() && run.spec.packed_but_for) keys = *run.spec.packed_but_for;
+    keys.emplace_back("lm_head");
+    return keys;
+}
+
 /// Which linear layers bitsandbytes' take the place of: transformers 5.17 quantizers/base.py
 /// get_modules_to_not_convert and quantizers_utils.py should_convert_module; 4.40 integrations/bitsandbytes.py
 /// _replace_with_bnb_linear.
@@ -62,7 +71,8 @@ class Choice {
         if (!plan) return;
         if (plan->method == QuantMethod::int8) check_8bit_layouts(run);
         quantizes_ = true;
-        skip_ = plan->skip_modules_given ? plan->skip_modules
+        skip_ = run.unsloth                ? unsloth_keys_to_skip(run)
+                : plan->skip_modules_given ? plan->skip_modules
                 : run.spec.recording     ? recorded_keys_to_skip(run.spec)
                                          : std::vector<std::string>{run.spec.num_labels > 0 ? "score" : "lm_head"};
         if (run.spec.recording)

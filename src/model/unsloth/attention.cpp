@@ -10,6 +10,7 @@
 #include "engine/ops/view.hpp"
 #include "model/network/modules.hpp"
 #include "model/unsloth/fused_lora.hpp"
+#include "model/unsloth/norm.hpp"
 #include "model/unsloth/rotary.hpp"
 
 namespace vramfit::model {
@@ -87,6 +88,14 @@ Tensor by_heads(const Run& run, const Tensor& t) {
     return transpose(view(t, {t.size(0), t.size(1), -1, run.spec.head_dim}), 1, 2);
 }
 
+/// models/qwen3.py Qwen3Attention_fast_forward: a norm over each head, of which the projection's output is kept.
+Tensor normed_heads(const Run& run, const Norm& norm, const Tensor& projected) {
+    if (!norm.weight.defined()) return by_heads(run, projected);
+    const Dims heads{projected.size(0), projected.size(1), projected.size(2) / run.spec.head_dim, run.spec.head_dim};
+    check_narrow_norm(run);
+    return transpose(fused_norm(run, norm, view(projected, heads)), 1, 2);
+}
+
 /// Queries, keys and values, by one function or by peft's layers.
 FusedProjections project_packed(const Run& run, const DecoderLayer& layer, const Tensor& hidden) {
     if (is_fused({&layer.q, &layer.k, &layer.v})) return fused_qkv(*run.unsloth, layer, hidden);
@@ -115,8 +124,8 @@ Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor&
     Tensor query, key, value;
     {
         const FusedProjections projected = project_packed(run, layer, hidden);
-        query = by_heads(run, projected.q);
-        key = by_heads(run, projected.k);
+        query = normed_heads(run, layer.q_norm, projected.q);
+        key = normed_heads(run, layer.k_norm, projected.k);
         value = by_heads(run, projected.v);
     }
     if (!run.plan.unsloth.padding_free) {

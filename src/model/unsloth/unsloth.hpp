@@ -49,6 +49,7 @@ struct Unsloth {
     Staging staging;
     RowEnds rows;
     bool asked_for_kernels[2] = {false, false};  ///< with and without gradients
+    bool has_checked_norm = false;
     bool has_compiled_loss = false;
     bool has_compiled_scaled_loss = false;
 };

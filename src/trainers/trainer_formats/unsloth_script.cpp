@@ -201,7 +201,8 @@ void read_unsloth_step(Reader& reader, const std::string& checkpointing, Draft& 
     const std::string init = reader.text("get_peft_model.init_lora_weights").value_or("true");
     bar_if(init != "true" && init != "True", "another initialization is not supported with Unsloth's step");
     if (draft.job.plan.load.quantization && !reader.boolean("from_pretrained.use_exact_model_name").value_or(false))
-        read_unsloth_checkpoint(reader.text("from_pretrained.model_name").value_or(""), unsloth);
+        read_unsloth_checkpoint(reader.text("from_pretrained.model_name").value_or(""), reader.question().environment,
+                                unsloth);
 }
 
 void read_unsloth_script(Reader& reader, Draft& draft) {

@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/job.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -51,7 +52,8 @@ TEST_CASE("a job of Unsloth loads in 4 bits with double quantization unless it s
 
 TEST_CASE("a job of Unsloth is written as it was read") {
     for (const char* unsloth :
-         {"{}", R"({"load_in_4bit": false, "max_seq_length": 512})", R"({"use_gradient_checkpointing": true})"}) {
+         {"{}", R"({"load_in_4bit": false, "max_seq_length": 512})", R"({"use_gradient_checkpointing": true})",
+          R"({"llm_int8_skip_modules": ["model.layers.1.mlp"]})", R"({"layers_unknown": true})"}) {
         const Job job = unsloth_job(told(unsloth));
         CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
     }
@@ -65,12 +67,64 @@ TEST_CASE("padded rows are read and written with the arguments of training") {
     CHECK(refused_at(kLora, R"("bf16": true, "padding_free": false)") == "");
 }
 
+TEST_CASE("packed rows are read and written with the arguments of training") {
+    const Job job = unsloth_job(kLora, R"("bf16": true, "packing": true)");
+    CHECK(job.plan.unsloth.packing);
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+    CHECK(refused_at(kLora, R"("bf16": true, "packing": true)") == "");
+}
+
+namespace {
+
+/// A small llama's config.json with these members more.
+std::string config_with(const char* members) {
+    return fmt::format(R"({{"model_type": "llama", "vocab_size": 128256, "hidden_size": 2048, "num_hidden_layers": 4,
+                           "intermediate_size": 8192, "num_attention_heads": 32, "num_key_value_heads": 8,
+                           "tie_word_embeddings": true, {}}})",
+                       members);
+}
+
+constexpr const char* kPackedConfig =
+    R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true, "_load_in_4bit": true,
+       "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": true, "bnb_4bit_quant_storage": "uint8",
+       "bnb_4bit_compute_dtype": "bfloat16", "llm_int8_skip_modules": ["lm_head", "merger", "model.layers.1.mlp"]})";
+
+}  // namespace
+
+TEST_CASE("a packed checkpoint's config.json says which layers it has in 16 bits") {
+    const ModelSpec model = read_config(config_with(kPackedConfig), "config.json");
+    REQUIRE(model.packed_but_for);
+    CHECK(*model.packed_but_for == std::vector<std::string>{"lm_head", "merger", "model.layers.1.mlp"});
+    CHECK(read_config(to_config_text(model), "config.json").packed_but_for == model.packed_but_for);
+    CHECK_FALSE(read_config(config_with(R"("pad_token_id": 0)"), "config.json").packed_but_for);
+    for (const char* other :
+         {R"("quantization_config": {"quant_method": "gptq", "bits": 4})",
+          R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_8bit": true})",
+          R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true,
+             "bnb_4bit_quant_type": "fp4"})"})
+        CHECK_THROWS_AS(read_config(config_with(other), "config.json"), Error);
+}
+
+TEST_CASE("a packed checkpoint is for Unsloth's step in 4 bits alone") {
+    Job job = unsloth_job(kLora);
+    job.model = read_config(config_with(kPackedConfig), "config.json");
+    CHECK_NOTHROW(check_plan(job.model, job.plan, job.stack));
+    TrainPlan in_16_bits = job.plan;
+    in_16_bits.load.quantization.reset();
+    CHECK_THROWS_AS(check_plan(job.model, in_16_bits, job.stack), Error);
+    TrainPlan other = job.plan;
+    other.loop.kind = LoopKind::trainer;
+    CHECK_THROWS_AS(check_plan(job.model, other, job.stack), Error);
+}
+
 TEST_CASE("what Unsloth's step was not compared with is refused where it stands") {
     CHECK(refused_at(told(R"({"full_finetuning": true})")) == "job.json /unsloth/full_finetuning");
     CHECK(refused_at(told(R"({"use_gradient_checkpointing": false})")) ==
           "job.json /unsloth/use_gradient_checkpointing");
     CHECK(refused_at(told(R"({"max_seq_length": 128})")) == "unsloth.max_seq_length");
-    CHECK(refused_at(kLora, R"("bf16": true, "packing": true)") == "job.json /training/packing");
+    CHECK(refused_at(kLora, R"("bf16": true, "packing": true, "padding_free": false)") == "training.packing");
+    CHECK(refused_at(told(R"({"load_in_4bit": false, "llm_int8_skip_modules": ["model.layers.1.mlp"]})")) ==
+          "unsloth.llm_int8_skip_modules");
     CHECK(refused_at(kLora, "") == "training.bf16");
     CHECK(refused_at(R"("peft": null, "unsloth": {"load_in_4bit": false})") == "peft");
     CHECK(refused_at(R"("peft": {"peft_type": "LORA", "target_modules": ["q_proj", "up_proj"]})") ==

@@ -77,13 +77,28 @@ TEST_CASE("rows are padded where the script says so or brings a collator") {
     CHECK(bars({.trainer = "data_collator = DataCollatorForSeq2Seq(tokenizer, pad_to_multiple_of = 8)"}, "collator"));
 }
 
-TEST_CASE("copies of checkpoints with layers in 16 bits bar the exact answer, others do not") {
-    constexpr const char* kDynamic = "stay in 16 bits";
-    for (const char* model : {"unsloth/Meta-Llama-3.1-8B", "meta-llama/Llama-3.2-3B-Instruct", "Qwen/Qwen2.5-7B"}) {
-        CHECK(bars({.model = model}, kDynamic));
-        CHECK(bar_of({.model = model, .loading = "use_exact_model_name = True"}) == "");
-        CHECK(bar_of({.model = model, .loading = "load_in_4bit = False"}) == "");
+TEST_CASE("of copies with layers in 16 bits those are known that runs have printed") {
+    using Modules = std::vector<std::string>;
+    const auto plan_of = [](const Parts& parts) {
+        CHECK(bar_of(parts) == "");
+        return read(parts).job.plan.unsloth;
+    };
+    for (const char* model : {"unsloth/Meta-Llama-3.1-8B", "meta-llama/Llama-3.2-3B-Instruct", "Qwen/Qwen2.5-7B",
+                              "unsloth/Qwen3-8B-unsloth-bnb-4bit"}) {
+        CHECK(plan_of({.model = model}).layers_unknown);
+        CHECK(plan_of({.model = model}).skip_modules.empty());
+        CHECK_FALSE(plan_of({.model = model, .loading = "load_in_4bit = False"}).layers_unknown);
     }
+    CHECK_FALSE(plan_of({.model = "Qwen/Qwen2.5-7B", .loading = "use_exact_model_name = True"}).layers_unknown);
+    for (const char* model : {"unsloth/Meta-Llama-3.1-8B-Instruct", "meta-llama/Meta-Llama-3.1-8B-Instruct",
+                              "unsloth/Meta-Llama-3.1-8B-Instruct-unsloth-bnb-4bit"}) {
+        const UnslothPlan plan = plan_of({.model = model});
+        CHECK_FALSE(plan.layers_unknown);
+        CHECK(plan.skip_modules == Modules{"model.layers.1.mlp"});
+    }
+    CHECK(plan_of({.model = "unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit"}).skip_modules.empty());
+    CHECK(plan_of({.model = "Qwen/Qwen2.5-0.5B-Instruct"}).skip_modules.size() == 5);
+    CHECK(plan_of({.model = "unsloth/mistral-7b-v0.3"}).skip_modules.empty());
     const Reading copy = read({.model = "unsloth/Meta-Llama-3.1-8B-bnb-4bit"});
     CHECK_FALSE(copy.upper_bound());
     CHECK(copy.job.plan.unsloth.packed_checkpoint);
@@ -99,7 +114,7 @@ TEST_CASE("what Unsloth's step was not compared with bars the exact answer by na
     CHECK(bars({.adapters = "r = 16, use_gradient_checkpointing = False"}, "without checkpointing"));
     CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"up_proj\"]"}, "part of the MLP"));
     CHECK(bars({.adapters = "r = 16, target_modules = [\"q_proj\", \"lm_head\"]"}, "other modules"));
-    CHECK(bars({.arguments = "packing = True"}, "packing"));
+    CHECK(bars({.arguments = "packing = True, padding_free = False"}, "packing"));
     CHECK(bars({.arguments = "eval_strategy = \"steps\""}, "evaluation"));
     CHECK(bars({.trainer = "compute_metrics = measure"}, "logits"));
     CHECK(bars({.model = "google/gemma-2-2b"}, "gemma2"));

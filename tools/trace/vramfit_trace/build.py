@@ -11,6 +11,9 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parent.parent / "runtime"
 NAME = "libcuda.so.1"
 
+#: What answers in place of NVRTC: torch opens it by its name.
+NVRTC = SOURCES / "nvrtc.cpp"
+
 #: CUDA 12's packages lack crt/host_defines.h, which gives meaning to these words; on the host they mean nothing.
 EMPTY_WORDS = ("host", "device", "global", "shared", "constant", "managed", "device_builtin", "device_builtin_texture_type",
                "device_builtin_surface_type", "cudart_builtin")
@@ -59,12 +62,20 @@ def includes(site: Path) -> list[str]:
     return [f"-I{folder}" for folder in folders if folder.is_dir()]
 
 
+def build_nvrtc(site: Path, out: Path) -> None:
+    """A library of the name that the environment's NVRTC has: whoever opens that one finds this one loaded."""
+    for theirs in [*site.glob("nvidia/*/lib/libnvrtc.so.*")][:1]:
+        run("g++", "-std=c++20", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{theirs.name}", "-Wl,--default-symver", NVRTC, "-o", out / theirs.name)
+
+
 def build(site: Path, out: Path) -> None:
     """Compiles the runtime; what it does not define does nothing and reports success."""
     (out / "include/crt").mkdir(parents=True, exist_ok=True)
     (out / "include/crt/host_defines.h").write_text(HOST_DEFINES)
     objects = []
     for source in sorted(SOURCES.glob("*.cpp")):
+        if source == NVRTC:
+            continue
         objects.append(out / f"{source.stem}.o")
         run("g++", "-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", *includes(site), "-isystem", out / "include", "-c", source,
             "-o", objects[-1])
@@ -77,12 +88,18 @@ def build(site: Path, out: Path) -> None:
     link = out / "libcuda.so"  # for Triton's -lcuda
     link.unlink(missing_ok=True)
     link.symlink_to(NAME)
+    build_nvrtc(site, out)
     made.rename(out / NAME)
 
 
 def site_packages(python: str) -> Path:
     """Where the environment of this interpreter keeps its libraries."""
     return Path(run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip())
+
+
+def preloaded(library: Path) -> str:
+    """What stands before the environment's own libraries."""
+    return ":".join(str(file) for file in [library, *library.parent.glob("libnvrtc.so.*")])
 
 
 def runtime_for(python: str, cache: Path | None = None) -> Path:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .build import runtime_for
+from .build import preloaded, runtime_for
 from .cards import card_named
 from .job import Job, JobError
 
@@ -65,10 +65,12 @@ class Tracer:
         if self.real:
             return out
         library = runtime_for(self.python, self.cache)
-        out["VRAMFIT_TRACE_RUNTIME"] = out["LD_PRELOAD"] = str(library)
+        out["VRAMFIT_TRACE_RUNTIME"] = str(library)
+        out["LD_PRELOAD"] = preloaded(library)
         out["VRAMFIT_TRACE_CARD"] = card_named(job["card"]).text()
         out["TRITON_LIBCUDA_PATH"] = str(library.parent)
         out["TRITON_CACHE_DIR"] = str(library.parent / "triton")
+        out["USE_PYTORCH_KERNEL_CACHE"] = "0"  # what the runtime "compiles" must not lie where a real device would find it
         return {**out, **variables_of_processes(job)}
 
     def trace(self, job: Job, events: bool = False, log: Path | None = None, options: Sequence[str] = ()) -> dict[str, Any]:

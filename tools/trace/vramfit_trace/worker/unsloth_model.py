@@ -43,6 +43,17 @@ def compile_anew() -> None:
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = tempfile.mkdtemp(dir=".")
 
 
+def quantization(skipped: list[str] | None, dtype: str) -> dict[str, Any]:
+    """What load_in_4bit is there, with more layers in 16 bits: as the config.json of Unsloth's dynamic checkpoints has them."""
+    if skipped is None:
+        return {}
+    from unsloth_zoo.peft_utils import SKIP_QUANTIZATION_MODULES
+
+    config = transformers.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_use_double_quant=True, bnb_4bit_quant_type="nf4",
+                                             bnb_4bit_compute_dtype=getattr(torch, dtype), llm_int8_skip_modules=[*SKIP_QUANTIZATION_MODULES, *skipped])
+    return {"quantization_config": config}
+
+
 def build(job: Job, recorder: Recorder) -> torch.nn.Module:
     """from_pretrained and get_peft_model on an empty checkpoint."""
     from unsloth import FastLanguageModel
@@ -50,6 +61,8 @@ def build(job: Job, recorder: Recorder) -> torch.nn.Module:
     wanted = job["unsloth"]
     arguments = {**wanted, "max_seq_length": wanted["max_seq_length"] or job["batch"]["sequence_length"],
                  "dtype": getattr(torch, wanted["dtype"]) if wanted["dtype"] else None}
+    half = "bfloat16" if torch.cuda.get_device_capability() >= (8, 0) else "float16"
+    arguments.update(quantization(arguments.pop("llm_int8_skip_modules"), half))
     compile_anew()
     with tempfile.TemporaryDirectory() as folder:
         write_checkpoint(job, Path(folder))

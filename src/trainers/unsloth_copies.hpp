@@ -1,0 +1,20 @@
+// Unsloth's own 4-bit copies of checkpoints of which some layers stay in 16 bits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vramfit::trainers {
+
+/// The copy that is taken for a name: which of its layers are in 16 bits.
+struct DynamicCopy {
+    std::string name;                                      ///< "unsloth/llama-3.2-1b-unsloth-bnb-4bit"
+    std::optional<std::vector<std::string>> skip_modules;  ///< absent: not known here
+};
+
+/// Absent: the name's own checkpoint is loaded, or one that has all layers in 4 bits. name -- in lower case.
+std::optional<DynamicCopy> dynamic_copy_of(std::string_view name);
+
+}  // namespace vramfit::trainers

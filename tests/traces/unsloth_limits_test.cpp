@@ -1,0 +1,33 @@
+// Runs of Unsloth on cards that are hardly large enough, or hardly too small: whether they end is what is said of them.
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "support/catch.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/job.hpp"
+
+namespace vramfit::test {
+
+TEST_CASE("Unsloth near a card's limit: no run that is said to fit runs out of memory, none that is not ends") {
+    std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth_limits.jsonl");
+    std::size_t runs = 0, decided = 0, ended = 0;
+    for (std::string line; std::getline(in, line);) {
+        const nlohmann::json run = nlohmann::json::parse(line);
+        const std::string name = run["job"]["name"];
+        INFO(name);
+        const bool out_of_memory = run["out_of_memory"];
+        const Prediction said = predict(read_job(run["job"].dump(), name, Environment{}));
+        ++runs;
+        ended += !out_of_memory;
+        if (said.verdict == Verdict::fits) CHECK_FALSE(out_of_memory);
+        if (said.verdict == Verdict::too_large) CHECK(out_of_memory);
+        decided += said.verdict == Verdict::fits || said.verdict == Verdict::too_large;
+    }
+    CHECK(runs >= 20);
+    CHECK(decided >= 10);
+    CHECK(ended >= 10);
+    CHECK(ended < runs);
+}
+
+}  // namespace vramfit::test
