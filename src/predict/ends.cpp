@@ -110,7 +110,38 @@ Assumption layers_in_16_bits(const ModelSpec& model) {
             Bytes{2 * weights - weights / 2},
             "which layers Unsloth's dynamic 4-bit checkpoint has in 16 bits: none to all",
             "config.json of the checkpoint, quantization_config.llm_int8_skip_modules",
-            "--model FOLDER with that config.json, or use_exact_model_name = True"};
+            "a run, or give the checkpoint's config.json with --model-config"};
+}
+
+/// unsloth_zoo 2026.10.7, block_swap.py: what Unsloth takes a step to need beside what is there behind the adapters.
+std::int64_t reserve_of_unsloth(const ModelSpec& model, const TrainPlan& plan, const Program& program) {
+    constexpr std::int64_t kBytesOfActivation = 48, kRowsOfLogits = 2048, kBytesOfTrained = 4 + 12;
+    const std::int64_t tokens = plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length);
+    const std::int64_t all = tokens * model.hidden_size * kBytesOfActivation +
+                             std::min(tokens, kRowsOfLogits) * model.vocab_size * 4 +
+                             program.trainable_parameters * kBytesOfTrained;
+    return all + all / 16 + 256 * kMiB;
+}
+
+// unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight: what the head does not share moves to host memory.
+bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, const Device& device, const Program& program,
+                      const Timeline& unlimited) {
+    if (plan.loop.kind != LoopKind::unsloth || model.tie_word_embeddings || !device.capacity_known) return false;
+    std::int64_t allocated = 0;
+    for (const WindowLevels& window : unlimited.windows)
+        if (window.phase.kind == PhaseKind::adapters) allocated = window.end.allocated;
+    return device.usable.count - allocated < reserve_of_unsloth(model, plan, program);
+}
+
+Assumption moved_embedding(const ModelSpec& model) {
+    const Bytes embedding = size_of(model.vocab_size * model.hidden_size, DType::bfloat16);
+    return {AssumptionKind::workspace,
+            Bytes{},
+            embedding,
+            embedding,
+            "whether the embedding waits in host memory, to which Unsloth moves it where little is left",
+            "unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight",
+            "a run: Unsloth says when it moves the embedding"};
 }
 
 /// Operations of 16 bits of all tensor cores in a second, at most: dense products of NVIDIA's whitepapers on each
@@ -201,6 +232,7 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
 Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
                            const Program& program, const Timeline& unlimited) {
     Assumptions all = assumptions_without_load(model, plan, device, program);
+    if (embedding_leaves(model, plan, device, program, unlimited)) all.push_back(moved_embedding(model));
     const Bytes load = most_of_load(model, plan, stack);
     if (load.count > unlimited.peak.reserved)
         all.push_back({AssumptionKind::load_order, Bytes{}, Bytes{}, load - Bytes{unlimited.peak.reserved},

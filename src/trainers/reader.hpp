@@ -36,6 +36,7 @@ struct AskedEvaluation {
 /// What Unsloth's functions are told, beside what a plan of transformers has.
 struct UnslothDraft {
     UnslothPlan plan;
+    std::string copy;                  ///< the packed checkpoint that is taken in place of the one that is named
     std::vector<std::string> inexact;  ///< why its own step is not what is predicted, beside what the plan's check says
 };
 

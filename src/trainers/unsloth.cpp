@@ -72,6 +72,18 @@ void note_bound(const std::vector<std::string>& reasons, Reading& reading) {
          "a run that fits here fits there; one that does not may", true});
 }
 
+void note_unknown_layers(const std::string& copy, Reading& reading) {
+    reading.notes.push_back(
+        {RemarkKind::odd_value,
+         fmt::format("Unsloth loads {}, some of whose layers are in 16 bits; which is not known here: all are predicted "
+                     "in 4 bits, and the verdict holds from none to all of them",
+                     copy),
+         fmt::format("hf download {} config.json, and --model-config FILE; or use_exact_model_name = True, which packs "
+                     "all layers",
+                     copy),
+         false});
+}
+
 }  // namespace
 
 void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft) {
@@ -98,6 +110,7 @@ void read_unsloth_checkpoint(const std::string& name, const Environment& environ
     if (!copy) return;
     if (!copy->skip_modules) copy->skip_modules = layers_in_cache(*copy, name, environment);
     draft.plan.layers_unknown = !copy->skip_modules;
+    draft.copy = copy->name;
     if (copy->skip_modules) draft.plan.skip_modules = std::move(*copy->skip_modules);
 }
 
@@ -114,6 +127,7 @@ void settle_unsloth(const TrainerQuestion& question, Draft& draft, Reading& read
     const TrainPlan own = own_plan(draft.job.plan, unsloth.plan);
     for (std::string& problem : problems_of(draft.job, own)) reasons.push_back(std::move(problem));
     if (!reasons.empty()) return note_bound(reasons, reading);
+    if (own.unsloth.layers_unknown) note_unknown_layers(unsloth.copy, reading);
     draft.job.plan = own;
 }
 
