@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "model/parallel/ddp/ddp.hpp"
+#include "predict/ends_unsloth.hpp"
 #include "vramfit/predict/allocator.hpp"
-#include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -52,96 +52,6 @@ bool has_unknown_workspaces(const TrainPlan& plan, const Device& device, const P
     const auto number = static_cast<std::size_t>(name - program.ops.begin());
     return std::any_of(program.allocations.begin(), program.allocations.end(),
                        [number](const Allocation& one) { return one.op == number; });
-}
-
-// unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
-Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {
-    const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-    return Bytes{4 * tokens * heads * model.head_dim};
-}
-
-// Traces have torch's own attention, as the pinned wheels give it: xformers does not load there.
-Assumption xformers(const ModelSpec& model, const TrainPlan& plan) {
-    return {AssumptionKind::workspace,
-            Bytes{},
-            Bytes{},
-            kept_by_xformers(model, plan),
-            "whether xformers' attention loads, which keeps keys and values of all heads",
-            "unsloth 2026.10.7, utils/attention_dispatch.py",
-            "Unsloth's banner: with Xformers = None nothing more is needed"};
-}
-
-// bitsandbytes 0.50.2, functional.py QuantState.from_dict: each weight of a packed checkpoint has its own map of the
-// scales' scales, 256 numbers in float32; those that are packed while they are loaded share one.
-Assumption maps_of_packed(const ModelSpec& model) {
-    constexpr std::int64_t kWeights = 7;  // of a layer
-    return {AssumptionKind::workspace,
-            Bytes{},
-            Bytes{},
-            Bytes{kWeights * model.num_hidden_layers * 1024},
-            "whether the checkpoint's weights come in 4 bits, each with a map of its own",
-            "bitsandbytes 0.50.2, functional.py QuantState.from_dict",
-            "the checkpoint's config.json: with quantization_config they do"};
-}
-
-// unsloth 2026.10.7, utils/attention_dispatch.py _sdpa_packed_segments: each run of segments of one length has gradients
-// of its own for all queries, keys and values, which are added up, two at a time.
-Assumption lengths_of_segments(const ModelSpec& model, const TrainPlan& plan) {
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-    const std::int64_t heads = 3 * model.num_attention_heads;  // with keys and values repeated
-    return {AssumptionKind::workspace,
-            Bytes{},
-            Bytes{},
-            Bytes{2 * 2 * tokens * heads * model.head_dim},
-            "how long the samples are that a row is packed of",
-            "unsloth 2026.10.7, utils/attention_dispatch.py: runs of different lengths are added up in backward",
-            "packing=False, where rows are as long as the data has them"};
-}
-
-// A checkpoint that ends in -unsloth-bnb-4bit has any of its layers in 16 bits in place of 4.
-Assumption layers_in_16_bits(const ModelSpec& model) {
-    std::int64_t weights = 0;
-    for (const NamedModule& module : modules_of(model))
-        if (module.kind == ModuleKind::linear && module.part != ModulePart::head) weights += parameters_in(module);
-    return {AssumptionKind::workspace,
-            Bytes{},
-            Bytes{},
-            Bytes{2 * weights - weights / 2},
-            "which layers Unsloth's dynamic 4-bit checkpoint has in 16 bits: none to all",
-            "config.json of the checkpoint, quantization_config.llm_int8_skip_modules",
-            "a run, or give the checkpoint's config.json with --model-config"};
-}
-
-/// unsloth_zoo 2026.10.7, block_swap.py: what Unsloth takes a step to need beside what is there behind the adapters.
-std::int64_t reserve_of_unsloth(const ModelSpec& model, const TrainPlan& plan, const Program& program) {
-    constexpr std::int64_t kBytesOfActivation = 48, kRowsOfLogits = 2048, kBytesOfTrained = 4 + 12;
-    const std::int64_t tokens = plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length);
-    const std::int64_t all = tokens * model.hidden_size * kBytesOfActivation +
-                             std::min(tokens, kRowsOfLogits) * model.vocab_size * 4 +
-                             program.trainable_parameters * kBytesOfTrained;
-    return all + all / 16 + 256 * kMiB;
-}
-
-// unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight: what the head does not share moves to host memory.
-bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, const Device& device, const Program& program,
-                      const Timeline& unlimited) {
-    if (plan.loop.kind != LoopKind::unsloth || model.tie_word_embeddings || !device.capacity_known) return false;
-    std::int64_t allocated = 0;
-    for (const WindowLevels& window : unlimited.windows)
-        if (window.phase.kind == PhaseKind::adapters) allocated = window.end.allocated;
-    return device.usable.count - allocated < reserve_of_unsloth(model, plan, program);
-}
-
-Assumption moved_embedding(const ModelSpec& model) {
-    const Bytes embedding = size_of(model.vocab_size * model.hidden_size, DType::bfloat16);
-    return {AssumptionKind::workspace,
-            Bytes{},
-            embedding,
-            embedding,
-            "whether the embedding waits in host memory, to which Unsloth moves it where little is left",
-            "unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight",
-            "a run: Unsloth says when it moves the embedding"};
 }
 
 /// Operations of 16 bits of all tensor cores in a second, at most: dense products of NVIDIA's whitepapers on each
@@ -217,14 +127,7 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
     if (model::rebuilds_buckets(plan) && !forward_outlasts_watchdog(plan, device, program))
         all.push_back(old_buckets(plan, program));
     if (has_unknown_workspaces(plan, device, program)) all.push_back(cudnn(model, plan));
-    if (plan.loop.kind == LoopKind::unsloth && kept_by_xformers(model, plan).count > 0)
-        all.push_back(xformers(model, plan));
-    if (plan.loop.kind == LoopKind::unsloth && plan.load.quantization &&
-        (plan.unsloth.packed_checkpoint || model.packed_but_for))
-        all.push_back(maps_of_packed(model));
-    if (plan.loop.kind == LoopKind::unsloth && plan.unsloth.packing) all.push_back(lengths_of_segments(model, plan));
-    if (plan.loop.kind == LoopKind::unsloth && plan.unsloth.layers_unknown && plan.load.quantization)
-        all.push_back(layers_in_16_bits(model));
+    add_unsloth(model, plan, all);
     return all;
 }
 
@@ -232,7 +135,7 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
 Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
                            const Program& program, const Timeline& unlimited) {
     Assumptions all = assumptions_without_load(model, plan, device, program);
-    if (embedding_leaves(model, plan, device, program, unlimited)) all.push_back(moved_embedding(model));
+    add_unsloth_on_card(model, plan, device, program, unlimited, all);
     const Bytes load = most_of_load(model, plan, stack);
     if (load.count > unlimited.peak.reserved)
         all.push_back({AssumptionKind::load_order, Bytes{}, Bytes{}, load - Bytes{unlimited.peak.reserved},

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "vramfit/base/error.hpp"
 #include "trainers/unsloth_copies.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/plan_check.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -75,9 +75,10 @@ void note_bound(const std::vector<std::string>& reasons, Reading& reading) {
 void note_unknown_layers(const std::string& copy, Reading& reading) {
     reading.notes.push_back(
         {RemarkKind::odd_value,
-         fmt::format("Unsloth loads {}, some of whose layers are in 16 bits; which is not known here: all are predicted "
-                     "in 4 bits, and the verdict holds from none to all of them",
-                     copy),
+         fmt::format(
+             "Unsloth loads {}, some of whose layers are in 16 bits; which is not known here: all are predicted "
+             "in 4 bits, and the verdict holds from none to all of them",
+             copy),
          fmt::format("hf download {} config.json, and --model-config FILE; or use_exact_model_name = True, which packs "
                      "all layers",
                      copy),

@@ -70,8 +70,10 @@ TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved 
         CHECK(one.requested == one.windows);
         CHECK(one.allocated == one.windows);
         // Some windows of these reserve a segment more or less: blocks that are free lie in another order.
-        static const std::map<std::string, std::size_t> kOthers = {
-            {"llama1b-2l-2x512-r64", 2}, {"qwen2-3l-3x1000-nopad", 13}, {"gemma-2l-1x128", 6}, {"qwen3-2l-2x1024-skip", 10}};
+        static const std::map<std::string, std::size_t> kOthers = {{"llama1b-2l-2x512-r64", 2},
+                                                                   {"qwen2-3l-3x1000-nopad", 13},
+                                                                   {"gemma-2l-1x128", 6},
+                                                                   {"qwen3-2l-2x1024-skip", 10}};
         const auto known = kOthers.find(name);
         const std::size_t others = known == kOthers.end() ? 0 : known->second;
         CHECK(one.reserved + others >= one.windows);
@@ -99,7 +101,7 @@ TEST_CASE("packed rows need hardly less than what is said of full ones, and not 
             requested = std::max(requested, w[1].get<std::int64_t>());
             reserved = std::max(reserved, w[5].get<std::int64_t>());
         }
-        constexpr std::int64_t kLengths = 4096;      // of as many segments
+        constexpr std::int64_t kLengths = 4096;     // of as many segments
         constexpr std::int64_t kSegment = 2 << 20;  // which the verdict allows for
         CHECK(said.peak.requested + kLengths >= requested);
         CHECK(said.peak.reserved + kSegment >= reserved);

@@ -354,9 +354,10 @@ struct UnslothPlan {
     std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
     bool packed_checkpoint = false;              ///< its weights may come in 4 bits already
     bool padding_free = true;                    ///< rows are put together to one; else they are padded
-    bool packing = false;         ///< rows of several samples each; how long those are is not known
-    bool layers_unknown = false;  ///< which layers the packed checkpoint has in 16 bits is not known
-    std::vector<std::string> skip_modules;       ///< in 16 bits although the others are in 4; empty: as the checkpoint has it
+    bool packing = false;                        ///< rows of several samples each; how long those are is not known
+    bool layers_unknown = false;                 ///< which layers the packed checkpoint has in 16 bits is not known
+    std::vector<std::string>
+        skip_modules;  ///< in 16 bits although the others are in 4; empty: as the checkpoint has it
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };

@@ -73,8 +73,8 @@ class Choice {
         quantizes_ = true;
         skip_ = run.unsloth                ? unsloth_keys_to_skip(run)
                 : plan->skip_modules_given ? plan->skip_modules
-                : run.spec.recording     ? recorded_keys_to_skip(run.spec)
-                                         : std::vector<std::string>{run.spec.num_labels > 0 ? "score" : "lm_head"};
+                : run.spec.recording       ? recorded_keys_to_skip(run.spec)
+                                           : std::vector<std::string>{run.spec.num_labels > 0 ? "score" : "lm_head"};
         if (run.spec.recording)
             skip_.insert(skip_.end(), run.spec.recording->keep_in_float32.begin(),
                          run.spec.recording->keep_in_float32.end());

@@ -82,7 +82,7 @@ void read_unsloth_studio(Reader& reader, Draft& draft) {
     UnslothDraft& unsloth = draft.unsloth.emplace();
     read_unsloth_checkpointing(checkpointing, unsloth);
     unsloth.plan.max_seq_length = draft.length_limit;
-    if (plan.load.quantization) 
+    if (plan.load.quantization)
         read_unsloth_checkpoint(reader.text("model").value_or(""), reader.question().environment, unsloth);
 }
 

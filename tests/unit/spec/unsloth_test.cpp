@@ -97,10 +97,9 @@ TEST_CASE("a packed checkpoint's config.json says which layers it has in 16 bits
     CHECK(*model.packed_but_for == std::vector<std::string>{"lm_head", "merger", "model.layers.1.mlp"});
     CHECK(read_config(to_config_text(model), "config.json").packed_but_for == model.packed_but_for);
     CHECK_FALSE(read_config(config_with(R"("pad_token_id": 0)"), "config.json").packed_but_for);
-    for (const char* other :
-         {R"("quantization_config": {"quant_method": "gptq", "bits": 4})",
-          R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_8bit": true})",
-          R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true,
+    for (const char* other : {R"("quantization_config": {"quant_method": "gptq", "bits": 4})",
+                              R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_8bit": true})",
+                              R"("quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": true,
              "bnb_4bit_quant_type": "fp4"})"})
         CHECK_THROWS_AS(read_config(config_with(other), "config.json"), Error);
 }

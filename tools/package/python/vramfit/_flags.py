@@ -122,6 +122,8 @@ class PredictFlags(TypedDict, total=False):
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
+    llm_int8_skip_modules: str
+    """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -283,6 +285,8 @@ class SweepFlags(TypedDict, total=False):
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str | Sequence[str]
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
+    llm_int8_skip_modules: str | Sequence[str]
+    """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -470,6 +474,8 @@ class PlanFlags(TypedDict, total=False):
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
+    llm_int8_skip_modules: str
+    """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -684,6 +690,8 @@ class TimelineFlags(TypedDict, total=False):
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
+    llm_int8_skip_modules: str
+    """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
