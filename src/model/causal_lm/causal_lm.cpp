@@ -218,6 +218,7 @@ Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const L
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
         if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
         if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
+        if (run.hidden_states) run.hidden_states->push_back(hidden);
         Tensor out = run_layer(run, network, layer, hidden, inputs, place);
         if (around) around->after_layer(static_cast<std::size_t>(layer.index), out);
         hidden = std::move(out);  // what it was called with is held until its hooks have run
@@ -259,11 +260,14 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
     if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     const Family& family = family_of(run.spec.model_type);
-    std::vector<Tensor> router_logits;
+    std::vector<Tensor> router_logits, hidden_states;
+    const bool keeps_states = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::reward;
     Tensor hidden;
     {
+        const Scoped keeps(run.hidden_states, keeps_states ? &hidden_states : nullptr);
         const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
         hidden = last_hidden_state(run, network, batch, cache, place);
+        if (keeps_states) hidden_states.push_back(hidden);
     }
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
@@ -292,7 +296,7 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
         if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
     }
-    return {loss, logits, cache, aux_loss, std::move(router_logits)};
+    return {loss, logits, cache, aux_loss, std::move(router_logits), std::move(hidden_states)};
 }
 
 }  // namespace

@@ -111,13 +111,13 @@ TEST_CASE("a network named to CPOTrainer is loaded plainly") {
 TEST_CASE("axolotl's rl and reward_model") {
     const TrainPlan dpo = plan_in("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_loss_type: [ipo, sft]\n");
     CHECK(dpo.loop.kind == LoopKind::dpo);
-    CHECK(dpo.preference.empties_cache);
+    CHECK(dpo.preference.maker == TrainerMaker::axolotl);
     CHECK(dpo.preference.loss_types == std::vector{PairLoss::ipo, PairLoss::sft});
     CHECK(dpo.trl_makes_adapters);
     CHECK(plan_in("f.yml", kAxolotl + kAdapter + "rl: ipo\n").preference.loss_types == std::vector{PairLoss::ipo});
     const TrainPlan kto = plan_in("f.yml", kAxolotl + kAdapter + "rl: kto\n");
     CHECK(kto.loop.kind == LoopKind::kto);
-    CHECK_FALSE(kto.preference.empties_cache);
+    CHECK(kto.preference.maker == TrainerMaker::trl);
     CHECK(kto.batch.pairs.chosen_shorter.front() == 1);  // rows that differ are padded
     const std::string full = kAxolotl + "flash_attention: true\n";
     CHECK(plan_in("f.yml", full + "rl: simpo\ncpo_alpha: 0\n").preference.contrast_loss == ContrastLoss::simpo);
