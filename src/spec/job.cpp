@@ -81,7 +81,9 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
     const JsonValue nothing = JsonValue::object();
     read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.loop.kind,
                plan.batch);
-    if (by_llama_factory(plan)) pad_rows(plan.batch, kFactoryMultiple);
+    if (!by_llama_factory(plan)) return;
+    pad_rows(plan.batch, kFactoryMultiple);
+    plan.training.use_reentrant = plan.training.use_reentrant.value_or(true);  // use_reentrant_gc
 }
 
 void read_maker(ObjectReader& trl, TrainPlan& plan) {

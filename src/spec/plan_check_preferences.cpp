@@ -25,6 +25,10 @@ void check_llama_factory(const TrainPlan& plan, Problems& problems) {
     if (preference.precompute_ref_log_probs)
         problems.invalid("training.precompute_ref_log_probs",
                          "LLaMA-Factory's trainers have no such argument: their reference runs in each step", "false");
+    const bool known = preference.loss_types.size() == 1 && preference.loss_types.front() <= PairLoss::ipo;
+    if (plan.loop.kind == LoopKind::dpo && !known)
+        problems.invalid("training.loss_type", "LLaMA-Factory has one loss of sigmoid, hinge, ipo, orpo and simpo",
+                         "one of them; orpo is the loop orpo, simpo the loop cpo");
     if (plan.loop.kind == LoopKind::cpo && preference.contrast_loss != ContrastLoss::simpo)
         problems.invalid("training.loss_type", "of CPO's losses LLaMA-Factory has simpo alone", "simpo");
     if (plan.loop.kind == LoopKind::kto && preference.unpaired_loss != UnpairedLoss::kto)

@@ -208,11 +208,18 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     return last;
 }
 
+/// LLaMA-Factory 0.9.5 model/model_utils/checkpointing.py get_custom_gradient_checkpointing_func: a checkpointed layer's
+/// input asks for gradients. Of networks that are not packed peft's hook on the embedding does.
+bool layers_ask_for_gradients(const Run& run, const Network& network) {
+    return by_llama_factory(run.plan) && network.checkpointing != Checkpointing::off && run.plan.load.quantization;
+}
+
 }  // namespace
 
 Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs,
                   const Place& place) {
     Session& session = run.session;
+    if (layers_ask_for_gradients(run, network) && !hidden.requires_grad()) hidden.set_requires_grad(true);
     for (const DecoderLayer& layer : network.layers) {
         const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;

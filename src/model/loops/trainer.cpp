@@ -263,7 +263,8 @@ void run_trainer(const Run& run, Network& network) {
         if (network.value_head.has_bias) move_value_head(run, network);
         if (!is_contrast(run.plan.loop.kind) && !factory)
             prepare_adapted_by_trl(run, network);
-        else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters))
+        else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&
+                 !(factory && run.plan.load.quantization))
             require_input_grads(network);
         if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
