@@ -73,8 +73,8 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                          fmt::format("rows of {} tokens or more", needed));
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
-    const bool needs_two =
-        plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto && !by_llama_factory(plan);
+    const bool needs_two = plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto &&
+                           !by_llama_factory(plan);
     if (needs_two && rows <= 1)
         problems.invalid("training.per_device_train_batch_size",
                          "trl stops: actual (not effective) batch size must be > 1: KTO will not work properly because "

@@ -19,9 +19,9 @@ struct FactoryLoss {
     PairLoss loss;
 };
 constexpr Named<FactoryLoss> kFactoryLosses[] = {
-    {"sigmoid", {LoopKind::dpo, PairLoss::sigmoid}},  {"hinge", {LoopKind::dpo, PairLoss::hinge}},
-    {"ipo", {LoopKind::dpo, PairLoss::ipo}},          {"kto_pair", {LoopKind::dpo, PairLoss::sigmoid}},
-    {"orpo", {LoopKind::orpo, PairLoss::sigmoid}},    {"simpo", {LoopKind::cpo, PairLoss::sigmoid}}};
+    {"sigmoid", {LoopKind::dpo, PairLoss::sigmoid}}, {"hinge", {LoopKind::dpo, PairLoss::hinge}},
+    {"ipo", {LoopKind::dpo, PairLoss::ipo}},         {"kto_pair", {LoopKind::dpo, PairLoss::sigmoid}},
+    {"orpo", {LoopKind::orpo, PairLoss::sigmoid}},   {"simpo", {LoopKind::cpo, PairLoss::sigmoid}}};
 
 LoopKind loop_of_stage(const std::string& stage) {
     return stage == "kto" ? LoopKind::kto : stage == "rm" ? LoopKind::reward : LoopKind::dpo;

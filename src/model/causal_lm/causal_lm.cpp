@@ -208,8 +208,8 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     return last;
 }
 
-/// LLaMA-Factory 0.9.5 model/model_utils/checkpointing.py get_custom_gradient_checkpointing_func: a checkpointed layer's
-/// input asks for gradients. Of networks that are not packed peft's hook on the embedding does.
+/// LLaMA-Factory 0.9.5 model/model_utils/checkpointing.py get_custom_gradient_checkpointing_func: a checkpointed
+/// layer's input asks for gradients. Of networks that are not packed peft's hook on the embedding does.
 bool layers_ask_for_gradients(const Run& run, const Network& network) {
     return by_llama_factory(run.plan) && network.checkpointing != Checkpointing::off && run.plan.load.quantization;
 }

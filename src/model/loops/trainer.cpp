@@ -115,8 +115,8 @@ void run_epoch(Trainer& trainer) {
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
     // Of several processes not all are alike.
-    const bool may_repeat = session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth &&
-                            !empties_cache(trainer.run.plan);
+    const bool may_repeat =
+        session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth && !empties_cache(trainer.run.plan);
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
         session.recorder.program().collectives = {};
@@ -261,6 +261,8 @@ void run_trainer(const Run& run, Network& network) {
     if (is_preference(run.plan.loop.kind)) {
         const bool factory = by_llama_factory(run.plan);
         if (network.value_head.has_bias) move_value_head(run, network);
+        // Its gradient_checkpointing_enable leaves the embedding as it is; peft's hook is not for packed weights.
+        if (factory && run.plan.load.quantization) network.embed.output_requires_grad = false;
         if (!is_contrast(run.plan.loop.kind) && !factory)
             prepare_adapted_by_trl(run, network);
         else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&

@@ -65,7 +65,7 @@ struct Batch {
     Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};
     Tensor kl_completion_mask = {};
-    Tensor kl_labels = {};  ///< of LLaMA-Factory in place of the mask
+    Tensor kl_labels = {};           ///< of LLaMA-Factory in place of the mask
     Tensor desirable = {};           ///< KTO: [B] bool
     Tensor reference = {};           ///< KTO: precomputed log-probabilities, [B]
     Tensor reference_kl = {};        ///< the same of the KL term

@@ -95,9 +95,6 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("trl.trainer",
                fmt::format("LLaMA-Factory's trainers with trl {} are not supported", text_of(run.stack.trl)),
                "the stack llamafactory-0.9.5, with trl 0.24");
-    if (factory && uses_liger(run))
-        refuse("training.use_liger_kernel", "Liger's kernels in LLaMA-Factory's preference training are not supported",
-               "leave it out");
     if (factory && plan.distributed)
         refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
     if (!factory && !run.stack.preferences_are_known())

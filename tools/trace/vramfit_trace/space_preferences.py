@@ -66,7 +66,7 @@ def by_llama_factory(job: Job, walker: random.Random) -> Job:
         training["pref_ftx"] = 0.1
     rows = training["per_device_train_batch_size"]
     batch = rows_of(walker, kind, rows if training["gradient_accumulation_steps"] == 1 else 1)
-    if len(batch.get("desirable", ())) > 1 and rows % len(batch["desirable"]):
+    if len(batch.get("desirable", ())) > 1 and (training["gradient_accumulation_steps"] > 1 or rows % len(batch["desirable"])):
         batch["desirable"] = [True]
     several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1
     out = {**job, "name": f"{job['name']}-factory-{kind}", "loop": {"kind": kind, **({"steps": 1} if several else {})}, "batch": batch,

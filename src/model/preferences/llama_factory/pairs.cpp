@@ -114,7 +114,8 @@ FactoryLosses without_reference(const Run& run, const FactoryPairs& pairs) {
     return out;
 }
 
-void log_factory_pairs(const Run& run, const FactoryPairs& pairs, const FactoryLosses& found, const Tensor& likelihood) {
+void log_factory_pairs(const Run& run, const FactoryPairs& pairs, const FactoryLosses& found,
+                       const Tensor& likelihood) {
     read_mean(found.chosen_rewards);
     read_mean(found.rejected_rewards);
     read_mean([&] {
@@ -142,8 +143,8 @@ Tensor factory_pair_loss(const Run& run, Network& network, const Reference& refe
         run.session.recorder.begin({PhaseKind::loss, place.step, place.micro});
         run.session.begin_loss();
     }
-    const FactoryLosses found = has_reference(run.plan.loop.kind) ? against_reference(pairs, of_reference)
-                                                                  : without_reference(run, pairs);
+    const FactoryLosses found =
+        has_reference(run.plan.loop.kind) ? against_reference(pairs, of_reference) : without_reference(run, pairs);
     const Tensor likelihood = neg(pairs.chosen_average);
     if (run.plan.preference.adds_sft) add_in_place(found.losses, mul(likelihood, 1.0));
     log_factory_pairs(run, pairs, found, likelihood);

@@ -2,6 +2,7 @@
 #include "model/preferences/llama_factory/reward.hpp"
 
 #include <optional>
+#include <vector>
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
@@ -83,6 +84,11 @@ void add_value_head(const Run& run, Network& network) {
     head.weight = host_tensor(run.session, {head.out, head.in}, DType::float32);
     head.bias = host_tensor(run.session, {head.out}, DType::float32);
     for (Tensor* t : {&head.weight, &head.bias}) t->set_requires_grad(true);
+    // trl 0.24 models/modeling_base.py from_pretrained reads state_dict(), for which bitsandbytes copies nested codes.
+    std::vector<Tensor> held;
+    for (const Linear* linear : linears(network))
+        if (linear->quantized && linear->quantized->nested_code.defined())
+            held.push_back(clone(linear->quantized->nested_code));
 }
 
 void move_value_head(const Run& run, Network& network) {
