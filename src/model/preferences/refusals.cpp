@@ -103,6 +103,9 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "trl 1.9 and 1.16 are supported");
     if (run.spec.recording)
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
+    if (factory && plan.evaluation)
+        refuse("training.eval_strategy", "evaluation in LLaMA-Factory's preference training is not supported",
+               "leave it out");
     if (plan.evaluation) refuse_in_evaluation(plan, refuse);
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
         refuse("training.precompute_ref_log_probs",
