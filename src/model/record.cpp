@@ -15,6 +15,7 @@
 #include "model/network/in_module.hpp"
 #include "model/network/run.hpp"
 #include "model/parallel/pipeline/pipeline.hpp"
+#include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/recorded/model.hpp"
 #include "model/supported.hpp"
@@ -44,7 +45,8 @@ void count_parameters(Network& network, Recorder& recorder) {
 
 /// torch 2.3 to 2.11 cuda/__init__.py _check_bf16_tensor_supported.
 void ask_for_bf16(const Run& run, bool load_first) {
-    if (!asks_for_bf16(run) || run.plan.distributed->load_first != load_first) return;
+    const bool later = run.plan.distributed && run.plan.distributed->load_first;
+    if (!asks_for_bf16(run) || later != load_first) return;
     const Tensor one = empty(run.session, {1}, DType::bfloat16, Op::to_copy);
 }
 
@@ -149,6 +151,7 @@ void run_all(const Run& stored) {
     if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))
         enable_checkpointing(run, network, use_reentrant_of(plan, run.stack));
     if (plan.loop.input_require_grads) require_input_grads(network);
+    if (by_llama_factory(plan) && plan.loop.kind == LoopKind::reward) add_value_head(run, network);
     count_parameters(network, session.recorder);
     if (is_pipeline(plan))
         run_pipeline(run, network);

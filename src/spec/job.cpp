@@ -8,6 +8,7 @@
 #include "spec/json_parse.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/models.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/stacks.hpp"
 
@@ -80,6 +81,17 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
     const JsonValue nothing = JsonValue::object();
     read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.loop.kind,
                plan.batch);
+    if (!by_llama_factory(plan)) return;
+    pad_rows(plan.batch, kFactoryMultiple);
+    plan.training.use_reentrant = plan.training.use_reentrant.value_or(true);  // use_reentrant_gc
+}
+
+void read_maker(ObjectReader& trl, TrainPlan& plan) {
+    ObjectReader::set(plan.preference.maker, trl.choice<TrainerMaker>("trainer", kTrainerMakerNames));
+    if (plan.preference.maker != TrainerMaker::llama_factory) return;
+    if (trl.has("peft_config") && plan.trl_makes_adapters)
+        trl.problems().invalid(trl.path("peft_config"), "LLaMA-Factory makes the adapters before its trainer", "false");
+    plan.trl_makes_adapters = false;
 }
 
 void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) {
@@ -90,7 +102,7 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
     if (auto trl = job.object("trl")) {
         ObjectReader::set(plan.trl_casting_to_bf16, trl->boolean("peft_module_casting_to_bf16"));
         ObjectReader::set(plan.trl_makes_adapters, trl->boolean("peft_config"));
-        ObjectReader::set(plan.preference.empties_cache, trl->choice<bool>("trainer", kTrlTrainerNames));
+        read_maker(*trl, plan);
         trl->refuse_unknown();
     }
     if (auto loop = job.object("loop")) read_loop(std::move(*loop), plan.loop);

@@ -196,6 +196,7 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
 }  // namespace
 
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
+    if (plan.maker == TrainerMaker::llama_factory) return read_llama_factory(training, kind, plan);
     ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
     arguments.max_length = training.integer("max_length", kTokens, Null::absent);
     if (!training.has("max_length")) arguments.max_length = kMaxLength;
@@ -253,6 +254,12 @@ JsonValue pairs_to_json(const TrainPlan& plan) {
 
 void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     const PreferencePlan& preference = plan.preference;
+    if (preference.adds_sft) arguments.put("pref_ftx", JsonValue::of(0.1));  // any value: what it is changes nothing
+    if (by_llama_factory(plan)) {
+        if (plan.loop.kind == LoopKind::dpo)
+            arguments.put("loss_type", JsonValue::of(name_of(preference.loss_types.front())));
+        return;
+    }
     if (plan.loop.kind == LoopKind::dpo) {
         std::vector<JsonValue> losses;
         for (const PairLoss loss : preference.loss_types) losses.push_back(JsonValue::of(name_of(loss)));

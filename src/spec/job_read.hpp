@@ -22,6 +22,7 @@ void read_batch(ObjectReader batch, BatchPlan& plan);
 void read_loop(ObjectReader loop, LoopPlan& plan);
 /// `batch` of preference training, and what the config of trl's trainer adds to `training`.
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
+void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 /// The same, written.
 JsonValue pairs_to_json(const TrainPlan& plan);

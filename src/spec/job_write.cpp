@@ -278,7 +278,8 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     JsonValue trl = JsonValue::object();
     trl.put("peft_module_casting_to_bf16", JsonValue::of(plan.trl_casting_to_bf16));
     if (!plan.trl_makes_adapters) trl.put("peft_config", JsonValue::of(false));
-    if (plan.preference.empties_cache) trl.put("trainer", JsonValue::of("axolotl"));
+    if (plan.preference.maker != TrainerMaker::trl)
+        trl.put("trainer", JsonValue::of(name_in<TrainerMaker>(kTrainerMakerNames, plan.preference.maker)));
     out.put("trl", std::move(trl));
     JsonValue arguments = training(plan.training);
     if (plan.evaluation) put_evaluation(*plan.evaluation, arguments);

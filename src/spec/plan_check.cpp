@@ -207,8 +207,9 @@ void check_precision(const ModelSpec& model, const TrainPlan& plan, const Stack&
     }
     // trl 1.16.0, SFTTrainer.__init__, DPOTrainer.__init__, RewardTrainer.__init__, KTOTrainer.__init__: adapters over
     // packed weights become bfloat16.
-    const bool casts_adapters = (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks()) ||
-                                (is_preference(plan.loop.kind) && !is_contrast(plan.loop.kind));
+    const bool casts_adapters =
+        (plan.loop.kind == LoopKind::sft && stack.sft_scores_in_chunks()) ||
+        (is_preference(plan.loop.kind) && !is_contrast(plan.loop.kind) && !by_llama_factory(plan));
     if (training.fp16 && scales && casts_adapters && plan.load.quantization && plan.peft)
         problems.invalid(
             "training.fp16",

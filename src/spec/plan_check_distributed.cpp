@@ -270,6 +270,7 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
             plan.loop.kind == LoopKind::sft
                 ? "trl's SFTTrainer is supported with DistributedDataParallel, FSDP and DeepSpeed, and "
                   "torch 2.10 or later only"
+            : by_llama_factory(plan) ? "LLaMA-Factory's preference training is supported on one GPU only"
             : plan.loop.kind == LoopKind::dpo
                 ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel only"
                 : "several processes are supported with a Trainer's loop only",

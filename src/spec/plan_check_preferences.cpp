@@ -18,11 +18,38 @@ std::int64_t shortest_rows(const PairLengths& pairs) {
     return tokens;
 }
 
+/// What LLaMA-Factory 0.9.5 has no key for, or cannot have.
+void check_llama_factory(const TrainPlan& plan, Problems& problems) {
+    if (!by_llama_factory(plan)) return;
+    const PreferencePlan& preference = plan.preference;
+    if (preference.precompute_ref_log_probs)
+        problems.invalid("training.precompute_ref_log_probs",
+                         "LLaMA-Factory's trainers have no such argument: their reference runs in each step", "false");
+    const bool known = preference.loss_types.size() == 1 && preference.loss_types.front() <= PairLoss::ipo;
+    if (plan.loop.kind == LoopKind::dpo && !known)
+        problems.invalid("training.loss_type", "LLaMA-Factory has one loss of sigmoid, hinge, ipo, orpo and simpo",
+                         "one of them; orpo is the loop orpo, simpo the loop cpo");
+    if (plan.loop.kind == LoopKind::cpo && preference.contrast_loss != ContrastLoss::simpo)
+        problems.invalid("training.loss_type", "of CPO's losses LLaMA-Factory has simpo alone", "simpo");
+    if (plan.loop.kind == LoopKind::kto && preference.unpaired_loss != UnpairedLoss::kto)
+        problems.invalid("training.loss_type", "of KTO's losses LLaMA-Factory has kto alone", "kto");
+    if (plan.loop.kind == LoopKind::reward && preference.centers_rewards)
+        problems.invalid("training.center_rewards_coefficient", "LLaMA-Factory's reward models have no such argument",
+                         "leave it out");
+    if (plan.batch.sequence_length % kFactoryMultiple != 0)
+        problems.invalid(
+            "batch.completion_length",
+            fmt::format("LLaMA-Factory pads rows to a multiple of {} tokens, and these have {}", kFactoryMultiple,
+                        plan.batch.sequence_length),
+            fmt::format("rows of {} tokens", (plan.batch.sequence_length / kFactoryMultiple + 1) * kFactoryMultiple));
+}
+
 }  // namespace
 
 // trl 1.16.0, dpo_trainer.py DataCollatorForPreference: what is cut is not predicted.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!is_preference(plan.loop.kind)) return;
+    check_llama_factory(plan, problems);
     if (stack.trl == Version{})
         problems.unsupported("loop.kind", fmt::format("the stack {} has no trl", stack.name),
                              "give trl's version in the stack");
@@ -46,7 +73,9 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                          fmt::format("rows of {} tokens or more", needed));
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
-    if (plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto && rows <= 1)
+    const bool needs_two = plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto &&
+                           !by_llama_factory(plan);
+    if (needs_two && rows <= 1)
         problems.invalid("training.per_device_train_batch_size",
                          "trl stops: actual (not effective) batch size must be > 1: KTO will not work properly because "
                          "the KL term will be equivalent to the implied reward",

@@ -37,7 +37,7 @@ std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
 
 /// DPOStrategy.set_training_args_kwargs.
 void read_axolotl_dpo(Reader& reader, const std::string& rl, PreferencePlan& plan) {
-    plan.empties_cache = true;  // AxolotlDPOTrainer.training_step
+    plan.maker = TrainerMaker::axolotl;  // AxolotlDPOTrainer.training_step
     if (rl == "ipo")
         plan.loss_types = {PairLoss::ipo};
     else

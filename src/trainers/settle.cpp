@@ -112,18 +112,23 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
 }
 
 /// Rows of evaluation are as long as those of training can be. Of a model that is divided, and of preferences on
-/// several GPUs, only a batch of no more rows is judged: it needs at most what a training step needs.
+/// several GPUs or by LLaMA-Factory, only a batch of no more rows is judged: it needs at most what a training step
+/// needs.
 void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     if (!draft.evaluation) return;
     const AskedEvaluation& asked = *draft.evaluation;
     const bool divided = plan.distributed && !plan.distributed->as<DdpPlan>();
-    if (divided || (plan.distributed && is_preference(plan.loop.kind))) {
+    const bool factory = by_llama_factory(plan);
+    if (divided || factory || (plan.distributed && is_preference(plan.loop.kind))) {
         if (asked.rows <= asked.train_rows) return;
         reading.refusals.push_back(
             {asked.key, asked.place,
              fmt::format("evaluation with {} rows, training with {}: of {} only evaluation with at most as "
                          "many rows is judged, which needs no more than training",
-                         asked.rows, asked.train_rows, divided ? "a divided model" : "preferences on several GPUs"),
+                         asked.rows, asked.train_rows,
+                         divided   ? "a divided model"
+                         : factory ? "LLaMA-Factory's preferences"
+                                   : "preferences on several GPUs"),
              fmt::format("set {} to {}, or leave evaluation out of the answer: --assume-off {}", asked.key,
                          asked.train_rows, asked.key)});
         return;

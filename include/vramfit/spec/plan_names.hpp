@@ -70,8 +70,8 @@ inline constexpr Named<bool> kContextStrategyNames[] = {{"allgather", true}, {"a
 inline constexpr Named<PipelineSchedule> kPipelineNames[] = {{"gpipe", PipelineSchedule::gpipe},
                                                              {"1f1b", PipelineSchedule::one_f_one_b},
                                                              {"interleaved_1f1b", PipelineSchedule::interleaved}};
-/// Whose class of trl's trainer: axolotl's own empties the cache after each training step.
-inline constexpr Named<bool> kTrlTrainerNames[] = {{"trl", false}, {"axolotl", true}};
+inline constexpr Named<TrainerMaker> kTrainerMakerNames[] = {
+    {"trl", TrainerMaker::trl}, {"axolotl", TrainerMaker::axolotl}, {"llama-factory", TrainerMaker::llama_factory}};
 inline constexpr Named<BatchMove> kBatchMoveNames[] = {{"every_step", BatchMove::every_step},
                                                        {"once", BatchMove::once}};
 

@@ -41,6 +41,13 @@ enum class UnpairedLoss : std::uint8_t { kto, apo_zero_unpaired };
 /// trl's CPOConfig.loss_type.
 enum class ContrastLoss : std::uint8_t { sigmoid, hinge, ipo, simpo };
 
+/// Whose trainer it is (trl.trainer).
+enum class TrainerMaker : std::uint8_t {
+    trl,
+    axolotl,       ///< trl's; its DPOTrainer empties the cache after each training step
+    llama_factory  ///< its own: the stage dpo (with orpo and simpo), kto, rm
+};
+
 /// trl's configs of preference training as far as memory depends on them.
 struct PreferencePlan {
     std::vector<PairLoss> loss_types = {PairLoss::sigmoid};  ///< of DPO
@@ -51,7 +58,8 @@ struct PreferencePlan {
     bool precompute_ref_log_probs = false;
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
-    bool empties_cache = false;  ///< trl.trainer axolotl: its DPOTrainer does after each training step
+    TrainerMaker maker = TrainerMaker::trl;
+    bool adds_sft = false;  ///< LLaMA-Factory: pref_ftx is not 0
 
     friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };

@@ -204,11 +204,12 @@ struct Stack {
     bool dispatch_hooks_quantized_models() const;  ///< of bitsandbytes, also on a single device
 
     // trl
-    bool sft_prepares_model() const;     ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
-    bool sft_balances_experts() const;   ///< SFTTrainer adds the loss that balances experts by itself
-    bool sft_scores_in_chunks() const;   ///< SFTTrainer's loss from a head fused with the log-probabilities
-    bool dpo_scores_in_chunks() const;   ///< the same of DPOTrainer and KTOTrainer, which have whole logits before
-    bool preferences_are_known() const;  ///< DPOTrainer, KTOTrainer and RewardTrainer
+    bool sft_prepares_model() const;    ///< SFTTrainer calls prepare_model_for_kbit_training and get_peft_model itself
+    bool sft_balances_experts() const;  ///< SFTTrainer adds the loss that balances experts by itself
+    bool sft_scores_in_chunks() const;  ///< SFTTrainer's loss from a head fused with the log-probabilities
+    bool dpo_scores_in_chunks() const;  ///< the same of DPOTrainer and KTOTrainer, which have whole logits before
+    bool llama_factory_preferences_are_known() const;
+    bool preferences_are_known() const;     ///< DPOTrainer, KTOTrainer and RewardTrainer
     bool reference_is_like_policy() const;  ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;      ///< log-probabilities of whole logits by a kernel of its own
     bool trl_leaves_magnitudes() const;     ///< of DoRA, where it casts adapters over packed weights

@@ -135,6 +135,8 @@ constexpr bool has_pairs(LoopKind kind) { return is_preference(kind) && kind != 
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 /// Those without one and with whole logits, which trl has among its experiments.
 constexpr bool is_contrast(LoopKind kind) { return kind >= LoopKind::orpo; }
+/// What LLaMA-Factory's collators pad rows to (train/dpo/workflow.py and its neighbours, pad_to_multiple_of).
+inline constexpr std::int64_t kFactoryMultiple = 8;
 enum class LoopLoss : std::uint8_t { model, logits_mean };
 enum class OutputLife : std::uint8_t { until_next_forward, until_step_end };
 enum class ZeroGrad : std::uint8_t { after_step, before_forward };
@@ -391,5 +393,10 @@ struct TrainPlan {
 
     friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
+
+/// LLaMA-Factory's own trainers of preferences, which are given a model with adapters.
+inline bool by_llama_factory(const TrainPlan& plan) {
+    return is_preference(plan.loop.kind) && plan.preference.maker == TrainerMaker::llama_factory;
+}
 
 }  // namespace vramfit

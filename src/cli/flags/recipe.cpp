@@ -38,6 +38,7 @@ void apply_recipe(Job& job, std::string_view value, const std::string& where) {
         return find_plan_flag(a.name)->turn < find_plan_flag(b.name)->turn;
     });
     for (const RecipeFlag& flag : flags) find_plan_flag(flag.name)->apply(job, flag.value, where);
+    if (recipe.name == "llama-factory") job.plan.preference.maker = TrainerMaker::llama_factory;
     if (recipe.upper_bound) job.notes.push_back({NoteKind::upper_bound, kBoundNote, kBoundHint});
 }
 

@@ -35,6 +35,8 @@ using IsGiven = std::function<bool(std::string_view flag)>;
 /// A recipe of Unsloth's loop where that is not predicted: plain transformers as an upper bound, and why. Throws
 /// nothing.
 void settle_unsloth_recipe(Job& job, const IsGiven& given);
+/// Preference training by LLaMA-Factory's trainers, as its recipe or its stack asks for it.
+void settle_llama_factory(Job& job, const IsGiven& given);
 /// What Unsloth chooses where no flag says it. Throws Error for its flags without its loop.
 void complete_unsloth(Job& job, const IsGiven& given);
 

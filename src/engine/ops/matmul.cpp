@@ -195,7 +195,11 @@ Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b) {
     Tensor out = empty(a.session(), {a.size(0), b.size(1)}, a.dtype(), Op::addmm);
     const Tensor copy_a = readable_copy(a);
     const Tensor copy_b = readable_copy(b);
-    cublaslt_workspace(a.session());
+    // cuda/Blas.cpp isInputCompliesAddmmCudaLt asks for more than one row and column of the second matrix.
+    if (a.session().decide("addmm by cuBLASLt", b.size(0) > 1 && b.size(1) > 1))
+        cublaslt_workspace(a.session());
+    else
+        cublas_workspace(a.session());
     if (node) set_history(out, node);
     return out;
 }

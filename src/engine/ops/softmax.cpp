@@ -61,8 +61,9 @@ Tensor run(const Tensor& t, bool to_float32, Op op, const NodeType& type, bool s
         node->dims[0] = input.sizes();
         node->dtypes[0] = input.dtype();
     }
-    const Tensor copy = contiguous(detach(input));
+    // Structured kernels have their result before cuda/SoftMax.cu host_softmax reads its input contiguously.
     Tensor out = empty(input.session(), input.sizes(), result_dtype, op);
+    (void)contiguous(detach(input));
     if (safe) clear_masked_rows(input, out);
     if (node) {
         set_history(out, node);

@@ -208,16 +208,24 @@ Tensor decoder(const Run& run, const Network& network, const Batch& batch, const
     return last;
 }
 
+/// LLaMA-Factory 0.9.5 model/model_utils/checkpointing.py get_custom_gradient_checkpointing_func: a checkpointed
+/// layer's input asks for gradients. Of networks that are not packed peft's hook on the embedding does.
+bool layers_ask_for_gradients(const Run& run, const Network& network) {
+    return by_llama_factory(run.plan) && network.checkpointing != Checkpointing::off && run.plan.load.quantization;
+}
+
 }  // namespace
 
 Tensor run_layers(const Run& run, const Network& network, Tensor hidden, const LayerInputs& inputs,
                   const Place& place) {
     Session& session = run.session;
+    if (layers_ask_for_gradients(run, network) && !hidden.requires_grad()) hidden.set_requires_grad(true);
     for (const DecoderLayer& layer : network.layers) {
         const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
         UnitHooks* const around = network.hooks && network.hooks->around_checkpoints() ? network.hooks : nullptr;
         if (around) hidden = around->before_layer(static_cast<std::size_t>(layer.index), hidden);
         if (!network.hooks || around) begin_layer(run, network, layer, hidden, place);
+        if (run.hidden_states) run.hidden_states->push_back(hidden);
         Tensor out = run_layer(run, network, layer, hidden, inputs, place);
         if (around) around->after_layer(static_cast<std::size_t>(layer.index), out);
         hidden = std::move(out);  // what it was called with is held until its hooks have run
@@ -259,11 +267,14 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
     if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
     const Family& family = family_of(run.spec.model_type);
-    std::vector<Tensor> router_logits;
+    std::vector<Tensor> router_logits, hidden_states;
+    const bool keeps_states = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::reward;
     Tensor hidden;
     {
+        const Scoped keeps(run.hidden_states, keeps_states ? &hidden_states : nullptr);
         const Scoped collects(run.router_logits, balances_experts(run) ? &router_logits : nullptr);
         hidden = last_hidden_state(run, network, batch, cache, place);
+        if (keeps_states) hidden_states.push_back(hidden);
     }
     if (uses_liger(run) && batch.labels.defined())
         return {liger_loss(hidden, network.head.weight, batch.labels, items), {}, cache};
@@ -292,7 +303,7 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
         if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
     }
-    return {loss, logits, cache, aux_loss, std::move(router_logits)};
+    return {loss, logits, cache, aux_loss, std::move(router_logits), std::move(hidden_states)};
 }
 
 }  // namespace

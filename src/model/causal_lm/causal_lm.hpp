@@ -16,6 +16,7 @@ struct Output {
     KvCachePointer past_key_values;
     Tensor aux_loss = {};                    ///< that balances experts
     std::vector<Tensor> router_logits = {};  ///< what it was made of
+    std::vector<Tensor> hidden_states = {};  ///< where they are asked for: those between layers, and the last norm's
 };
 
 /// Names the windows of one forward pass.

@@ -67,6 +67,8 @@ bool is_partitioned(const TrainPlan& plan) {
 
 bool asks_for_bf16(const Run& run) {
     const TrainPlan& plan = run.plan;
+    // LLaMA-Factory 0.9.5 extras/misc.py: is_torch_bf16_gpu_available() while it is imported.
+    if (by_llama_factory(plan)) return run.session.device.capability < Capability{8, 0};
     return plan.distributed && !plan.distributed->as<PipelinePlan>() && plan.training.bf16 &&
            run.session.device.capability < Capability{8, 0};
 }
@@ -75,7 +77,8 @@ std::int64_t left_before_load(const Run& run) {
     constexpr std::int64_t kSmallBuffer = 2 << 20;  // c10/cuda/CUDACachingAllocator.cpp
     // Unsloth's import has taken a segment, in which two placeholders of its rotary module are.
     if (run.unsloth) return kSmallBuffer - 2 * 512;
-    return asks_for_bf16(run) && !run.plan.distributed->load_first ? kSmallBuffer : 0;
+    const bool later = run.plan.distributed && run.plan.distributed->load_first;
+    return asks_for_bf16(run) && !later ? kSmallBuffer : 0;
 }
 
 // bitsandbytes has to have a device map.

@@ -15,8 +15,8 @@ Network load(const Run& run);
 /// for FSDP by releases that take packed weights back.
 bool waits_on_host(const Run& run);
 
-/// Whether TrainingArguments(bf16=True) of one of several processes tries bf16 on a card that has none of its own,
-/// which takes a segment. With one process that is behind the load and shows nowhere.
+/// Whether TrainingArguments(bf16=True) of one of several processes, or LLaMA-Factory's import, tries bf16 on a card
+/// that has none of its own, which takes a segment. With one process that is behind the load and shows nowhere.
 bool asks_for_bf16(const Run& run);
 
 /// Bytes of a segment which the loader finds reserved and unused.

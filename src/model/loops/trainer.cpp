@@ -19,6 +19,7 @@
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/loss.hpp"
 #include "model/preferences/precompute.hpp"
 #include "model/preferences/rows.hpp"
@@ -64,6 +65,9 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
     return loss;
 }
 
+/// axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer.training_step.
+bool empties_cache(const TrainPlan& plan) { return plan.preference.maker == TrainerMaker::axolotl; }
+
 /// training_step of a loss for which no items were counted.
 Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place) {
     Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place,
@@ -72,7 +76,7 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
     loss = div(loss, 1);  // self.current_gradient_accumulation_steps
     accelerator_backward(trainer, loss, place);
     Tensor out = detach(loss);
-    if (trainer.run.plan.preference.empties_cache) trainer.session().recorder.empty_cache();
+    if (empties_cache(trainer.run.plan)) trainer.session().recorder.empty_cache();
     return out;
 }
 
@@ -111,8 +115,8 @@ void run_epoch(Trainer& trainer) {
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
     // Of several processes not all are alike.
-    const bool may_repeat = session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth &&
-                            !trainer.run.plan.preference.empties_cache;
+    const bool may_repeat =
+        session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth && !empties_cache(trainer.run.plan);
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
         session.recorder.program().collectives = {};
@@ -255,9 +259,14 @@ void run_trainer(const Run& run, Network& network) {
     if (run.unsloth) prepare_unsloth_trainer(run, network);
     Reference reference;
     if (is_preference(run.plan.loop.kind)) {
-        if (!is_contrast(run.plan.loop.kind))
+        const bool factory = by_llama_factory(run.plan);
+        if (network.value_head.has_bias) move_value_head(run, network);
+        // Its gradient_checkpointing_enable leaves the embedding as it is; peft's hook is not for packed weights.
+        if (factory && run.plan.load.quantization) network.embed.output_requires_grad = false;
+        if (!is_contrast(run.plan.loop.kind) && !factory)
             prepare_adapted_by_trl(run, network);
-        else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters))
+        else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&
+                 !(factory && run.plan.load.quantization))
             require_input_grads(network);
         if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);

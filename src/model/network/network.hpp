@@ -211,6 +211,7 @@ struct Network {
     std::vector<LeafRange> leaf_layers;
     Norm norm;
     Linear head;
+    Linear value_head;                          ///< trl's ValueHead around the whole model; no outputs: none
     bool tied = false;                          ///< head.weight is embed.weight
     bool ends_with_layers = false;              ///< a stage of a pipeline: norm and head are another process's
     mutable std::vector<Tensor> buffers;        ///< inv_freq and the like
@@ -255,6 +256,7 @@ void for_each_module(Network& network, const Visit& visit) {
     for (DecoderLayer& layer : network.layers) for_each_module(layer, visit, visit, visit);
     visit(network.norm);
     visit(network.head);
+    if (network.value_head.has_bias) visit(network.value_head);
 }
 
 /// How many decoder layers there are.

@@ -32,6 +32,8 @@ struct Run {
     const RecordedModel* recorded = nullptr;
     /// What Unsloth keeps for the run; null: another loop's.
     mutable Unsloth* unsloth = nullptr;
+    /// output_hidden_states: while layers run, what goes from one to the next is put here.
+    mutable std::vector<Tensor>* hidden_states = nullptr;
 
     /// The same run by another plan, which has to outlive it, and other sizes; nothing of router logits or Unsloth.
     Run with(const TrainPlan& other, const RunSizes& of) const {
@@ -63,6 +65,7 @@ struct Batch {
     Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};
     Tensor kl_completion_mask = {};
+    Tensor kl_labels = {};           ///< of LLaMA-Factory in place of the mask
     Tensor desirable = {};           ///< KTO: [B] bool
     Tensor reference = {};           ///< KTO: precomputed log-probabilities, [B]
     Tensor reference_kl = {};        ///< the same of the KL term

@@ -16,6 +16,7 @@
 #include "engine/ops/view.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/preferences/contrast_rows.hpp"
+#include "model/preferences/dpo_terms.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/preferences/scores.hpp"
@@ -55,13 +56,6 @@ Tensor likelihood_of(const Run& run, const Tensor& logits, const Tensor& labels)
     return cross_entropy(view(predicted, {tokens, words}), view(targets, {tokens}));
 }
 
-/// mask.sum(-1): the result is there before the mask is cast.
-Tensor count_of(const Tensor& mask) {
-    Tensor out = empty(mask.session(), {mask.size(0)}, DType::int64, Op::sum);
-    const Tensor cast = to(mask, DType::int64);
-    return out;
-}
-
 /// get_batch_logps: [2 B].
 Tensor row_log_probs(const Run& run, const Tensor& logits, const Tensor& given) {
     const Size length = logits.size(1);
@@ -76,7 +70,7 @@ Tensor row_log_probs(const Run& run, const Tensor& logits, const Tensor& given) 
     const Tensor sum = sum_over(mul(log_probs, mask), 1, false);
     const ContrastLoss loss = run.plan.preference.contrast_loss;
     if (!is_orpo(run) && loss != ContrastLoss::ipo && loss != ContrastLoss::simpo) return sum;
-    return div(sum, count_of(mask));
+    return div(sum, tokens_of_rows(mask));
 }
 
 /// log1mexp(x).
@@ -114,13 +108,6 @@ Contrast odds_ratio_of(const Tensor& given_chosen, const Tensor& given_rejected)
     out.mean_ratio = mean_all(ratio);
     out.mean_log_odds = mean_all(log_odds);
     return out;
-}
-
-/// -logsigmoid(beta * logits) * (1 - label_smoothing) - logsigmoid(-beta * logits) * label_smoothing.
-Tensor smoothed_losses(const Tensor& logits) {
-    const Tensor first = mul(neg(log_sigmoid(mul(logits, 1.0))), 1.0);
-    const Tensor second = mul(log_sigmoid(mul(logits, 1.0)), 1.0);
-    return sub(first, second);
 }
 
 Contrast pair_contrast(const Run& run, const Tensor& chosen, const Tensor& rejected) {

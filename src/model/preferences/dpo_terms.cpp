@@ -155,4 +155,17 @@ Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores, Va
     return {};
 }
 
+Tensor smoothed_losses(const Tensor& logits) {
+    // Python lets go of each operand once its operator is done.
+    const auto weighted = [&logits](bool negated) {
+        Tensor t = mul(logits, 1.0);
+        t = log_sigmoid(t);
+        if (negated) t = neg(t);
+        t = mul(t, 1.0);
+        return t;
+    };
+    const Tensor first = weighted(true);
+    return sub(first, weighted(false));
+}
+
 }  // namespace vramfit::model

@@ -25,4 +25,7 @@ using Variables = std::map<std::string_view, Tensor>;
 /// per_sequence_loss -- [B]. What else is given a name goes to `names`.
 Tensor loss_of_pairs(const Run& run, PairLoss type, const PairScores& scores, Variables& names);
 
+/// -logsigmoid(beta * logits) * (1 - label_smoothing) - logsigmoid(-beta * logits) * label_smoothing.
+Tensor smoothed_losses(const Tensor& logits);
+
 }  // namespace vramfit::model

@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 
-#include "engine/ops/clamp.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/nansum.hpp"
@@ -15,6 +14,7 @@
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
 #include "model/losses/balancing_loss.hpp"
+#include "model/preferences/kto_terms.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
 #include "model/preferences/scores.hpp"
@@ -29,8 +29,6 @@ namespace {
 
 /// The head of the policy, which the reference without adapters shares.
 constexpr ScoreParts kUnpairedScores = {.entropy = true, .mean_logits = true};
-
-bool has_kl(const Run& run) { return run.plan.preference.unpaired_loss == UnpairedLoss::kto; }
 
 ScoreParts parts_of(const Reference& reference) { return reference.network ? ScoreParts{} : kUnpairedScores; }
 
@@ -120,41 +118,6 @@ UnpairedReference of_reference(const Run& run, Network& policy, const Reference&
     return out;
 }
 
-/// What one kind of rows has: desirable ones, or the others.
-struct Side {
-    Tensor log_probs, reference, log_ratios, losses, rewards;
-};
-
-/// 1 - F.sigmoid(self.beta * t).
-Tensor less_sigmoid(const Tensor& t) { return subtracted_from_number(sigmoid(mul(t, 1.0))); }
-
-Side losses_of(const Run& run, const Tensor& log_probs, const Tensor& reference, const Tensor& kl, bool desirable) {
-    Side side;
-    side.log_probs = log_probs;
-    side.reference = reference;
-    if (!run.session.decide("there are rows of a kind", log_probs.size(0) > 0)) {
-        side.losses = side.rewards = empty(run.session, {0}, DType::float32, Op::to_copy);
-        return side;
-    }
-    side.log_ratios = sub(log_probs, reference);
-    if (has_kl(run))
-        side.losses = less_sigmoid(desirable ? sub(side.log_ratios, kl) : sub(kl, side.log_ratios));
-    else
-        side.losses = desirable ? less_sigmoid(side.log_ratios) : sigmoid(mul(side.log_ratios, 1.0));
-    side.rewards = mul(detach(side.log_ratios), 1.0);
-    return side;
-}
-
-Tensor kl_of(const Run& run, const Tensor& policy, const Tensor& reference) {
-    if (!has_kl(run)) {
-        Tensor out = to_device(host_tensor(run.session, {1}, DType::float32));
-        run.session.streams.host_waits(0);
-        return out;
-    }
-    const Tensor mean = mean_all(sub(policy, reference));
-    return clamp(mean_all(mean));
-}
-
 /// Places of the rows of both kinds: torch.nonzero(labels), torch.nonzero(~labels).
 struct RowPlaces {
     Tensor chosen, rejected;
@@ -202,7 +165,7 @@ struct UnpairedMetrics {
     }
 };
 
-void read_rewards(const Side& side) {
+void read_rewards(const UnpairedSide& side) {
     if (!side.log_ratios.defined()) return;
     for (const Tensor& t : {side.rewards, side.log_probs}) read_item(nansum(nansum(t)));
 }
@@ -232,12 +195,9 @@ Tensor kto_loss(const Run& run, Network& network, const Reference& reference, co
     const Tensor reference_chosen = index_select(scores.log_probs, places.chosen);
     const Tensor reference_rejected = index_select(scores.log_probs, places.rejected);
     const Tensor kl = kl_of(run, kl_policy, scores.kl);
-    const Side desired = losses_of(run, chosen, reference_chosen, kl, true);
-    const Side others = losses_of(run, rejected, reference_rejected, kl, false);
-    const Tensor losses = [&] {
-        const Tensor weighted[] = {mul(desired.losses, 1.0), mul(others.losses, 1.0)};
-        return cat(weighted, 0);
-    }();
+    const UnpairedSide desired = losses_of(run, chosen, reference_chosen, kl, true);
+    const UnpairedSide others = losses_of(run, rejected, reference_rejected, kl, false);
+    const Tensor losses = losses_of_both(desired, others);
     read_item(kl);
     const UnpairedMetrics metrics(run, inputs, outputs, places, desirable);
     read_sum(chosen_number);

@@ -4,12 +4,29 @@
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/dpo.hpp"
 #include "model/preferences/kto.hpp"
+#include "model/preferences/llama_factory/kto.hpp"
+#include "model/preferences/llama_factory/pairs.hpp"
+#include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/reward.hpp"
 
 namespace vramfit::model {
 
+namespace {
+
+Tensor factory_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
+                    const Place& place) {
+    switch (run.plan.loop.kind) {
+        case LoopKind::reward: return factory_reward_loss(run, network, batch, place);
+        case LoopKind::kto: return factory_kto_loss(run, network, reference, batch, place);
+        default: return factory_pair_loss(run, network, reference, batch, place);
+    }
+}
+
+}  // namespace
+
 Tensor preference_loss(const Run& run, Network& network, const Reference& reference, const Batch& batch,
                        const Place& place, const ForwardWrapper& wrapper) {
+    if (by_llama_factory(run.plan)) return factory_loss(run, network, reference, batch, place);
     switch (run.plan.loop.kind) {
         case LoopKind::reward: return reward_loss(run, network, batch, place);
         case LoopKind::orpo:

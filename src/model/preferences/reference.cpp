@@ -1,5 +1,5 @@
 // trl 1.16 trainer/dpo_trainer.py DPOTrainer.__init__; trainer/utils.py create_model_from_path, use_adapter; peft 0.21
-// peft_model.py disable_adapter.
+// peft_model.py disable_adapter. LLaMA-Factory 0.9.5 train/trainer_utils.py create_ref_model.
 #include "model/preferences/reference.hpp"
 
 #include <utility>
@@ -22,7 +22,9 @@ Reference load_reference(const Run& run, Network& policy) {
     LoadPlan& load = out.plan->load;
     load.quantization.reset();
     load.on_device = !is_loaded_on_host(run);
-    if (run.stack.reference_is_like_policy()) {
+    if (by_llama_factory(run.plan)) {
+        load.dtype = run.spec.checkpoint_dtype.value_or(load.dtype);  // torch_dtype="auto"
+    } else if (run.stack.reference_is_like_policy()) {
         load.dtype = named_parameters(policy).front().tensor->dtype();  // PreTrainedModel.dtype
     } else {
         load.dtype = DType::float32;
@@ -31,6 +33,7 @@ Reference load_reference(const Run& run, Network& policy) {
     const Run reference = run.with(*out.plan);
     const Scoped<bool> again(run.session.loads_again, true);
     out.network = model::load(reference);
+    if (by_llama_factory(run.plan)) return out;  // load_model with is_trainable=False freezes them
     // Nothing freezes them: under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp).
     for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(true);
     return out;
@@ -54,7 +57,7 @@ Reference make_reference(const Run& run, Network& policy) {
 TrainPlan plan_of_reference(const Run& run, const Reference& reference) {
     TrainPlan plan = run.plan;
     plan.load.attention = reference.plan->load.attention;
-    if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks())
+    if (run.plan.loop.kind == LoopKind::kto && !run.stack.dpo_scores_in_chunks() && !by_llama_factory(run.plan))
         plan.training.use_cache = run.spec.use_cache;
     return plan;
 }

@@ -90,12 +90,22 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.push_back({where, std::move(what), hint});
     };
-    if (!run.stack.preferences_are_known())
+    const bool factory = by_llama_factory(plan);
+    if (factory && !run.stack.llama_factory_preferences_are_known())
+        refuse("trl.trainer",
+               fmt::format("LLaMA-Factory's trainers with trl {} are not supported", text_of(run.stack.trl)),
+               "the stack llamafactory-0.9.5, with trl 0.24");
+    if (factory && plan.distributed)
+        refuse("distributed", "LLaMA-Factory's preference training on several GPUs is not supported", "one GPU");
+    if (!factory && !run.stack.preferences_are_known())
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.9 and 1.16 are supported");
     if (run.spec.recording)
         refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
+    if (factory && plan.evaluation)
+        refuse("training.eval_strategy", "evaluation in LLaMA-Factory's preference training is not supported",
+               "leave it out");
     if (plan.evaluation) refuse_in_evaluation(plan, refuse);
     if (plan.distributed && plan.preference.precompute_ref_log_probs)
         refuse("training.precompute_ref_log_probs",
@@ -114,11 +124,11 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
                "leave it out");
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters && has_reference(plan.loop.kind))
+    if (plan.peft && !plan.trl_makes_adapters && has_reference(plan.loop.kind) && !factory)
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
-    if (is_contrast(plan.loop.kind)) return refuse_in_contrast(run, refuse);
-    if (plan.loop.kind == LoopKind::reward) return refuse_in_rewards(run, refuse);
+    if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);
+    if (has_score(plan)) return refuse_in_rewards(run, refuse);
     if (!plan.peft || !has_reference(plan.loop.kind) || !run.stack.dpo_scores_in_chunks()) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")

@@ -6,6 +6,7 @@
 #include "engine/ops/copy.hpp"
 #include "model/preferences/contrast.hpp"
 #include "model/preferences/contrast_rows.hpp"
+#include "model/preferences/llama_factory/rows.hpp"
 #include "model/preferences/unpaired.hpp"
 
 namespace vramfit::model {
@@ -39,24 +40,36 @@ Tensor moved(const Run& run, const Dims& sizes, DType dtype) {
     return out;
 }
 
+bool has_score(const TrainPlan& plan) { return plan.loop.kind == LoopKind::reward && !by_llama_factory(plan); }
+
+namespace {
+
+/// LLaMA-Factory's trainers of the stages dpo and kto do, that of rm does not.
+bool disables_dropout(const TrainPlan& plan) {
+    if (by_llama_factory(plan)) return plan.loop.kind != LoopKind::reward;
+    return plan.preference.disable_dropout;
+}
+
+}  // namespace
+
 TrainPlan plan_of_preferences(const TrainPlan& plan) {
     TrainPlan out = plan;
     out.batch.attention_mask = pads(plan) ? AttentionMask::right_padded : AttentionMask::ones;
     // peft 0.21 peft_model.py PeftModelForSequenceClassification.__init__.
-    if (out.peft && plan.loop.kind == LoopKind::reward) out.peft->modules_to_save.push_back("score");
-    if (out.peft && plan.preference.disable_dropout) out.peft->lora_dropout = 0;
-    if (is_contrast(plan.loop.kind)) prepare_contrast(out);
+    if (out.peft && has_score(plan)) out.peft->modules_to_save.push_back("score");
+    if (out.peft && disables_dropout(plan)) out.peft->lora_dropout = 0;
+    if (is_contrast(plan.loop.kind) && !by_llama_factory(plan)) prepare_contrast(out);
     return out;
 }
 
 // Only modules are switched off: what a family hands to torch.nn.functional.dropout as a number stays.
 ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan) {
     ModelSpec out = spec;
-    if (plan.loop.kind == LoopKind::reward) {
+    if (has_score(plan)) {
         out.num_labels = 1;  // trl 1.16 trainer/reward_trainer.py RewardTrainer.__init__
         out.tie_word_embeddings = false;
     }
-    if (!plan.preference.disable_dropout) return out;
+    if (!disables_dropout(plan)) return out;
     if (spec.model_type == "gpt2") out.attention_dropout = 0;
     const bool by_number = spec.model_type == "starcoder2" || spec.model_type == "seed_oss";
     if (!by_number) out.residual_dropout = out.embedding_dropout = 0;
@@ -80,6 +93,7 @@ Size chosen_tokens(const Run& run) {
 
 Batch fetch_preferences(const Run& run, bool references) {
     const LoopKind kind = run.plan.loop.kind;
+    if (by_llama_factory(run.plan)) return fetch_by_llama_factory(run);
     if (kind == LoopKind::kto) return fetch_unpaired(run, references);
     if (is_contrast(kind)) return fetch_apart(run);
     const Dims rows{run.sizes.batch, run.sizes.length};

@@ -10,6 +10,9 @@ namespace vramfit::model {
 TrainPlan plan_of_preferences(const TrainPlan& plan);
 ModelSpec spec_of_preferences(const ModelSpec& spec, const TrainPlan& plan);
 
+/// A reward model with a head of one number in place of the language model's: trl's.
+bool has_score(const TrainPlan& plan);
+
 /// Pairs of rows; the batch has chosen ones and then rejected ones.
 inline Size pairs_of(const Run& run) { return run.sizes.batch / 2; }
 

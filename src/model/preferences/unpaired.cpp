@@ -30,7 +30,10 @@ std::vector<std::int64_t> longer_kl_rows(const PairLengths& pairs) {
 
 std::int64_t kl_rows_longer(const TrainPlan& plan) {
     const auto longer = longer_kl_rows(plan.batch.pairs);
-    return *std::max_element(longer.begin(), longer.end());
+    const std::int64_t most = *std::max_element(longer.begin(), longer.end());
+    if (!by_llama_factory(plan)) return most;
+    const std::int64_t beyond = (most % kFactoryMultiple + kFactoryMultiple) % kFactoryMultiple;
+    return beyond == 0 ? most : most + kFactoryMultiple - beyond;  // its collator pads these rows too
 }
 
 TrainPlan plan_of_kl_rows(const TrainPlan& plan) {

@@ -136,4 +136,11 @@ Tensor sum_of_mean_logits(const Tensor& logits, const Tensor& mask, const Size& 
     return sum_all(means);
 }
 
+// The result is there before the mask is cast.
+Tensor tokens_of_rows(const Tensor& mask) {
+    Tensor out = empty(mask.session(), {mask.size(0)}, DType::int64, Op::sum);
+    const Tensor cast = to(mask, DType::int64);
+    return out;
+}
+
 }  // namespace vramfit::model

@@ -18,4 +18,7 @@ Tensor entropy_of(const Tensor& logits);
 /// logits[mask.bool()].mean(-1).sum(), of so many places.
 Tensor sum_of_mean_logits(const Tensor& logits, const Tensor& mask, const Size& count);
 
+/// mask.sum(-1) of the tokens that are scored: [R].
+Tensor tokens_of_rows(const Tensor& mask);
+
 }  // namespace vramfit::model

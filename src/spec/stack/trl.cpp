@@ -20,6 +20,9 @@ bool Stack::dpo_scores_in_chunks() const { return trl >= Version{1, 16, 0}; }
 // The same as read and traced in 1.9.0 and 1.16.0: KTOTrainer and RewardTrainer too.
 bool Stack::preferences_are_known() const { return trl >= Version{1, 16, 0} || (trl.major == 1 && trl.minor == 9); }
 
+// LLaMA-Factory 0.9.5 train/dpo/trainer.py, kto/trainer.py: losses of trl's own classes, as read and traced in 0.24.0.
+bool Stack::llama_factory_preferences_are_known() const { return trl.major == 0 && trl.minor == 24; }
+
 // 1.16.0 loads the reference with the policy's dtype and attention, 1.9.0 with those of from_pretrained's defaults.
 bool Stack::reference_is_like_policy() const { return trl >= Version{1, 16, 0}; }
 

@@ -3,6 +3,7 @@
 
 #include "trainers/common.hpp"
 #include "trainers/keys/llama_factory.hpp"
+#include "trainers/llama_factory_preferences.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -158,8 +159,9 @@ void read_factory(Reader& reader, Draft& draft) {
     draft.training_read = true;
     TrainingPlan& training = draft.job.plan.training;
     const std::string stage = reader.text_or("stage", "sft");
-    if (stage != "sft" && stage != "pt")
-        reader.refuse("stage", fmt::format("the stage '{}' is not predicted yet", stage), "supported: sft, pt");
+    if (stage != "sft" && stage != "pt" && !is_factory_preference(stage))
+        reader.refuse("stage", fmt::format("the stage '{}' is not predicted", stage),
+                      "supported: sft, pt, dpo, kto, rm");
     if (!reader.boolean("do_train").value_or(false))
         reader.refuse("do_train", "the file trains nothing (do_train is not true)", "check a file of a training");
     // 0.9.5 train/sft/workflow.py, train/pt/workflow.py: `if training_args.do_eval: trainer.evaluate(...)`.
@@ -173,6 +175,7 @@ void read_factory(Reader& reader, Draft& draft) {
     training.use_liger_kernel = reader.boolean("enable_liger_kernel").value_or(false);
     read_factory_mixture(reader, draft);
     read_factory_batch(reader, draft, stage);
+    if (is_factory_preference(stage)) read_factory_preferences(reader, stage, draft);
 }
 
 }  // namespace

@@ -86,6 +86,10 @@ const std::multimap<std::string, Base> kBases = {
      {"f.yaml",
       "model_name_or_path: mixtral-8x7b-v0.1\nstage: sft\ndo_train: true\nfinetuning_type: lora\nlora_target: "
       "q_proj\ntemplate: x\nper_device_train_batch_size: 4\n"}},
+    {"llama-factory",
+     {"f.yaml",
+      "model_name_or_path: llama-3.2-1b\nstage: dpo\ndo_train: true\nfinetuning_type: lora\nlora_target: "
+      "q_proj\ntemplate: llama3\ncutoff_len: 512\n"}},
     {"trl",
      {"f.yaml",
       "model_name_or_path: llama-3.2-1b\nuse_peft: true\nload_in_4bit: true\nlora_target_modules: "

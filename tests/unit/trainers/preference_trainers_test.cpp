@@ -107,17 +107,45 @@ TEST_CASE("a network named to CPOTrainer is loaded plainly") {
     CHECK(kto.load.on_device);
 }
 
+// LLaMA-Factory 0.9.5 hparams/finetuning_args.py, train/dpo, kto and rm.
+TEST_CASE("LLaMA-Factory's stages of preferences") {
+    const std::string base =
+        "model_name_or_path: llama-3.2-1b\ndo_train: true\nfinetuning_type: lora\nlora_target: all\ntemplate: llama3\n"
+        "cutoff_len: 510\nper_device_train_batch_size: 2\nbf16: true\n";
+    const TrainPlan dpo = plan_in("f.yaml", base + "stage: dpo\n");
+    CHECK(dpo.loop.kind == LoopKind::dpo);
+    CHECK(dpo.preference.maker == TrainerMaker::llama_factory);
+    CHECK_FALSE(dpo.trl_makes_adapters);
+    CHECK_FALSE(dpo.preference.adds_sft);
+    CHECK(dpo.batch.sequence_length % kFactoryMultiple == 0);
+    CHECK(plan_in("f.yaml", base + "stage: dpo\npref_ftx: 0.1\n").preference.adds_sft);
+    CHECK(plan_in("f.yaml", base + "stage: dpo\npref_loss: ipo\n").preference.loss_types == std::vector{PairLoss::ipo});
+    CHECK(plan_in("f.yaml", base + "stage: dpo\npref_loss: orpo\n").loop.kind == LoopKind::orpo);
+    const TrainPlan simpo = plan_in("f.yaml", base + "stage: dpo\npref_loss: simpo\n");
+    CHECK(simpo.loop.kind == LoopKind::cpo);
+    CHECK(simpo.preference.contrast_loss == ContrastLoss::simpo);
+    CHECK(plan_in("f.yaml", base + "stage: kto\n").loop.kind == LoopKind::kto);
+    CHECK(plan_in("f.yaml", base + "stage: rm\n").loop.kind == LoopKind::reward);
+    CHECK(stop_of("f.yaml", base + "stage: ppo\n") == "refused stage");
+    CHECK(stop_of("f.yaml", base + "stage: dpo\npref_bco_weight: 0.5\n") == "refused pref_bco_weight");
+    CHECK(stop_of("f.yaml", base + "stage: dpo\nld_alpha: 0.5\n") == "refused ld_alpha");
+    CHECK(stop_of("f.yaml", base + "stage: dpo\nref_model: llama-3.2-1b\n") == "refused ref_model");
+    CHECK(stop_of("f.yaml", base + "stage: dpo\npref_loss: bco\n") == "invalid f.yaml:10:1 pref_loss");
+    CHECK(stop_of("f.yaml", base + "stage: dpo\npref_loss: orpo\ndpo_label_smoothing: 0.1\n") ==
+          "invalid f.yaml:11:1 dpo_label_smoothing");
+}
+
 // axolotl 0.19 core/builders/rl.py, core/trainers/dpo.
 TEST_CASE("axolotl's rl and reward_model") {
     const TrainPlan dpo = plan_in("f.yml", kAxolotl + kAdapter + "rl: dpo\ndpo_loss_type: [ipo, sft]\n");
     CHECK(dpo.loop.kind == LoopKind::dpo);
-    CHECK(dpo.preference.empties_cache);
+    CHECK(dpo.preference.maker == TrainerMaker::axolotl);
     CHECK(dpo.preference.loss_types == std::vector{PairLoss::ipo, PairLoss::sft});
     CHECK(dpo.trl_makes_adapters);
     CHECK(plan_in("f.yml", kAxolotl + kAdapter + "rl: ipo\n").preference.loss_types == std::vector{PairLoss::ipo});
     const TrainPlan kto = plan_in("f.yml", kAxolotl + kAdapter + "rl: kto\n");
     CHECK(kto.loop.kind == LoopKind::kto);
-    CHECK_FALSE(kto.preference.empties_cache);
+    CHECK(kto.preference.maker == TrainerMaker::trl);
     CHECK(kto.batch.pairs.chosen_shorter.front() == 1);  // rows that differ are padded
     const std::string full = kAxolotl + "flash_attention: true\n";
     CHECK(plan_in("f.yml", full + "rl: simpo\ncpo_alpha: 0\n").preference.contrast_loss == ContrastLoss::simpo);

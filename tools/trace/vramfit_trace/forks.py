@@ -34,7 +34,7 @@ class Forks:
     def server(self, job: Job) -> subprocess.Popen[str]:
         """The process for the job's card, and for how its device keeps time."""
         timing = {"VRAMFIT_TRACE_DEVICE": job["distributed"]["events"]} if job["distributed"] else {}
-        library = "unsloth" if job["loop"]["kind"] == "unsloth" else ""
+        library = "unsloth" if job["loop"]["kind"] == "unsloth" else "llama-factory" if job["trl"].get("trainer") == "llama-factory" else ""
         kind = (job["card"], library, *timing.values())
         running = self.servers.get(kind)
         if running is None or running.poll() is not None:

@@ -109,8 +109,11 @@ BATCHES: dict[str, Job] = {
     **dict.fromkeys(("grpo", "rloo"), {"prompt_length": 32, "completion_length": 32}),
 }
 #: Of these loops: whether the trainer makes the adapters from a `peft_config`, or is given a model that has them;
-#: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does.
+#: "axolotl" in place of "trl": the trainer empties the cache after each training step, as axolotl's of DPO does;
+#: "llama-factory": LLaMA-Factory's own trainer of its stages dpo (with `cpo` for simpo), kto and rm, which is given a model that has adapters.
 PREFERENCE_TRL: Job = {**DEFAULTS["trl"], "peft_config": True, "trainer": "trl"}
+#: The trainers of LLaMA-Factory's own, by kind.
+LLAMA_FACTORY = ("dpo", "reward", "kto", "orpo", "cpo")
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "load.attn_implementation": ("eager", "sdpa", "flash_attention_2"),
@@ -148,6 +151,8 @@ def complete(job: Job) -> Job:
     kind = (job.get("loop") or {}).get("kind")
     if kind in BATCHES:
         full.update(batch=copy.deepcopy(BATCHES[kind]), trl=copy.deepcopy(PREFERENCE_TRL))
+        if (job.get("trl") or {}).get("trainer") == "llama-factory":
+            full["trl"]["peft_config"] = False
     if kind == "unsloth":
         full.update(copy.deepcopy({"unsloth": UNSLOTH, "batch": UNSLOTH_BATCH, "training": UNSLOTH_TRAINING}))
     for key, value in job.items():
@@ -220,6 +225,7 @@ def check(job: Job) -> None:
             raise JobError(f"{place} must be one of {', '.join(map(json.dumps, allowed))}")
     if job["loop"]["kind"] in BATCHES:
         check_lengths(job["batch"])
+        check_trainer(job)
     if job["loop"]["kind"] == "unsloth":
         check_unsloth(job)
     if job["distributed"]:
@@ -247,6 +253,17 @@ def check_unsloth(job: Job) -> None:
         raise JobError("batch.lengths must be a list with a number of tokens from 2 for each row of a batch")
     if job["unsloth"]["full_finetuning"] != (job["peft"] is None):
         raise JobError("unsloth.full_finetuning must be true without peft, and false with it")
+
+
+def check_trainer(job: Job) -> None:
+    """Of preferences: whose class it is."""
+    trainer = job["trl"]["trainer"]
+    if trainer not in ("trl", "axolotl", "llama-factory"):
+        raise JobError("trl.trainer must be trl, axolotl or llama-factory")
+    if trainer == "llama-factory" and job["loop"]["kind"] not in LLAMA_FACTORY:
+        raise JobError(f"LLaMA-Factory's trainers are traced with loop.kind {', '.join(LLAMA_FACTORY)}")
+    if trainer == "llama-factory" and job["trl"]["peft_config"]:
+        raise JobError("trl.peft_config: LLaMA-Factory makes the adapters before its trainer")
 
 
 def check_lengths(batch: Job) -> None:

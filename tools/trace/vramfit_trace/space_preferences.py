@@ -52,8 +52,44 @@ def rows_of(walker: random.Random, kind: str, rows: int) -> dict[str, Any]:
     return batch
 
 
+#: LLaMA-Factory's trainers, by kind.
+FACTORY = ("dpo", "dpo", "dpo", "dpo", "orpo", "cpo", "kto", "kto", "reward", "reward")
+
+
+def by_llama_factory(job: Job, walker: random.Random) -> Job:
+    """The job with a trainer of LLaMA-Factory's, and without what its files cannot ask for."""
+    kind = walker.choice(FACTORY)
+    training = dict(job["training"])
+    if kind == "dpo":
+        training["loss_type"] = walker.choice(("sigmoid", "sigmoid", "hinge", "ipo"))
+    if kind != "reward" and walker.random() < 0.3:
+        training["pref_ftx"] = 0.1
+    rows = training["per_device_train_batch_size"]
+    batch = rows_of(walker, kind, rows if training["gradient_accumulation_steps"] == 1 else 1)
+    if len(batch.get("desirable", ())) > 1 and (training["gradient_accumulation_steps"] > 1 or rows % len(batch["desirable"])):
+        batch["desirable"] = [True]
+    several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1
+    out = {**job, "name": f"{job['name']}-factory-{kind}", "loop": {"kind": kind, **({"steps": 1} if several else {})}, "batch": batch,
+           "training": training, "prepare_kbit": None, "trl": {"trainer": "llama-factory"}}
+    whole = not job.get("peft") and job["load"]["dtype"] == "float32"  # trained weights are cast, those of the reference are not
+    out["model"] = {**job["model"], "dtype": walker.choice(("bfloat16", "float32")) if whole else job["load"]["dtype"]}
+    if job.get("peft"):
+        own = ("bias", "modules_to_save", "layers_to_transform")
+        out["peft"] = {key: value for key, value in job["peft"].items() if key not in own}
+        targets = out["peft"]["target_modules"]
+        if not set(targets) & {"q_proj", "qkv_proj", "gate_proj", "c_attn"} or "embed_tokens" in targets:
+            out["peft"]["target_modules"] = "all-linear"
+    quantized = job["load"].get("quantization_config")
+    if quantized:
+        out["load"] = {**job["load"], "quantization_config": {**quantized, "bnb_4bit_quant_storage": quantized["bnb_4bit_compute_dtype"]}}
+    return out
+
+
 def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
-    """The job with one of trl's trainers, which makes the adapters; "older" is DPO as trl up to 0.28 knows it."""
+    """The job with one of trl's trainers, which makes the adapters; "older" is DPO as trl up to 0.28 knows it, "llama-factory" any of
+    LLaMA-Factory's trainers."""
+    if kind == "llama-factory":
+        return by_llama_factory(job, walker)
     training = {**job["training"], **losses_of(walker, kind)}
     if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..job import BATCHES, Job, JobError, read_job
+from . import llama_factory
 from .device import Device
 from .libraries import trainer_makes_adapters, versions
 
@@ -48,6 +49,8 @@ def prepare(job: Job, device: Device) -> None:
 
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    if llama_factory.is_asked(job):
+        llama_factory.prepare()
 
 
 def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job, JobError
+from . import llama_factory
 from .libraries import checked, of_trl, trl_makes_adapters
 
 
@@ -151,6 +152,9 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
         cls = trl.SFTConfig
         arguments = {"max_length": job["unsloth"]["max_seq_length"] or job["batch"]["sequence_length"], **arguments}
     elif job["loop"]["kind"] in BATCHES:
-        cls = of_trl(job["loop"]["kind"], "Config")
+        if llama_factory.is_asked(job):
+            arguments = llama_factory.arguments_of(arguments)
+        else:
+            cls = of_trl(job["loop"]["kind"], "Config")
     checked(cls, arguments, "training")
     return cls(output_dir=folder, max_steps=job["loop"]["steps"], save_strategy="no", report_to=[], disable_tqdm=True, **arguments)

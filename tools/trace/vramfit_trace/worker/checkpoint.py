@@ -10,6 +10,7 @@ import torch
 import transformers
 
 from ..job import Job
+from . import llama_factory
 from .device import VARIABLE
 from .libraries import dtype_key
 
@@ -96,9 +97,14 @@ def write_file(path: Path, names: list[str], tensors: Tensors, filled: bool) -> 
             write_contents(file, tensors[name], blocks)
 
 
+def classifies(job: Job) -> bool:
+    """Whether the model has a head of one number for each sequence, as trl's reward models do."""
+    return job["loop"]["kind"] == "reward" and not llama_factory.is_asked(job)
+
+
 def auto_class(job: Job) -> Any:
-    """The class of the job's model: a reward model has a head of one number for each sequence."""
-    return transformers.AutoModelForSequenceClassification if job["loop"]["kind"] == "reward" else transformers.AutoModelForCausalLM
+    """The class of the job's model."""
+    return transformers.AutoModelForSequenceClassification if classifies(job) else transformers.AutoModelForCausalLM
 
 
 def empty_model(job: Job) -> torch.nn.Module:
@@ -106,7 +112,7 @@ def empty_model(job: Job) -> torch.nn.Module:
     a language model's head, of whose weights they make no use."""
     fields = dict(job["model"])
     stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or job["load"]["dtype"])
-    if job["loop"]["kind"] == "reward":
+    if classifies(job):
         fields["num_labels"] = 1
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
     auto = transformers.AutoModelForCausalLM

@@ -1,4 +1,5 @@
-"""Traces jobs of one card in forked copies of a process that has the libraries: python -m vramfit_trace.worker.forks [unsloth].
+"""Traces jobs of one card in forked copies of a process that has the libraries: python -m vramfit_trace.worker.forks
+[unsloth | llama-factory].
 
 Reads one request a line, {"job", "out", "log"}: file names, "options": more of the worker's, "environment": more variables; answers
 each with the worker's exit status.
@@ -18,11 +19,13 @@ from .__main__ import prepare
 from .device import Device
 
 
-def import_libraries(unsloth: bool) -> None:
+def import_libraries(of: str) -> None:
     """All that a job imports; the imports of transformers are lazy."""
     job: Job = {"schema": SCHEMA, "model": {"model_type": "llama"}}
-    if unsloth:
+    if of == "unsloth":
         job.update(loop={"kind": "unsloth"}, peft={})
+    if of == "llama-factory":
+        job.update(loop={"kind": "dpo"}, trl={"trainer": "llama-factory"})
     prepare(complete(job), Device())
     import accelerate  # noqa: F401
     import bitsandbytes  # noqa: F401
@@ -55,7 +58,7 @@ def run(request: dict[str, Any]) -> int:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
-    import_libraries("unsloth" in sys.argv[1:])
+    import_libraries("".join(sys.argv[1:]))
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -12,7 +12,8 @@ import torch
 import transformers
 
 from ..job import Job, JobError
-from .checkpoint import auto_class, write_checkpoint
+from . import llama_factory
+from .checkpoint import auto_class, classifies, write_checkpoint
 from .libraries import checked, dtype_key, trainer_makes_adapters
 from .recorder import Recorder
 
@@ -106,7 +107,7 @@ def lora_config(job: Job) -> Any:
     """peft's LoraConfig of the job."""
     import peft
 
-    arguments = {"task_type": "SEQ_CLS" if job["loop"]["kind"] == "reward" else "CAUSAL_LM", **job["peft"]}
+    arguments = {"task_type": "SEQ_CLS" if classifies(job) else "CAUSAL_LM", **job["peft"]}
     kind = arguments.pop("peft_type", "LORA")
     if kind != "LORA":
         raise JobError(f"peft_type {kind} is not traced")
@@ -141,9 +142,13 @@ def build(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | 
     model = load(job, recorder, before, kept)
     recorder.know(model)
     model = prepare(model, job, recorder)
+    if llama_factory.is_asked(job):
+        llama_factory.checkpoint_layers(job, model)
     recorder.reading("after_load")
     if job["peft"] is not None and not trainer_makes_adapters(job):
         model = add_adapters(model, job, recorder)
+    if llama_factory.has_value_head(job):
+        model = llama_factory.with_value_head(model)
     recorder.know(model)
     recorder.reading("after_adapter")
     return model

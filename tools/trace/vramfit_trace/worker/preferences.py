@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job
-from . import phases, values
+from . import llama_factory, phases, values
 from .batch import evaluates, evaluation_rows, row_count
 from .device import Device
 from .libraries import of_trl
@@ -79,6 +79,8 @@ def with_emptied_cache(cls: Any) -> Any:
 
 def make(job: Job, model: torch.nn.Module, arguments: Any, progress: Any, recorder: Recorder) -> Any:
     """The trainer, with windows for what it does while it is built."""
+    if llama_factory.is_asked(job):
+        return llama_factory.make(job, model, arguments, progress, recorder, tokenizer(), row_count(job))
     cls = of_trl(job["loop"]["kind"], "Trainer")
     evaluated = table(job, evaluation_rows(job) * job["evaluation"]["batches"]) if evaluates(job) else None
     if job["trl"]["trainer"] == "axolotl":

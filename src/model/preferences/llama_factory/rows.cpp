@@ -1,0 +1,23 @@
+// LLaMA-Factory 0.9.5 data/collator.py PairwiseDataCollatorWithPadding, KTODataCollatorWithPadding.
+#include "model/preferences/llama_factory/rows.hpp"
+
+#include "model/preferences/rows.hpp"
+#include "model/preferences/unpaired.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+Batch fetch_by_llama_factory(const Run& run) {
+    const Dims rows{run.sizes.batch, run.sizes.length};
+    Batch batch;
+    for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.labels}) *t = moved(run, rows, DType::int64);
+    if (run.plan.loop.kind != LoopKind::kto) return batch;
+    const Dims kl_rows{run.sizes.batch, run.sizes.length + kl_rows_longer(run.plan)};
+    for (Tensor* t : {&batch.kl_input_ids, &batch.kl_attention_mask, &batch.kl_labels})
+        *t = moved(run, kl_rows, DType::int64);
+    batch.desirable = moved(run, {run.sizes.batch}, DType::boolean);
+    return batch;
+}
+
+}  // namespace vramfit::model

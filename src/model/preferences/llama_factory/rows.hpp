@@ -1,0 +1,11 @@
+// The rows of LLaMA-Factory's preference training, padded to a multiple of eight tokens.
+#pragma once
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// A micro batch on the device, as LLaMA-Factory's collators make it.
+Batch fetch_by_llama_factory(const Run& run);
+
+}  // namespace vramfit::model
