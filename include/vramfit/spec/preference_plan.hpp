@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "vramfit/spec/grpo_plan.hpp"
+
 namespace vramfit {
 
 /// Rows of preferences beside the length of the longest one (BatchPlan::sequence_length): a prompt with a chosen and a
@@ -52,6 +54,7 @@ struct PreferencePlan {
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
     bool empties_cache = false;  ///< trl.trainer axolotl: its DPOTrainer does after each training step
+    GrpoPlan grpo;
 
     friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };

@@ -126,15 +126,17 @@ struct BatchPlan {
 };
 
 /// Those of preferences stand last.
-enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo };
+enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo };
 /// trl's trainers of preferences.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
 /// Whose batch has a chosen and a rejected row of each pair.
-constexpr bool has_pairs(LoopKind kind) { return is_preference(kind) && kind != LoopKind::kto; }
+constexpr bool has_pairs(LoopKind kind) {
+    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::grpo;
+}
 /// Which compare the policy with a reference.
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 /// Those without one and with whole logits, which trl has among its experiments.
-constexpr bool is_contrast(LoopKind kind) { return kind >= LoopKind::orpo; }
+constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
 enum class LoopLoss : std::uint8_t { model, logits_mean };
 enum class OutputLife : std::uint8_t { until_next_forward, until_step_end };
 enum class ZeroGrad : std::uint8_t { after_step, before_forward };
@@ -387,5 +389,10 @@ struct TrainPlan {
 
     friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
+
+/// Whether the loop asks a reference about the rows.
+inline bool asks_reference(const TrainPlan& plan) {
+    return plan.loop.kind == LoopKind::grpo ? plan.preference.grpo.has_reference : has_reference(plan.loop.kind);
+}
 
 }  // namespace vramfit

@@ -19,6 +19,7 @@
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/grpo/loss.hpp"
 #include "model/preferences/loss.hpp"
 #include "model/preferences/precompute.hpp"
 #include "model/preferences/rows.hpp"
@@ -76,7 +77,20 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
     return out;
 }
 
+/// GRPOTrainer.training_step, _prepare_inputs: rows are generated every few batches. The loss is scaled already.
+Tensor group_step(Trainer& trainer, const Place& place) {
+    const Run& run = trainer.run;
+    const std::int64_t every = steps_per_generation(run.plan) * run.plan.preference.grpo.num_iterations;
+    if (trainer.trained % every == 0) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
+    const Tensor loss = grpo_loss(run, trainer.network, part_of(run, trainer.rollout, trainer.trained), place);
+    ++trainer.trained;
+    empty_cache_by_steps(trainer, place);
+    accelerator_backward(trainer, loss, place);
+    return detach(loss);
+}
+
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    if (trainer.run.plan.loop.kind == LoopKind::grpo) return group_step(trainer, place);
     if (is_preference(trainer.run.plan.loop.kind)) return preference_step(trainer, batch, place);
     const CutBatch cut(trainer.run, batch);
     const Tensor loss = compute_loss(trainer, batch, items, place);
@@ -99,6 +113,7 @@ void add_loss(Trainer& trainer, Tensor& total, const Tensor& loss) {
 Batch next_batch(const Run& run) {
     if (run.unsloth) return fetch_packed(run);
     if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
+    if (run.plan.loop.kind == LoopKind::grpo) return {};  // text, which is host memory
     return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
 }
 
@@ -259,7 +274,7 @@ void run_trainer(const Run& run, Network& network) {
             prepare_adapted_by_trl(run, network);
         else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters))
             require_input_grads(network);
-        if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
+        if (asks_reference(run.plan)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache

@@ -8,6 +8,7 @@
 #include "model/parallel/fsdp1/fsdp1.hpp"
 #include "model/parallel/fsdp2/fsdp2.hpp"
 #include "model/parallel/zero/zero.hpp"
+#include "model/preferences/grpo/rollout.hpp"
 #include "model/preferences/reference.hpp"
 #include "model/step/grad_scaler.hpp"
 #include "model/step/optimizer.hpp"
@@ -30,6 +31,8 @@ struct Trainer {
     bool unscales = false;
 
     Reference reference = {};  ///< of preference training
+    Rollout rollout = {};      ///< GRPO: _buffered_inputs
+    std::int64_t trained = 0;  ///< GRPO: _step, the batches it was trained on
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }
