@@ -52,9 +52,11 @@ FusedOutput fused_forward(const Run& run, const Network& network, const Batch& b
         if (network.head.cut != Cut::none) *parameter = whole_weight(*parameter, network.head.pieces);
     }
     {
-        const Tensor picked = index_by_mask(hidden, out.label_mask, labelled);
-        const Tensor targets = index_by_mask(labels, out.label_mask, labelled);
-        const TokenScores scores = chunked_log_prob(picked, weight, bias, targets, parts);
+        const TokenScores scores = [&] {
+            const Tensor picked = index_by_mask(hidden, out.label_mask, labelled);
+            const Tensor targets = index_by_mask(labels, out.label_mask, labelled);
+            return chunked_log_prob(picked, weight, bias, targets, parts);
+        }();
         out.log_probs = scattered(out.label_mask, scores.log_probs);
         out.entropy = scattered(out.label_mask, scores.entropy);
         out.mean_logits = scattered(out.label_mask, scores.mean_logits);

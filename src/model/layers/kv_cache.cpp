@@ -25,10 +25,11 @@ void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tens
     Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
     const bool slides = layer.attention == LayerAttention::sliding && window;
     if (slides) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
-    const auto joined = [](const Tensor& before, const Tensor& states) {
+    const DType dtype = key.dtype();  // lazy_initialization: the values' too
+    const auto joined = [dtype](const Tensor& before, const Tensor& states) {
         Dims none = states.sizes();
         none[2] = 0;
-        const Tensor first = before.defined() ? before : empty(states.session(), none, states.dtype());
+        const Tensor first = before.defined() ? before : empty(states.session(), none, dtype);
         const Tensor parts[2] = {first, states};
         return cat(parts, 2);
     };

@@ -94,50 +94,56 @@ struct ClipMetrics {
     }
 };
 
-/// (per_token_loss * mask) of all tokens, by its normalizer.
-Tensor loss_of(const Run& run, const Tensor& per_token_loss, const Tensor& mask, const Tensor& num_items) {
-    const auto masked = [&] { return mul(per_token_loss, mask); };
+/// (per_token_loss * mask).sum().
+Tensor masked_sum(const Tensor& per_token_loss, const Tensor& mask) {
+    const Tensor masked = mul(per_token_loss, mask);
+    return sum_all(masked);
+}
+
+/// mask.sum(...).clamp(min=1.0).
+Tensor tokens_of(const Tensor& mask, bool of_each_row) {
+    const Tensor tokens = of_each_row ? sum_dim(mask, -1, false, DType::int64) : sum_all(mask);
+    return at_least_one(tokens);
+}
+
+/// self.current_gradient_accumulation_steps and the like divide items: [] float32.
+Tensor items_of_step(const Tensor& num_items) {
+    Tensor steps;
+    {
+        const Tensor share = [&] {
+            const Tensor items = at_least_one(num_items);
+            return div(items, 1.0);
+        }();
+        steps = mul(share, 1.0);
+    }
+    return div(steps, 1.0);
+}
+
+/// The loss before it is divided by the steps of accumulation, which the function holds for its logs.
+Tensor policy_loss_of(const Run& run, const Tensor& per_token_loss, const Tensor& mask, const Tensor& num_items) {
     switch (run.plan.preference.grpo.loss) {
         case GroupLoss::dapo: {
-            Tensor normalizer;
-            {
-                const Tensor share = [&] {
-                    const Tensor items = at_least_one(num_items);
-                    return div(items, 1.0);
-                }();
-                const Tensor steps = mul(share, 1.0);
-                normalizer = div(steps, 1.0);
-            }
-            return div(sum_all(masked()), normalizer);
+            const Tensor items = items_of_step(num_items);
+            return div(masked_sum(per_token_loss, mask), items);
         }
         case GroupLoss::grpo: {
-            Tensor loss;
-            {
-                const Tensor sum = sum_over(masked(), -1, false);
-                const Tensor count = [&] {
-                    const Tensor tokens = sum_dim(mask, -1, false, DType::int64);
-                    return at_least_one(tokens);
+            const Tensor means = [&] {
+                const Tensor sums = [&] {
+                    const Tensor masked = mul(per_token_loss, mask);
+                    return sum_over(masked, -1, false);
                 }();
-                loss = mean_all(div(sum, count));
-            }
-            return div(loss, 1.0);
+                return div(sums, tokens_of(mask, true));
+            }();
+            return mean_all(means);
         }
         case GroupLoss::bnpo: {
-            Tensor loss;
-            {
-                const Tensor sum = sum_all(masked());
-                const Tensor count = [&] {
-                    const Tensor tokens = sum_all(mask);
-                    return at_least_one(tokens);
-                }();
-                loss = div(sum, count);
-            }
-            return div(loss, 1.0);
+            const Tensor sum = masked_sum(per_token_loss, mask);
+            return div(sum, tokens_of(mask, false));
         }
         case GroupLoss::dr_grpo: break;
     }
-    Tensor loss = div(sum_all(masked()), 1.0);
-    return div(loss, 1.0);
+    const Tensor sum = masked_sum(per_token_loss, mask);
+    return div(sum, 1.0);
 }
 
 /// torch.exp(d) - d - 1 with d = ref_per_token_logps - per_token_logps, times the ratio (use_bias_correction_kl).
@@ -188,7 +194,8 @@ Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, 
         const Tensor weighted = mul(kl, 1.0);
         per_token_loss = add(per_token_loss, weighted);
     }
-    const Tensor loss = loss_of(run, per_token_loss, mask, inputs.num_items);
+    const Tensor policy_loss = policy_loss_of(run, per_token_loss, mask, inputs.num_items);
+    const Tensor loss = how.loss == GroupLoss::dapo ? policy_loss : div(policy_loss, 1.0);
     const GradMode no_grad(run.session, false);
     if (how.has_reference) read_global_mean(detach(kl), mask);
     read_global_mean(scores.entropies, mask);
