@@ -88,8 +88,7 @@ Prediction predict_with_next_larger(const Job& job, const Record& record) {
 Prediction predict_with_next_larger(const Job& job) {
     if (!job.device.capacity_known) return predict(job);
     const NextLarger next = next_larger_of(job.plan);
-    // One recording for each process; what is generated has its own steps for each length.
-    if (job.plan.loop.kind == LoopKind::grpo || (job.plan.distributed && job.plan.distributed->any_rank))
+    if (job.plan.distributed && job.plan.distributed->any_rank)  // one recording for each process
         return with_next_larger(job, predict(job.model, job.plan, job.stack, job.device), next,
                                 [&](const TrainPlan& plan) {
                                     return judge(Job{job.model, plan, job.stack, job.device, {}});

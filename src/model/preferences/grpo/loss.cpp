@@ -108,14 +108,11 @@ Tensor tokens_of(const Tensor& mask, bool of_each_row) {
 
 /// self.current_gradient_accumulation_steps and the like divide items: [] float32.
 Tensor items_of_step(const Tensor& num_items) {
-    Tensor steps;
-    {
-        const Tensor share = [&] {
-            const Tensor items = at_least_one(num_items);
-            return div(items, 1.0);
-        }();
-        steps = mul(share, 1.0);
-    }
+    const Tensor share = [&] {
+        const Tensor items = at_least_one(num_items);
+        return div(items, 1.0);
+    }();
+    const Tensor steps = mul(share, 1.0);
     return div(steps, 1.0);
 }
 
