@@ -10,6 +10,10 @@ namespace vramfit {
 
 namespace {
 
+bool is_off(const JsonValue& value) {
+    return value.kind == JsonValue::Kind::null || (value.kind == JsonValue::Kind::boolean && !value.boolean);
+}
+
 constexpr IntegerRange kTokens = {.low = 1, .high = std::int64_t{1} << 31};
 constexpr std::int64_t kPairsByDefault = 32;  // tools/trace/vramfit_trace/job.py PAIRS
 constexpr std::int64_t kMaxLength = 1024;     // trl 1.16.0 dpo_config.py
@@ -63,18 +67,9 @@ constexpr std::string_view kIgnoredByKto[] = {"beta", "desirable_weight", "undes
                                               "ref_model_sync_steps"};
 constexpr std::string_view kIgnoredByContrast[] = {"beta", "label_smoothing", "simpo_gamma", "truncation_mode",
                                                    "max_completion_length"};
-constexpr std::string_view kIgnoredByGrpo[] = {
-    "epsilon",      "epsilon_high",        "shuffle_dataset",        "reward_weights",       "num_generations_eval",
-    "log_completions", "log_multimodal",   "log_unique_prompts",     "num_completions_to_print", "chat_template_kwargs",
-    "ref_model_mixup_alpha", "ref_model_sync_steps", "vllm_mode", "vllm_gpu_memory_utilization",
-    "ds3_gather_for_generation", "remove_unused_columns", "vllm_server_host", "vllm_server_port"};
 constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "model_init_kwargs",
                                               "trust_remote_code"};
 
-struct RefusedKey {
-    std::string_view key;
-    std::string_view what;
-};
 constexpr RefusedKey kRefusedByDpo[] = {
     {"ld_alpha", "length desensitization (ld_alpha) is not supported"},
     {"use_weighting", "weighted losses (use_weighting) are not supported"},
@@ -91,28 +86,10 @@ constexpr RefusedKey kRefusedByContrast[] = {
     {"generate_during_eval", "generation during evaluation is not supported"},
     {"is_encoder_decoder", "encoders with decoders are not supported"},
 };
-constexpr RefusedKey kRefusedByGrpo[] = {
-    {"use_vllm", "generation by vLLM is not supported"},
-    {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
-    {"use_transformers_paged", "generation by continuous batching is not supported"},
-    {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
-    {"cast_lm_head_to_fp32", "a head in float32 (cast_lm_head_to_fp32) is not supported"},
-    {"mask_truncated_completions", "masked completions (mask_truncated_completions) are not supported"},
-    {"use_adaptive_entropy", "a bonus for entropy (use_adaptive_entropy) is not supported"},
-    {"cache_implementation", "another cache of keys and values is not supported"},
-    {"generation_kwargs", "further arguments of generation are not supported"},
-    {"off_policy_mask_threshold", "a mask of what is off policy is not supported"},
-    {"delta", "two-sided clipping (delta) is not supported"},
-    {"min_p", "min_p is not supported"},
-};
 constexpr RefusedKey kRefusedByAll[] = {
     {"activation_offloading", "activations in host memory are not supported"},
     {"pad_to_multiple_of", "padding to a multiple is not supported"},
 };
-
-bool is_off(const JsonValue& value) {
-    return value.kind == JsonValue::Kind::null || (value.kind == JsonValue::Kind::boolean && !value.boolean);
-}
 
 void read_losses(ObjectReader& training, PreferencePlan& plan) {
     const JsonValue* value = training.value("loss_type");
@@ -202,32 +179,7 @@ void read_cpo(ObjectReader& training, PreferencePlan& plan) {
         training.problems().unsupported(training.path("alpha"), "AlphaPO (alpha) is not supported", "0");
 }
 
-/// trl.GRPOConfig of 1.16.0.
-void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& preference) {
-    GrpoPlan& plan = preference.grpo;
-    ObjectReader::set(plan.num_generations, training.integer("num_generations", {.low = 2}));
-    const auto rows = training.integer("generation_batch_size", {.low = 1}, Null::absent);
-    plan.steps_per_generation = training.integer("steps_per_generation", {.low = 1}, Null::absent);
-    if (rows && plan.steps_per_generation)
-        training.problems().invalid(training.path("generation_batch_size"),
-                                    "trl stops: 'generation_batch_size' and 'steps_per_generation' can not be both "
-                                    "configured at the same time",
-                                    "leave one out");
-    else if (rows && *rows % arguments.per_device_train_batch_size != 0)
-        training.problems().invalid(training.path("generation_batch_size"),
-                                    fmt::format("trl stops: generation_batch_size ({}) must be divisible by the global "
-                                                "batch size ({})",
-                                                *rows, arguments.per_device_train_batch_size),
-                                    "a multiple of the batch");
-    else if (rows)
-        plan.steps_per_generation = *rows / arguments.per_device_train_batch_size;
-    ObjectReader::set(plan.num_iterations, training.integer("num_iterations", {.low = 1}));
-    if (training.has("max_completion_length"))
-        plan.max_completion_length = training.integer("max_completion_length", kTokens, Null::absent);
-    if (const auto beta = training.real("beta", {})) plan.has_reference = *beta != 0;
-    ObjectReader::set(plan.loss, training.choice<GroupLoss>("loss_type", kGroupLossNames));
-    if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
-}
+}  // namespace
 
 void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
                   std::span<const std::string_view> ignored) {
@@ -238,8 +190,6 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
     }
     for (const std::string_view key : ignored) training.skip(key);
 }
-
-}  // namespace
 
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
     if (kind == LoopKind::grpo) plan.disable_dropout = false;
@@ -259,9 +209,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::cpo:
             read_cpo(training, plan);
             return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
-        case LoopKind::grpo:
-            read_grpo(training, arguments, plan);
-            return judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
+        case LoopKind::grpo: return read_grpo(training, arguments, plan);
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
@@ -303,24 +251,6 @@ JsonValue pairs_to_json(const TrainPlan& plan) {
     out.put("desirable", JsonValue::list(std::move(desirable)));
     return out;
 }
-
-namespace {
-
-void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
-    const GrpoPlan& grpo = plan.preference.grpo;
-    arguments.put("num_generations", JsonValue::of(grpo.num_generations));
-    if (grpo.steps_per_generation) arguments.put("steps_per_generation", JsonValue::of(*grpo.steps_per_generation));
-    arguments.put("num_iterations", JsonValue::of(grpo.num_iterations));
-    arguments.put("max_completion_length",
-                  grpo.max_completion_length ? JsonValue::of(*grpo.max_completion_length) : JsonValue{});
-    arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
-    // Of numbers memory asks only whether they are 0 or 1.
-    if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
-    if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
-    if (plan.preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(true));
-}
-
-}  // namespace
 
 void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     const PreferencePlan& preference = plan.preference;

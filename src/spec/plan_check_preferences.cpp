@@ -23,7 +23,7 @@ std::int64_t shortest_rows(const PairLengths& pairs) {
 namespace {
 
 // trl 1.16.0, grpo_config.py GRPOConfig.__post_init__.
-void check_groups(const TrainPlan& plan, Problems& problems) {
+void check_generation(const TrainPlan& plan, Problems& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
     const PairLengths& pairs = plan.batch.pairs;
     const std::int64_t steps = grpo.steps_per_generation.value_or(plan.training.gradient_accumulation_steps);
@@ -38,10 +38,10 @@ void check_groups(const TrainPlan& plan, Problems& problems) {
                              "one number: the length of the longest rows");
     const std::int64_t completion = plan.batch.sequence_length - pairs.prompt.front();
     if (grpo.max_completion_length && completion > *grpo.max_completion_length)
-        problems.invalid("training.max_completion_length",
-                         fmt::format("completions of {} tokens are longer than {}", completion,
-                                     *grpo.max_completion_length),
-                         "shorter completions, or a larger max_completion_length");
+        problems.invalid(
+            "training.max_completion_length",
+            fmt::format("completions of {} tokens are longer than {}", completion, *grpo.max_completion_length),
+            "shorter completions, or a larger max_completion_length");
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                                      "token",
                                      plan.batch.sequence_length),
                          fmt::format("rows of {} tokens or more", needed));
-    if (plan.loop.kind == LoopKind::grpo) return check_groups(plan, problems);
+    if (plan.loop.kind == LoopKind::grpo) return check_generation(plan, problems);
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     if (plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto && rows <= 1)

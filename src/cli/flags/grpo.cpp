@@ -68,6 +68,7 @@ void complete_grpo(Job& job, const IsGiven& given) {
     job.plan.preference.disable_dropout = false;
     const std::int64_t completion = batch.sequence_length - batch.pairs.prompt.front();
     if (!given("prompt")) batch.pairs.prompt = {kPromptTokens};
+    if (!given("batch")) job.plan.training.per_device_train_batch_size = grpo.num_generations;  // one prompt's
     const std::int64_t prompt = batch.pairs.prompt.front();
     if (given("completion"))
         batch.sequence_length = prompt + completion;

@@ -80,10 +80,9 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
 /// GRPOTrainer.training_step, _prepare_inputs: rows are generated every few batches. The loss is scaled already.
 Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
-    const std::int64_t every = steps_per_generation(run.plan) * run.plan.preference.grpo.num_iterations;
-    if (trainer.trained % every == 0) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
-    const Tensor loss = grpo_loss(run, trainer.network, part_of(run, trainer.rollout, trainer.trained), place);
-    ++trainer.trained;
+    if (generates(run.plan, place)) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
+    const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
+    const Tensor loss = grpo_loss(run, trainer.network, part, place);
     empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
     return detach(loss);
@@ -153,17 +152,19 @@ void run_epoch(Trainer& trainer) {
             const Place place{step, micros > 1 ? micro : -1};
             Batch& batch = batches[static_cast<std::size_t>(micro)];
             RepeatedMicroBatch& repeated = micro == 0 ? first : later;
-            if (may_repeat && step_loss.defined() && repeated.holds()) {
+            // What is generated outlives the batch.
+            const bool is_like_others = may_repeat && !generates(trainer.run.plan, place);
+            if (is_like_others && step_loss.defined() && repeated.holds()) {
                 repeated.write(place, step_loss, batch, items, trainer.is_last(place));
                 continue;
             }
-            if (may_repeat) repeated.begin(step_loss);
+            if (is_like_others) repeated.begin(step_loss);
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             Tensor loss = training_step(trainer, batch, items, place);
-            if (may_repeat) repeated.has_loss();
+            if (is_like_others) repeated.has_loss();
             step_loss = std::move(loss);
             add_loss(trainer, total_loss, step_loss);
-            if (may_repeat) repeated.end(step_loss, batch, items);
+            if (is_like_others) repeated.end(step_loss, batch, items);
         }
         if (is_function) grad_norm.reset();
         if (trainer.zero) {

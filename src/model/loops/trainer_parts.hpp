@@ -32,7 +32,6 @@ struct Trainer {
 
     Reference reference = {};  ///< of preference training
     Rollout rollout = {};      ///< GRPO: _buffered_inputs
-    std::int64_t trained = 0;  ///< GRPO: _step, the batches it was trained on
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }

@@ -74,8 +74,8 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
     if (!run.stack.reference_is_like_policy())
         refuse("loop.kind", fmt::format("GRPOTrainer of trl {} is not supported", text_of(run.stack.trl)),
                "trl 1.16 is supported");
-    const bool generates = std::find(std::begin(kGenerating), std::end(kGenerating), run.spec.model_type) !=
-                           std::end(kGenerating);
+    const bool generates =
+        std::find(std::begin(kGenerating), std::end(kGenerating), run.spec.model_type) != std::end(kGenerating);
     if (!generates || run.spec.sliding_window)
         refuse("loop.kind",
                fmt::format("generation by {} {} was not compared yet",
@@ -124,7 +124,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.preference.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
         refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",
                "leave it out");
-    if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
+    if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0 && plan.preference.disable_dropout)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
     if (plan.peft && !plan.trl_makes_adapters && (has_reference(plan.loop.kind) || plan.loop.kind == LoopKind::grpo))
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",

@@ -57,7 +57,7 @@ void look_at_tokens(const Tensor& end_ids, const Tensor& pad_id) {
 }
 
 /// torch.any(attention_mask[:, -1] == 0).item().
-void look_for_right_padding(const Tensor& mask) {
+void look_at_last_places(const Tensor& mask) {
     Tensor padded = compare(Op::eq, select(mask, 1));
     const Tensor any = any_of(padded, 1);
     padded.reset();
@@ -96,7 +96,7 @@ struct Kwargs {
 };
 
 /// _update_model_kwargs_for_generation.
-void update(Kwargs& kwargs) {
+void update_kwargs(Kwargs& kwargs) {
     const Tensor before = kwargs.position_ids;
     Session& session = before.session();
     {
@@ -139,8 +139,8 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
     TokenPaths paths(run, ids, tokens);
     for (std::int64_t token = 0; token < tokens; ++token) {
         if (const std::int64_t times = paths.repeats(token)) {
-            std::vector<Grown> live = {{&s.input_ids, 1},         {&kwargs.mask, 1},
-                                       {&kwargs.position_ids, 1}, {&model_inputs.attention_mask, 1}};
+            std::vector<Grown> live = {
+                {&s.input_ids, 1}, {&kwargs.mask, 1}, {&kwargs.position_ids, 1}, {&model_inputs.attention_mask, 1}};
             for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
                               &s.unfinished_sequences, &model_inputs.input_ids, &model_inputs.position_ids})
                 live.push_back({t, -1});
@@ -161,7 +161,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             model_inputs = inputs_of_token(s.input_ids, kwargs);
             logits = logits_of_last(run, network, model_inputs, cache);
         }
-        update(kwargs);
+        update_kwargs(kwargs);
         sample_token(run, logits, end_ids, s);
         logits.reset();
         paths.end(token);
@@ -181,7 +181,7 @@ Tensor generate(const Run& run, const Network& network, const Tensor& ids, const
     Tensor end_ids = on_device(run, {end_tokens(run)});
     Tensor pad_id = on_device(run, {});
     look_at_tokens(end_ids, pad_id);
-    look_for_right_padding(mask);
+    look_at_last_places(mask);
     Tensor position_ids = positions_of(mask);
     KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
     Tensor out = sample(run, network, ids, {mask, position_ids}, end_ids, cache, tokens);

@@ -95,7 +95,7 @@ struct ClipMetrics {
 };
 
 /// (per_token_loss * mask).sum().
-Tensor masked_sum(const Tensor& per_token_loss, const Tensor& mask) {
+Tensor sum_of_masked(const Tensor& per_token_loss, const Tensor& mask) {
     const Tensor masked = mul(per_token_loss, mask);
     return sum_all(masked);
 }
@@ -121,7 +121,7 @@ Tensor policy_loss_of(const Run& run, const Tensor& per_token_loss, const Tensor
     switch (run.plan.preference.grpo.loss) {
         case GroupLoss::dapo: {
             const Tensor items = items_of_step(num_items);
-            return div(masked_sum(per_token_loss, mask), items);
+            return div(sum_of_masked(per_token_loss, mask), items);
         }
         case GroupLoss::grpo: {
             const Tensor means = [&] {
@@ -134,12 +134,12 @@ Tensor policy_loss_of(const Run& run, const Tensor& per_token_loss, const Tensor
             return mean_all(means);
         }
         case GroupLoss::bnpo: {
-            const Tensor sum = masked_sum(per_token_loss, mask);
+            const Tensor sum = sum_of_masked(per_token_loss, mask);
             return div(sum, tokens_of(mask, false));
         }
         case GroupLoss::dr_grpo: break;
     }
-    const Tensor sum = masked_sum(per_token_loss, mask);
+    const Tensor sum = sum_of_masked(per_token_loss, mask);
     return div(sum, 1.0);
 }
 

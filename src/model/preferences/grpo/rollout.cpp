@@ -2,6 +2,7 @@
 // _prepare_inputs; trainer/utils.py shuffle_sequence_dict, split_tensor_dict.
 #include "model/preferences/grpo/rollout.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/ops/copy.hpp"
@@ -121,16 +122,23 @@ std::int64_t steps_per_generation(const TrainPlan& plan) {
     return plan.preference.grpo.steps_per_generation.value_or(plan.training.gradient_accumulation_steps);
 }
 
+std::int64_t batch_number(const TrainPlan& plan, const Place& place) {
+    return place.step * plan.training.gradient_accumulation_steps + std::max(place.micro, 0);
+}
+
 namespace {
+
+std::int64_t batches_per_generation(const TrainPlan& plan) {
+    return steps_per_generation(plan) * plan.preference.grpo.num_iterations;
+}
 
 /// Whether a step can train on what an earlier policy generated: trl then scores it before the loss.
 bool keeps_old_log_probs(const TrainPlan& plan) {
-    const std::int64_t every = steps_per_generation(plan) * plan.preference.grpo.num_iterations;
-    return plan.training.gradient_accumulation_steps % every != 0;
+    return plan.training.gradient_accumulation_steps % batches_per_generation(plan) != 0;
 }
 
 /// Of the policy that has generated, and of the reference, without gradients and without checkpointing.
-void score(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows, const Place& place,
+void score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows, const Place& place,
            Rollout& out) {
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
@@ -144,8 +152,7 @@ void score(const Run& run, Network& network, const Reference& reference, const S
     if (reference.network) {
         const Scoped<bool> evaluates(run.session.training, false);
         const TrainPlan plan = plan_of_reference(run, reference);
-        out.reference_log_probs =
-            completion_scores(run.with(plan), *reference.network, rows, {}, place).log_probs;
+        out.reference_log_probs = completion_scores(run.with(plan), *reference.network, rows, {}, place).log_probs;
         return;
     }
     const WithoutAdapters base(network);
@@ -153,6 +160,10 @@ void score(const Run& run, Network& network, const Reference& reference, const S
 }
 
 }  // namespace
+
+bool generates(const TrainPlan& plan, const Place& place) {
+    return plan.loop.kind == LoopKind::grpo && batch_number(plan, place) % batches_per_generation(plan) == 0;
+}
 
 Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place) {
     Session& session = run.session;
@@ -165,8 +176,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     }
     session.recorder.begin(around);
     Rollout out;
-    for (Tensor* t : {&out.prompt_ids, &out.prompt_mask})
-        *t = moved(run, {sizes.rows, sizes.prompt}, DType::int64);
+    for (Tensor* t : {&out.prompt_ids, &out.prompt_mask}) *t = moved(run, {sizes.rows, sizes.prompt}, DType::int64);
     for (Tensor* t : {&out.completion_ids, &out.completion_mask})
         *t = moved(run, {sizes.rows, sizes.completion}, DType::int64);
     {
@@ -180,7 +190,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     {
         const ScoredRows rows{joined(out.prompt_ids, out.completion_ids), joined(out.prompt_mask, out.completion_mask),
                               sizes.completion};
-        score(run, network, reference, rows, place, out);
+        score_rollout(run, network, reference, rows, place, out);
         session.recorder.begin(around);
         Tensor rewards;
         {
@@ -191,9 +201,8 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
         out.advantages = advantages_of(run, std::move(rewards)).advantages;
     }
     Rollout shuffled = out;
-    for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids,
-                      &shuffled.completion_mask, &shuffled.advantages, &shuffled.old_log_probs,
-                      &shuffled.reference_log_probs})
+    for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids, &shuffled.completion_mask,
+                      &shuffled.advantages, &shuffled.old_log_probs, &shuffled.reference_log_probs})
         shuffle(run, *t);
     return shuffled;
 }
@@ -201,9 +210,8 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
 Rollout part_of(const Run& run, const Rollout& all, std::int64_t number) {
     const Size first = run.sizes.batch * (number % steps_per_generation(run.plan));
     const auto rows = [&](const Tensor& t) { return t.defined() ? slice(t, 0, first, first + run.sizes.batch) : t; };
-    return {rows(all.prompt_ids),      rows(all.prompt_mask),   rows(all.completion_ids),
-            rows(all.completion_mask), rows(all.advantages),    all.num_items,
-            rows(all.old_log_probs),   rows(all.reference_log_probs)};
+    return {rows(all.prompt_ids), rows(all.prompt_mask), rows(all.completion_ids), rows(all.completion_mask),
+            rows(all.advantages), all.num_items,         rows(all.old_log_probs),  rows(all.reference_log_probs)};
 }
 
 }  // namespace vramfit::model

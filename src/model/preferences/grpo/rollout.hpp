@@ -16,13 +16,18 @@ struct Rollout {
     Tensor reference_log_probs;              ///< [G, N], or undefined without beta
 };
 
-/// Steps of accumulation for which rows are generated at once, and how often they are gone through.
+/// The batches of the run up to this one: GRPOTrainer._step.
+std::int64_t batch_number(const TrainPlan& plan, const Place& place);
+/// Whether GRPO's trainer generates rows before it trains on this batch.
+bool generates(const TrainPlan& plan, const Place& place);
+
+/// Batches for which rows are generated at once.
 std::int64_t steps_per_generation(const TrainPlan& plan);
 
 /// _generate_and_score_completions, shuffled.
 Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place);
 
-/// The part of micro batch `number`, counted over the run.
+/// The part of a batch by its number.
 Rollout part_of(const Run& run, const Rollout& all, std::int64_t number);
 
 }  // namespace vramfit::model

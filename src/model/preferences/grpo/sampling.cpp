@@ -95,8 +95,7 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
             const Tensor done = is_done(s.input_ids, end_ids);
             going_on = compare(Op::bitwise_not, done);
         }
-        s.unfinished_sequences =
-            pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);
+        s.unfinished_sequences = pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);
     }
     Tensor is_over;
     {

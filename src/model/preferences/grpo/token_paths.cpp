@@ -20,7 +20,9 @@ constexpr std::int64_t kFirstAlike = 3;
 }  // namespace
 
 TokenPaths::TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens)
-    : run_(run), rows_(prompts.size(0)), prompt_(run.session.decide("tokens of a prompt", prompts.size(1))),
+    : run_(run),
+      rows_(prompts.size(0)),
+      prompt_(run.session.decide("tokens of a prompt", prompts.size(1))),
       tokens_(tokens) {}
 
 void TokenPaths::begin() {
@@ -48,8 +50,7 @@ std::vector<std::int64_t> TokenPaths::path_of(std::int64_t token) const {
         static_cast<std::int64_t>(flash_splits(session.device.multiprocessors * 2, query, places)),
         static_cast<std::int64_t>(sum.accumulation)};
     for (const ReduceScratch& part : sum.parts)
-        path.insert(path.end(),
-                    {static_cast<std::int64_t>(part.buffer), static_cast<std::int64_t>(part.semaphores)});
+        path.insert(path.end(), {static_cast<std::int64_t>(part.buffer), static_cast<std::int64_t>(part.semaphores)});
     return path;
 }
 
@@ -65,8 +66,7 @@ std::int64_t TokenPaths::repeats(std::int64_t token) {
 
 void TokenPaths::write(std::int64_t times, const std::vector<Grown>& live) {
     Recorder& recorder = run_.session.recorder;
-    const auto count =
-        static_cast<std::uint32_t>(stretches_[2].end.allocations - stretches_[2].begin.allocations);
+    const auto count = static_cast<std::uint32_t>(stretches_[2].end.allocations - stretches_[2].begin.allocations);
     std::vector<TensorImpl*> seen;
     Size growth = 0;
     for (const Grown& each : live) {
