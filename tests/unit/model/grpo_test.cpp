@@ -14,12 +14,14 @@ namespace {
 const std::string kLora = R"(, "peft": {"r": 4, "target_modules": "all-linear"})";
 
 Job grpo_job(const std::string& training, const std::string& batch = R"("prompt_length": 6, "completion_length": 8)",
-             const std::string& more = "", const std::string& model_type = "llama") {
+             const std::string& more = "", const std::string& model_type = "llama",
+             const std::string& generations = "2") {
     return read_job(R"({"schema": "vramfit.job/1", "model": {"model_type": ")" + model_type +
                         R"(", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
         "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512}, "loop": {"kind": "grpo"},
-        "training": {"per_device_train_batch_size": 4, "num_generations": 2)" +
-                        training + R"(}, "load": {"dtype": "bfloat16"}, "batch": {)" + batch + "}" + more + "}",
+        "training": {"per_device_train_batch_size": 4, "num_generations": )" +
+                        generations + training + R"(}, "load": {"dtype": "bfloat16"}, "batch": {)" + batch + "}" +
+                        more + "}",
                     "job.json", {});
 }
 
@@ -134,9 +136,12 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
 }
 
 TEST_CASE("what GRPOConfig stops at is invalid") {
-    for (const char* training : {R"(, "num_generations": 3)", R"(, "max_completion_length": 7)"})
-        CHECK(!reason_of(grpo_job(training), ErrorKind::invalid).empty());
-    CHECK_THROWS_AS(grpo_job(R"(, "num_generations": 1)"), Error);
+    const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
+    CHECK(reason_of(grpo_job("", plain, "", "llama", "3"), ErrorKind::invalid)
+              .find("generation_batch_size (4) must be divisible by num_generations (3)") != std::string::npos);
+    CHECK(reason_of(grpo_job(R"(, "max_completion_length": 7)"), ErrorKind::invalid)
+              .find("completions of 8 tokens are longer than 7") != std::string::npos);
+    CHECK_THROWS_AS(grpo_job("", plain, "", "llama", "1"), Error);
     CHECK_THROWS_AS(grpo_job(R"(, "steps_per_generation": 1, "generation_batch_size": 4)"), Error);
     CHECK(grpo_job(R"(, "generation_batch_size": 8)").plan.preference.grpo.steps_per_generation == 2);
 }
