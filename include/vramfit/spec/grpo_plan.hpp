@@ -18,8 +18,6 @@ struct GrpoPlan {
     bool has_reference = false;  ///< beta is not 0
     GroupLoss loss = GroupLoss::dapo;
     bool has_temperature = false;  ///< other than 1: the logits are divided by it
-    bool has_top_k = false;
-    bool has_top_p = false;
 
     friend bool operator==(const GrpoPlan&, const GrpoPlan&) = default;
 };

@@ -33,15 +33,13 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {
-    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft},
-    {"unsloth", LoopKind::unsloth}, {"dpo", LoopKind::dpo},     {"reward", LoopKind::reward},
-    {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},   {"cpo", LoopKind::cpo},
-    {"grpo", LoopKind::grpo}};
-inline constexpr Named<GroupLoss> kGroupLossNames[] = {{"dapo", GroupLoss::dapo},
-                                                       {"grpo", GroupLoss::grpo},
-                                                       {"bnpo", GroupLoss::bnpo},
-                                                       {"dr_grpo", GroupLoss::dr_grpo}};
+inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer}, {"plain", LoopKind::plain},
+                                                 {"sft", LoopKind::sft},         {"unsloth", LoopKind::unsloth},
+                                                 {"dpo", LoopKind::dpo},         {"reward", LoopKind::reward},
+                                                 {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},
+                                                 {"cpo", LoopKind::cpo},         {"grpo", LoopKind::grpo}};
+inline constexpr Named<GroupLoss> kGroupLossNames[] = {
+    {"dapo", GroupLoss::dapo}, {"grpo", GroupLoss::grpo}, {"bnpo", GroupLoss::bnpo}, {"dr_grpo", GroupLoss::dr_grpo}};
 inline constexpr Named<ContrastLoss> kContrastLossNames[] = {{"sigmoid", ContrastLoss::sigmoid},
                                                              {"hinge", ContrastLoss::hinge},
                                                              {"ipo", ContrastLoss::ipo},

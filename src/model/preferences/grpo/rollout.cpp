@@ -138,8 +138,8 @@ bool keeps_old_log_probs(const TrainPlan& plan) {
 }
 
 /// Of the policy that has generated, and of the reference, without gradients and without checkpointing.
-void score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows, const Place& place,
-           Rollout& out) {
+void score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows,
+                   const Place& place, Rollout& out) {
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
     if (keeps_old_log_probs(run.plan)) {
