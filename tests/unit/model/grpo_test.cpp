@@ -129,6 +129,10 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
     for (const char* training : {R"(, "use_vllm": true)", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
                                  R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
+    // trl's fused head on Turing: bfloat16 with sums in float32.
+    const std::string turing = R"(, "device": {"name": "T4"})";
+    CHECK(reason_of(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
+          std::string::npos);
     for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "ddp", "world_size": 2})",
                              R"(, "peft": {"r": 4, "target_modules": ["lm_head"]})",
                              R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})"})
