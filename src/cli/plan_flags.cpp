@@ -58,7 +58,7 @@ std::string shell_word(std::string_view text) {
 std::vector<const PlanFlag*> plan_flags() {
     std::vector<const PlanFlag*> all;
     for (const auto table : {recipe_flags(), method_flags(), load_flags(), training_flags(), preference_flags(),
-                             unsloth_flags(), card_flags(), several_gpus_flags()}) {
+                             grpo_flags(), unsloth_flags(), card_flags(), several_gpus_flags()}) {
         for (const PlanFlag& flag : table) all.push_back(&flag);
     }
     return all;
@@ -354,6 +354,7 @@ Job PlanFlags::applied(Job job, const Chosen& chosen) const {
     if (state_->job.empty()) settle_llama_factory(job, [this](std::string_view name) { return this->given(name); });
     settle_unsloth_recipe(job, [this](std::string_view name) { return this->given(name); });
     if (state_->job.empty()) complete_unsloth(job, [this](std::string_view name) { return this->given(name); });
+    if (state_->job.empty()) complete_grpo(job, [this](std::string_view name) { return this->given(name); });
     if (!state_->job.empty() && !given.empty()) {
         job.notes.push_back({NoteKind::flags_before_job,
                              fmt::format("{} {} before what the job file says", fmt::join(given, ", "),

@@ -121,6 +121,9 @@ namespace vramfit::engine {
     X(logsumexp, "aten::logsumexp")                                         \
     X(gather, "aten::gather")                                               \
     X(argmax, "aten::argmax")                                               \
+    X(isin, "aten::isin")                                                   \
+    X(multinomial, "aten::multinomial")                                     \
+    X(nan_to_num, "aten::nan_to_num")                                       \
     X(nansum, "aten::nansum")                                               \
     X(int8_vectorwise_quant, "bitsandbytes::int8_vectorwise_quant")         \
     X(int8_linear_matmul, "bitsandbytes::int8_linear_matmul")               \

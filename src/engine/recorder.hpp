@@ -104,6 +104,13 @@ class Recorder {
     /// on.
     std::vector<std::uint32_t> write_again(const Stretch& stretch, const Again& again);
 
+    /// Whether three stretches, one behind the other, do the same, and every size grows from each to the next by the
+    /// same.
+    bool grow_alike(const Stretch& first, const Stretch& second, const Stretch& third) const;
+    /// Writes what follows on the last of such stretches, so many times: sizes grow on. `growth` is how many bytes more
+    /// each one leaves than the one before. Allocations of the last one are then those of as many numbers later.
+    void write_grown(const Stretch& last, std::int64_t times, std::int64_t growth);
+
     /// The run is over: what dies from now on belongs to no window.
     void stop() { stopped_ = true; }
 

@@ -9,6 +9,7 @@
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
 #include "symbolic/words.hpp"
+#include "vramfit/base/error.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -69,6 +70,10 @@ Size level_behind(const Program& program, std::span<const Size> bytes, std::size
 
 PeakFormulas peak_formulas(const Job& job) {
     check_plan(job.model, job.plan, job.stack);
+    if (job.plan.loop.kind == LoopKind::grpo)
+        throw Error(ErrorKind::unsupported, "loop.kind",
+                    "formulas of a run that generates are not written: each length has its own steps",
+                    "vramfit predict shows the peaks of one length");
     const TrainPlan& plan = job.plan;
     const std::int64_t batch = plan.training.per_device_train_batch_size, length = plan.batch.sequence_length;
     model::FormulaAxes axes{wide(batch, 1024), wide(length, 131072), {}};

@@ -81,6 +81,10 @@ std::string batch(const TrainPlan& plan, Axes axes) {
     if (plan.loop.kind == LoopKind::kto)
         return out + fmt::format(", a completion in each row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));
+    if (plan.loop.kind == LoopKind::grpo)
+        return out + fmt::format(", completions of {} tokens of prompts of {}, {} of each prompt",
+                                 plan.batch.sequence_length - plan.batch.pairs.prompt.front(),
+                                 plan.batch.pairs.prompt.front(), plan.preference.grpo.num_generations);
     if (is_preference(plan.loop.kind))
         return out + fmt::format(", pairs of a chosen and a rejected row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));

@@ -29,6 +29,7 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::kto: return "KTO, ";
         case LoopKind::orpo: return "ORPO, ";
         case LoopKind::cpo: return "CPO, ";
+        case LoopKind::grpo: return "GRPO, ";
         default: return "";
     }
 }

@@ -10,6 +10,10 @@ namespace vramfit {
 
 namespace {
 
+bool is_off(const JsonValue& value) {
+    return value.kind == JsonValue::Kind::null || (value.kind == JsonValue::Kind::boolean && !value.boolean);
+}
+
 constexpr IntegerRange kTokens = {.low = 1, .high = std::int64_t{1} << 31};
 constexpr std::int64_t kPairsByDefault = 32;  // tools/trace/vramfit_trace/job.py PAIRS
 constexpr std::int64_t kMaxLength = 1024;     // trl 1.16.0 dpo_config.py
@@ -66,10 +70,6 @@ constexpr std::string_view kIgnoredByContrast[] = {"beta", "label_smoothing", "s
 constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "model_init_kwargs",
                                               "trust_remote_code"};
 
-struct RefusedKey {
-    std::string_view key;
-    std::string_view what;
-};
 constexpr RefusedKey kRefusedByDpo[] = {
     {"ld_alpha", "length desensitization (ld_alpha) is not supported"},
     {"use_weighting", "weighted losses (use_weighting) are not supported"},
@@ -90,10 +90,6 @@ constexpr RefusedKey kRefusedByAll[] = {
     {"activation_offloading", "activations in host memory are not supported"},
     {"pad_to_multiple_of", "padding to a multiple is not supported"},
 };
-
-bool is_off(const JsonValue& value) {
-    return value.kind == JsonValue::Kind::null || (value.kind == JsonValue::Kind::boolean && !value.boolean);
-}
 
 void read_losses(ObjectReader& training, PreferencePlan& plan) {
     const JsonValue* value = training.value("loss_type");
@@ -126,7 +122,7 @@ void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
     const auto rejected = has_pairs(kind) ? lengths(batch, "rejected_length", chosen) : chosen;
     std::vector<bool> desirable;
     if (kind == LoopKind::kto) desirable = {true, false};  // the tracer's
-    if (!has_pairs(kind)) read_desirable(batch, desirable);
+    if (kind == LoopKind::kto) read_desirable(batch, desirable);
     batch.refuse_unknown();
     const std::size_t rows = std::max({prompt.size(), chosen.size(), rejected.size()});
     for (const auto* list : {&prompt, &chosen, &rejected})
@@ -183,6 +179,8 @@ void read_cpo(ObjectReader& training, PreferencePlan& plan) {
         training.problems().unsupported(training.path("alpha"), "AlphaPO (alpha) is not supported", "0");
 }
 
+}  // namespace
+
 void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
                   std::span<const std::string_view> ignored) {
     for (const RefusedKey& each : refused) {
@@ -193,13 +191,14 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
     for (const std::string_view key : ignored) training.skip(key);
 }
 
-}  // namespace
-
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
     if (plan.maker == TrainerMaker::llama_factory) return read_llama_factory(training, kind, plan);
+    if (kind == LoopKind::grpo) plan.disable_dropout = false;
     ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
-    arguments.max_length = training.integer("max_length", kTokens, Null::absent);
-    if (!training.has("max_length")) arguments.max_length = kMaxLength;
+    if (kind != LoopKind::grpo) {
+        arguments.max_length = training.integer("max_length", kTokens, Null::absent);
+        if (!training.has("max_length")) arguments.max_length = kMaxLength;
+    }
     judge_others(training, kRefusedByAll, kIgnoredByAll);
     switch (kind) {
         case LoopKind::reward:
@@ -211,6 +210,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::cpo:
             read_cpo(training, plan);
             return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
+        case LoopKind::grpo: return read_grpo(training, arguments, plan);
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
@@ -244,6 +244,7 @@ JsonValue pairs_to_json(const TrainPlan& plan) {
         out.put("rejected_length", numbers(or_one(rejected)));
         return out;
     }
+    if (plan.loop.kind != LoopKind::kto) return out;
     std::vector<JsonValue> desirable;
     for (const bool label : pairs.desirable) desirable.push_back(JsonValue::of(label));
     for (std::int64_t row = 0; pairs.desirable.empty() && row < plan.training.per_device_train_batch_size; ++row)
@@ -260,6 +261,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
             arguments.put("loss_type", JsonValue::of(name_of(preference.loss_types.front())));
         return;
     }
+    if (plan.loop.kind == LoopKind::grpo) return put_grpo(plan, arguments);
     if (plan.loop.kind == LoopKind::dpo) {
         std::vector<JsonValue> losses;
         for (const PairLoss loss : preference.loss_types) losses.push_back(JsonValue::of(name_of(loss)));

@@ -1,6 +1,9 @@
 // The parts of a job file, each read by one function.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "spec/json_value.hpp"
 #include "spec/reader.hpp"
 #include "vramfit/spec/device.hpp"
@@ -24,6 +27,17 @@ void read_loop(ObjectReader loop, LoopPlan& plan);
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
 void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
+/// Of GRPO what other trainers have not.
+void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan);
+void put_grpo(const TrainPlan& plan, JsonValue& arguments);
+/// A key that is refused unless it is null or false.
+struct RefusedKey {
+    std::string_view key;
+    std::string_view what;
+};
+/// Refuses some keys and passes over others.
+void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
+                  std::span<const std::string_view> ignored);
 /// The same, written.
 JsonValue pairs_to_json(const TrainPlan& plan);
 void put_preference(const TrainPlan& plan, JsonValue& arguments);

@@ -9,10 +9,25 @@ namespace vramfit {
 namespace {
 
 // Folders of trl 1.16's trainer and experimental, and trainers of 0.24 that are gone.
-constexpr std::array<std::string_view, 20> kOthers = {
-    "grpo", "rloo", "gkd",  "gold",   "distillation", "async_grpo", "async_distillation", "server_distillation",
-    "sdft", "sdpo", "a2po", "gmpo",   "tpo",          "iw_opd",     "online_dpo",         "ppo",
-    "prm",  "bco",  "xpo",  "nash_md"};
+constexpr std::array<std::string_view, 19> kOthers = {"rloo",
+                                                      "gkd",
+                                                      "gold",
+                                                      "distillation",
+                                                      "async_grpo",
+                                                      "async_distillation",
+                                                      "server_distillation",
+                                                      "sdft",
+                                                      "sdpo",
+                                                      "a2po",
+                                                      "gmpo",
+                                                      "tpo",
+                                                      "iw_opd",
+                                                      "online_dpo",
+                                                      "ppo",
+                                                      "prm",
+                                                      "bco",
+                                                      "xpo",
+                                                      "nash_md"};
 
 }  // namespace
 

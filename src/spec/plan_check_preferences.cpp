@@ -46,6 +46,32 @@ void check_llama_factory(const TrainPlan& plan, Problems& problems) {
 
 }  // namespace
 
+namespace {
+
+// trl 1.16.0, grpo_config.py GRPOConfig.__post_init__.
+void check_generation(const TrainPlan& plan, Problems& problems) {
+    const GrpoPlan& grpo = plan.preference.grpo;
+    const PairLengths& pairs = plan.batch.pairs;
+    const std::int64_t steps = grpo.steps_per_generation.value_or(plan.training.gradient_accumulation_steps);
+    const std::int64_t rows = plan.training.per_device_train_batch_size * steps;
+    if (rows % grpo.num_generations != 0)
+        problems.invalid("training.num_generations",
+                         fmt::format("trl stops: generation_batch_size ({}) must be divisible by num_generations ({})",
+                                     rows, grpo.num_generations),
+                         "a batch times steps_per_generation that is a multiple of num_generations");
+    if (pairs.prompt.size() != 1 || pairs.chosen_shorter.size() != 1 || pairs.chosen_shorter.front() != 0)
+        problems.unsupported("batch.completion_length", "GRPO's rows of several lengths are not supported",
+                             "one number: the length of the longest rows");
+    const std::int64_t completion = plan.batch.sequence_length - pairs.prompt.front();
+    if (grpo.max_completion_length && completion > *grpo.max_completion_length)
+        problems.invalid(
+            "training.max_completion_length",
+            fmt::format("completions of {} tokens are longer than {}", completion, *grpo.max_completion_length),
+            "shorter completions, or a larger max_completion_length");
+}
+
+}  // namespace
+
 // trl 1.16.0, dpo_trainer.py DataCollatorForPreference: what is cut is not predicted.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) {
     if (!is_preference(plan.loop.kind)) return;
@@ -71,6 +97,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                                      "token",
                                      plan.batch.sequence_length),
                          fmt::format("rows of {} tokens or more", needed));
+    if (plan.loop.kind == LoopKind::grpo) return check_generation(plan, problems);
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     const bool needs_two = plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto &&

@@ -234,6 +234,10 @@ ColumnsFound solve(Asked asked, SweepAxis axis, const std::vector<Coordinates>& 
 }  // namespace
 
 LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis) {
+    for (const SweepQuestion& q : questions)
+        if (q.base.loop.kind == LoopKind::grpo)
+            throw Error(ErrorKind::unsupported, "--max", "the largest value of a run that generates is not searched",
+                        "list the values: --completion 256,512 --batch 8,16");
     LargestAnswer answer;
     SweepResult& result = answer.result;
     result.notes = notes_of_cards(questions);

@@ -228,7 +228,19 @@ std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions)
     return out;
 }
 
-SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& options) {
+namespace {
+
+/// Lengths of what is generated share no recording, so that there is no formula over them.
+SweepOptions options_for(std::span<const SweepQuestion> questions, SweepOptions options) {
+    const auto generates = [](const SweepQuestion& q) { return q.base.loop.kind == LoopKind::grpo; };
+    if (std::any_of(questions.begin(), questions.end(), generates)) options.prune = false;
+    return options;
+}
+
+}  // namespace
+
+SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& asked) {
+    const SweepOptions options = options_for(questions, asked);
     SweepResult result;
     result.notes = notes_of_cards(questions);
     check_bounds(options.bounds, questions);

@@ -33,6 +33,9 @@ const char* base_name(PhaseKind kind) {
         case PhaseKind::reference_forward: return "reference_forward";
         case PhaseKind::kl_forward: return "kl_forward";
         case PhaseKind::loss: return "loss";
+        case PhaseKind::generation: return "generation";
+        case PhaseKind::reward: return "reward";
+        case PhaseKind::log_probabilities: return "log_probabilities";
     }
     return "unknown";
 }

@@ -5,9 +5,9 @@
 
 namespace vramfit {
 
-/// Whether `name` is that of a trainer of trl that is not predicted ("grpo").
+/// Whether `name` is that of a trainer of trl that is not predicted ("rloo").
 bool is_other_loop(std::string_view name);
 
-inline constexpr const char* kPredictedLoops = "sft, dpo, reward, kto, orpo and cpo are";
+inline constexpr const char* kPredictedLoops = "sft, dpo, reward, kto, orpo, cpo and grpo are";
 
 }  // namespace vramfit

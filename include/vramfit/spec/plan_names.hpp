@@ -33,10 +33,13 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {
-    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft},
-    {"unsloth", LoopKind::unsloth}, {"dpo", LoopKind::dpo},     {"reward", LoopKind::reward},
-    {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},   {"cpo", LoopKind::cpo}};
+inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer}, {"plain", LoopKind::plain},
+                                                 {"sft", LoopKind::sft},         {"unsloth", LoopKind::unsloth},
+                                                 {"dpo", LoopKind::dpo},         {"reward", LoopKind::reward},
+                                                 {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},
+                                                 {"cpo", LoopKind::cpo},         {"grpo", LoopKind::grpo}};
+inline constexpr Named<GroupLoss> kGroupLossNames[] = {
+    {"dapo", GroupLoss::dapo}, {"grpo", GroupLoss::grpo}, {"bnpo", GroupLoss::bnpo}, {"dr_grpo", GroupLoss::dr_grpo}};
 inline constexpr Named<ContrastLoss> kContrastLossNames[] = {{"sigmoid", ContrastLoss::sigmoid},
                                                              {"hinge", ContrastLoss::hinge},
                                                              {"ipo", ContrastLoss::ipo},
@@ -110,11 +113,13 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::kto: return "KTOTrainer";
         case LoopKind::orpo: return "ORPOTrainer";
         case LoopKind::cpo: return "CPOTrainer";
+        case LoopKind::grpo: return "GRPOTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }
 }
 constexpr std::string_view name_of(UnpairedLoss v) { return name_in<UnpairedLoss>(kUnpairedLossNames, v); }
+constexpr std::string_view name_of(GroupLoss v) { return name_in<GroupLoss>(kGroupLossNames, v); }
 constexpr std::string_view name_of(ContrastLoss v) { return name_in<ContrastLoss>(kContrastLossNames, v); }
 constexpr std::string_view name_of(PairLoss v) { return name_in<PairLoss>(kPairLossNames, v); }
 constexpr std::string_view name_of(OutputLife v) { return name_in<OutputLife>(kOutputNames, v); }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "vramfit/spec/grpo_plan.hpp"
+
 namespace vramfit {
 
 /// Rows of preferences beside the length of the longest one (BatchPlan::sequence_length): a prompt with a chosen and a
@@ -60,6 +62,7 @@ struct PreferencePlan {
     bool disable_dropout = true;
     TrainerMaker maker = TrainerMaker::trl;
     bool adds_sft = false;  ///< LLaMA-Factory: pref_ftx is not 0
+    GrpoPlan grpo;
 
     friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };

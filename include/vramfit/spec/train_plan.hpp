@@ -126,15 +126,17 @@ struct BatchPlan {
 };
 
 /// Those of preferences stand last.
-enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo };
+enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo };
 /// trl's trainers of preferences.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
 /// Whose batch has a chosen and a rejected row of each pair.
-constexpr bool has_pairs(LoopKind kind) { return is_preference(kind) && kind != LoopKind::kto; }
+constexpr bool has_pairs(LoopKind kind) {
+    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::grpo;
+}
 /// Which compare the policy with a reference.
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 /// Those without one and with whole logits, which trl has among its experiments.
-constexpr bool is_contrast(LoopKind kind) { return kind >= LoopKind::orpo; }
+constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
 /// What LLaMA-Factory's collators pad rows to (train/dpo/workflow.py and its neighbours, pad_to_multiple_of).
 inline constexpr std::int64_t kFactoryMultiple = 8;
 enum class LoopLoss : std::uint8_t { model, logits_mean };
@@ -397,6 +399,11 @@ struct TrainPlan {
 /// LLaMA-Factory's own trainers of preferences, which are given a model with adapters.
 inline bool by_llama_factory(const TrainPlan& plan) {
     return is_preference(plan.loop.kind) && plan.preference.maker == TrainerMaker::llama_factory;
+}
+
+/// Whether the loop asks a reference about the rows.
+inline bool asks_reference(const TrainPlan& plan) {
+    return plan.loop.kind == LoopKind::grpo ? plan.preference.grpo.has_reference : has_reference(plan.loop.kind);
 }
 
 }  // namespace vramfit

@@ -29,6 +29,9 @@ enum class PhaseKind : std::uint8_t {
     reference_forward,
     kl_forward,  ///< KTO: on completions of other rows
     loss,        ///< between the forward pass and the backward pass
+    generation,  ///< GRPO: completions are sampled
+    reward,
+    log_probabilities,  ///< of the policy that has generated, before the loss
 };
 
 /// A phase with its place in the run. `step`, `micro`, `layer` and `evaluation` are -1 where they do not apply;

@@ -12,7 +12,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo)";
+constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {
@@ -24,12 +24,13 @@ Words loss_words() {
     for (const Named<PairLoss>& loss : kPairLossNames) words.push_back(loss.name);
     for (const Named<UnpairedLoss>& loss : kUnpairedLossNames) words.push_back(loss.name);
     words.push_back(name_of(ContrastLoss::simpo));  // the others of CPO are DPO's too
+    for (const Named<GroupLoss>& loss : kGroupLossNames) words.push_back(loss.name);
     return words;
 }
 
 constexpr PlanFlag kPreferenceFlags[] = {
     {"prompt", "prompt_length", "N", nullptr, kPreferences,
-     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most]",
+     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.pairs.prompt = {integer_from(value, where)};
      }},
@@ -52,7 +53,7 @@ constexpr PlanFlag kPreferenceFlags[] = {
      3},
     {"loss_type", "", "NAME,...", nullptr, kPreferences,
      "trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], "
-     "of CPO sigmoid, hinge, ipo or simpo [sigmoid]",
+     "of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]",
      [](Job& job, std::string_view value, const std::string& where) {
          if (job.plan.loop.kind == LoopKind::kto) {
              job.plan.preference.unpaired_loss = value_from(value, where, kUnpairedLossNames);
@@ -60,6 +61,10 @@ constexpr PlanFlag kPreferenceFlags[] = {
          }
          if (job.plan.loop.kind == LoopKind::cpo) {
              job.plan.preference.contrast_loss = value_from(value, where, kContrastLossNames);
+             return;
+         }
+         if (job.plan.loop.kind == LoopKind::grpo) {
+             job.plan.preference.grpo.loss = value_from(value, where, kGroupLossNames);
              return;
          }
          job.plan.preference.loss_types.clear();
@@ -88,9 +93,9 @@ constexpr PlanFlag kPreferenceFlags[] = {
 /// How to have the flag; nullptr: the loop has it.
 const char* hint_of_flag(std::string_view name, LoopKind loop) {
     if (name == "center_rewards_coefficient") return loop == LoopKind::reward ? nullptr : "add --loop reward";
-    if (name == "rejected" && !has_pairs(loop)) return loop == LoopKind::kto ? "leave it out" : "add --loop dpo";
+    if (name == "rejected" && !has_pairs(loop)) return is_preference(loop) ? "leave it out" : "add --loop dpo";
     if (name == "cpo_alpha") return loop == LoopKind::cpo ? nullptr : "add --loop cpo";
-    if (name == "loss_type" && loop == LoopKind::cpo) return nullptr;
+    if (name == "loss_type" && (loop == LoopKind::cpo || loop == LoopKind::grpo)) return nullptr;
     if ((name == "loss_type" || name == "precompute_ref_log_probs") && !has_reference(loop))
         return is_preference(loop) ? "leave it out" : "add --loop dpo";
     return is_preference(loop) ? nullptr : "add --loop dpo";
@@ -106,7 +111,8 @@ void refuse_preference_flags(const std::map<std::string, GivenValue>& given, Loo
         return found == given.end() ? otherwise : integer_from(found->second.value, found->second.where);
     };
     if (given.contains("seq") && given.contains("completion") &&
-        tokens("seq", 0) != tokens("prompt", 1) + std::max(tokens("completion", 0), tokens("rejected", 0)))
+        tokens("seq", 0) != tokens("prompt", loop == LoopKind::grpo ? 512 : 1) +
+                                std::max(tokens("completion", 0), tokens("rejected", 0)))
         throw Error(ErrorKind::invalid, given.at("completion").where,
                     "--seq says how long prompt and completion are together", "give one of them, with --prompt");
     for (const PlanFlag& flag : kPreferenceFlags)

@@ -15,6 +15,7 @@ std::span<const PlanFlag> method_flags();    ///< method, adapters, quantization
 std::span<const PlanFlag> load_flags();      ///< dtype, attention
 std::span<const PlanFlag> training_flags();  ///< batch, optimizer, checkpointing, loop
 std::span<const PlanFlag> preference_flags();
+std::span<const PlanFlag> grpo_flags();
 std::span<const PlanFlag> unsloth_flags();
 std::span<const PlanFlag> card_flags();  ///< card, library versions, allocator
 std::span<const PlanFlag> several_gpus_flags();
@@ -39,5 +40,7 @@ void settle_unsloth_recipe(Job& job, const IsGiven& given);
 void settle_llama_factory(Job& job, const IsGiven& given);
 /// What Unsloth chooses where no flag says it. Throws Error for its flags without its loop.
 void complete_unsloth(Job& job, const IsGiven& given);
+/// How long GRPO's rows are where no flag says it. Throws Error for its flags without its loop.
+void complete_grpo(Job& job, const IsGiven& given);
 
 }  // namespace vramfit::cli

@@ -58,6 +58,11 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
                     "give --prompt with one of them");
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
     if (has_completions(flags, chosen)) space.lengths = {job.plan.batch.sequence_length};
+    // Rows that generate are run one by one: only what is listed.
+    if (job.plan.loop.kind == LoopKind::grpo) {
+        if (!batches) space.batches = {job.plan.training.per_device_train_batch_size};
+        if (!lengths) space.lengths = {job.plan.batch.sequence_length};
+    }
     if (!job.plan.peft) {
         space.ranks = {1};
         space.targets = {{"all weights", {}}};
@@ -65,6 +70,12 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
     }
     // What get_peft_model takes where nothing is said.
     if (job.plan.loop.kind == LoopKind::unsloth) space.targets = {{"all-linear", {}}};
+    if (job.plan.loop.kind == LoopKind::grpo) {
+        const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
+        space.targets = {names ? TargetSet{fmt::format("{}", fmt::join(*names, "+")), *names}
+                               : TargetSet{"all-linear", {}}};
+        space.ranks = {job.plan.peft->r};
+    }
     if (recipe && sets(*recipe, "rank")) space.ranks = {job.plan.peft->r};
     if (recipe && sets(*recipe, "targets")) space.targets = {{std::string(value_of(*recipe, "targets")), {}}};
     if (ranks) space.ranks = axis_from(*ranks, "--rank");
@@ -73,9 +84,9 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
 }
 
 /// The axes that nobody gave go on upwards, unless the recipe is the paper's space.
-WidenedAxes widening(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen) {
+WidenedAxes widening(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
     const Recipe* recipe = recipe_of(flags, asked, chosen);
-    if (!asked.widen || (recipe && recipe->paper_space)) return {};
+    if (!asked.widen || (recipe && recipe->paper_space) || job.plan.loop.kind == LoopKind::grpo) return {};
     const bool has_length = axis_text(flags, asked, chosen, "seq") || has_completions(flags, chosen);
     return {.length = !has_length, .batch = !axis_text(flags, asked, chosen, "batch")};
 }
@@ -141,7 +152,7 @@ std::vector<std::string> shared_command(const PlanFlags& flags, const Chosen& ch
 void add_question(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, Job job, SweepReport& report) {
     SweepQuestion question{job.model, job.plan, job.stack, of_process(job.device, job.plan),
                            space_from(flags, asked, chosen, job)};
-    const WidenedAxes axes = widening(flags, asked, chosen);
+    const WidenedAxes axes = widening(flags, asked, chosen, job);
     if (question.device.capacity_known && (axes.length || axes.batch))
         question.space = flags.answered([&] { return widened(question, axes); });
     report.questions.push_back(std::move(question));

@@ -25,14 +25,17 @@ void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tens
     Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
     const bool slides = layer.attention == LayerAttention::sliding && window;
     if (slides) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
-    Dims none = key.sizes();
-    none[2] = 0;
-    const Tensor nothing = empty(key.session(), none, key.dtype());
-    const Tensor key_parts[2] = {nothing, key};
-    const Tensor value_parts[2] = {nothing, value};
-    const Tensor keys = cat(key_parts, 2);
-    const Tensor values = cat(value_parts, 2);
+    const DType dtype = key.dtype();  // lazy_initialization: the values' too
+    const auto joined = [dtype](const Tensor& before, const Tensor& states) {
+        Dims none = states.sizes();
+        none[2] = 0;
+        const Tensor first = before.defined() ? before : empty(states.session(), none, dtype);
+        const Tensor parts[2] = {first, states};
+        return cat(parts, 2);
+    };
+    const Tensor keys = joined(cached.keys, key);
     cached.keys = slides ? last_places(keys, *window) : keys;
+    const Tensor values = joined(cached.values, value);
     cached.values = slides ? last_places(values, *window) : values;
     key = keys;
     value = values;

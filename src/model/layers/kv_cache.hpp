@@ -9,7 +9,7 @@
 
 namespace vramfit::model {
 
-/// transformers cache_utils.py DynamicCache, of one forward pass over whole rows.
+/// transformers cache_utils.py DynamicCache: of one forward pass over whole rows, or of those that generate.
 class KvCache {
   public:
     explicit KvCache(std::size_t layers) : layers_(layers) {}

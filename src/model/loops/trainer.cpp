@@ -19,6 +19,7 @@
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
+#include "model/preferences/grpo/loss.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/loss.hpp"
 #include "model/preferences/precompute.hpp"
@@ -80,7 +81,19 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
     return out;
 }
 
+/// GRPOTrainer.training_step, _prepare_inputs: rows are generated every few batches. The loss is scaled already.
+Tensor group_step(Trainer& trainer, const Place& place) {
+    const Run& run = trainer.run;
+    if (generates(run.plan, place)) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
+    const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
+    const Tensor loss = grpo_loss(run, trainer.network, part, place);
+    empty_cache_by_steps(trainer, place);
+    accelerator_backward(trainer, loss, place);
+    return detach(loss);
+}
+
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
+    if (trainer.run.plan.loop.kind == LoopKind::grpo) return group_step(trainer, place);
     if (is_preference(trainer.run.plan.loop.kind)) return preference_step(trainer, batch, place);
     const CutBatch cut(trainer.run, batch);
     const Tensor loss = compute_loss(trainer, batch, items, place);
@@ -136,17 +149,19 @@ void run_epoch(Trainer& trainer) {
             const Place place{step, micros > 1 ? micro : -1};
             Batch& batch = batches[static_cast<std::size_t>(micro)];
             RepeatedMicroBatch& repeated = micro == 0 ? first : later;
-            if (may_repeat && step_loss.defined() && repeated.holds()) {
+            // What is generated outlives the batch.
+            const bool is_like_others = may_repeat && !generates(trainer.run.plan, place);
+            if (is_like_others && step_loss.defined() && repeated.holds()) {
                 repeated.write(place, step_loss, batch, items, trainer.is_last(place));
                 continue;
             }
-            if (may_repeat) repeated.begin(step_loss);
+            if (is_like_others) repeated.begin(step_loss);
             if (micro > 0) session.recorder.begin({PhaseKind::inputs, step, micro});
             Tensor loss = training_step(trainer, batch, items, place);
-            if (may_repeat) repeated.has_loss();
+            if (is_like_others) repeated.has_loss();
             step_loss = std::move(loss);
             add_loss(trainer, total_loss, step_loss);
-            if (may_repeat) repeated.end(step_loss, batch, items);
+            if (is_like_others) repeated.end(step_loss, batch, items);
         }
         if (is_function) grad_norm.reset();
         if (trainer.zero) {
@@ -210,6 +225,7 @@ bool shifts_labels(const Run& run) {
 Batch next_batch(const Run& run) {
     if (run.unsloth) return fetch_packed(run);
     if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
+    if (run.plan.loop.kind == LoopKind::grpo) return {};  // text, which is host memory
     return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
 }
 
@@ -268,7 +284,7 @@ void run_trainer(const Run& run, Network& network) {
         else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&
                  !(factory && run.plan.load.quantization))
             require_input_grads(network);
-        if (has_reference(run.plan.loop.kind)) reference = make_reference(run, network);
+        if (asks_reference(run.plan)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache

@@ -8,6 +8,7 @@
 #include "model/parallel/fsdp1/fsdp1.hpp"
 #include "model/parallel/fsdp2/fsdp2.hpp"
 #include "model/parallel/zero/zero.hpp"
+#include "model/preferences/grpo/rollout.hpp"
 #include "model/preferences/reference.hpp"
 #include "model/step/grad_scaler.hpp"
 #include "model/step/optimizer.hpp"
@@ -30,6 +31,7 @@ struct Trainer {
     bool unscales = false;
 
     Reference reference = {};  ///< of preference training
+    Rollout rollout = {};      ///< GRPO: _buffered_inputs
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }

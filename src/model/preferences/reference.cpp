@@ -42,7 +42,7 @@ Reference load_reference(const Run& run, Network& policy) {
 }  // namespace
 
 Reference make_reference(const Run& run, Network& policy) {
-    if (run.plan.peft || run.plan.preference.precompute_ref_log_probs) return {};
+    if (run.plan.peft || run.plan.preference.precompute_ref_log_probs || !asks_reference(run.plan)) return {};
     run.session.recorder.begin({PhaseKind::load_reference});
     Reference reference = load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});

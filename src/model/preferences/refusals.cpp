@@ -85,6 +85,40 @@ void refuse_in_contrast(const Run& run, const Refuse& refuse) {
 
 }  // namespace
 
+namespace {
+
+/// Families whose generation was compared: their rows see all that is before them.
+constexpr std::string_view kGenerating[] = {"llama", "qwen2", "qwen3"};
+
+/// What GRPOTrainer was not compared with.
+template <class Refuse>
+void refuse_in_groups(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (!run.stack.reference_is_like_policy())
+        refuse("loop.kind", fmt::format("GRPOTrainer of trl {} is not supported", text_of(run.stack.trl)),
+               "trl 1.16 is supported");
+    const bool generates =
+        std::find(std::begin(kGenerating), std::end(kGenerating), run.spec.model_type) != std::end(kGenerating);
+    if (!generates || run.spec.sliding_window)
+        refuse("loop.kind",
+               fmt::format("generation by {} {} was not compared yet",
+                           run.spec.sliding_window ? "windows of" : "networks of the type", run.spec.model_type),
+               "llama, qwen2 and qwen3 without a sliding window are supported");
+    if (run.spec.rope_type == "dynamic" || run.spec.rope_type == "longrope")
+        refuse("model.rope_scaling", "frequencies that follow the length were not compared with generation", "");
+    if (plan.load.attention != AttentionImplementation::sdpa || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
+        refuse("load.attn_implementation", "generation with another attention than sdpa's own choice is not supported",
+               "sdpa");
+    if (plan.distributed) refuse("distributed", "GRPO on several GPUs is not supported", "one GPU");
+    if (uses_liger(run))
+        refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
+    if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
+        refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
+    if (plan.training.fp16) refuse("training.fp16", "GRPO with fp16 is not supported", "bf16");
+}
+
+}  // namespace
+
 void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     const TrainPlan& plan = run.plan;
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
@@ -122,14 +156,25 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.preference.precompute_ref_log_probs && rows && *rows != plan.training.per_device_train_batch_size)
         refuse("training.precompute_ref_batch_size", "another number of rows than in training is not supported",
                "leave it out");
-    if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0)
+    if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0 && plan.preference.disable_dropout)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
-    if (plan.peft && !plan.trl_makes_adapters && has_reference(plan.loop.kind) && !factory)
+    if (plan.peft && !plan.trl_makes_adapters && !factory &&
+        (has_reference(plan.loop.kind) || plan.loop.kind == LoopKind::grpo))
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
+    if (plan.loop.kind == LoopKind::grpo) refuse_in_groups(run, refuse);
     if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);
     if (has_score(plan)) return refuse_in_rewards(run, refuse);
-    if (!plan.peft || !has_reference(plan.loop.kind) || !run.stack.dpo_scores_in_chunks()) return;
+    const bool scores_by_head = has_reference(plan.loop.kind) || plan.loop.kind == LoopKind::grpo;
+    // trl 1.16 kernels/chunked_logprob.py _addmm_fp32, torch 2.11 ATen/cuda/CUDABlas.cpp gemm.
+    const bool in_bfloat16 = plan.training.bf16 || (!plan.training.fp16 && plan.load.dtype == DType::bfloat16);
+    if (scores_by_head && run.stack.dpo_scores_in_chunks() && in_bfloat16 &&
+        run.session.device.capability < Capability{8, 0})
+        refuse(plan.training.bf16 ? "training.bf16" : "load.dtype",
+               "torch stops in the first backward pass: gemm input type at::BFloat16 and output type float is only "
+               "supported for CUDA devices with compute capability 8.0 or higher",
+               "float32, or a newer GPU");
+    if (!plan.peft || !scores_by_head || !run.stack.dpo_scores_in_chunks()) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")
             refuse("peft.target_modules",

@@ -22,6 +22,7 @@ std::vector<Job> situations() {
     return {job_with({}),
             job_with({{"loop", "kto"}}),
             job_with({{"loop", "cpo"}}),
+            job_with({{"loop", "grpo"}}),
             job_with({{"method", "qlora"}}),
             job_with({{"gpus", "2"}}),
             job_with({{"gpus", "2"}, {"fsdp", "1"}}),

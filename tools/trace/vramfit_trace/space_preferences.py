@@ -85,11 +85,31 @@ def by_llama_factory(job: Job, walker: random.Random) -> Job:
     return out
 
 
+def generating(job: Job, walker: random.Random) -> Job:
+    """The job with trl's GRPOTrainer: rows of one length, with sdpa and without fp16, which vramfit knows of it."""
+    training = {**job["training"], "fp16": False}
+    training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
+    steps = training["gradient_accumulation_steps"]
+    group = walker.choice((2, 2, 3, 4))
+    training.update(num_generations=group, per_device_train_batch_size=group * walker.choice((1, 1, 2)), max_completion_length=512,
+                    loss_type=walker.choice(("dapo", "dapo", "grpo", "bnpo", "dr_grpo")), beta=walker.choice((0.0, 0.0, 0.04)),
+                    num_iterations=walker.choice((1, 1, 1, 2)), temperature=walker.choice((1.0, 1.0, 0.7)))
+    if walker.random() < 0.3:
+        training["steps_per_generation"] = walker.choice((1, 2, steps, 2 * steps))
+    load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
+    load["attn_implementation"] = "sdpa"
+    batch = {"prompt_length": walker.choice(LENGTHS), "completion_length": walker.choice(LENGTHS[:6])}
+    return {**job, "name": f"{job['name']}-grpo", "loop": {"kind": "grpo"}, "batch": batch, "training": training, "load": load,
+            "prepare_kbit": job.get("prepare_kbit") if walker.random() < 0.3 else None}
+
+
 def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     """The job with one of trl's trainers, which makes the adapters; "older" is DPO as trl up to 0.28 knows it, "llama-factory" any of
     LLaMA-Factory's trainers."""
     if kind == "llama-factory":
         return by_llama_factory(job, walker)
+    if kind == "grpo":
+        return generating(job, walker)
     training = {**job["training"], **losses_of(walker, kind)}
     if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True

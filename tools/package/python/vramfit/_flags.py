@@ -102,24 +102,38 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: float
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    num_generations: int
+    """Completions of each prompt; --batch counts completions [8]"""
+    max_completion_length: int
+    """Tokens that a completion may have; without --completion each one has so many [512]"""
+    steps_per_generation: int
+    """Batches whose completions are generated at once [the steps of accumulation]"""
+    num_iterations: int
+    """How often completions are trained on [1]"""
+    beta: float
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    temperature: float
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    use_vllm: bool
+    """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
@@ -266,23 +280,37 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
     completion: str | int | Sequence[int]
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: str | int | Sequence[int]
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
     precompute_ref_log_probs: str | bool | Sequence[bool]
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: str | float | Sequence[float]
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: str | float | Sequence[float]
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    num_generations: str | int | Sequence[int]
+    """Completions of each prompt; --batch counts completions [8]"""
+    max_completion_length: str | int | Sequence[int]
+    """Tokens that a completion may have; without --completion each one has so many [512]"""
+    steps_per_generation: str | int | Sequence[int]
+    """Batches whose completions are generated at once [the steps of accumulation]"""
+    num_iterations: str | int | Sequence[int]
+    """How often completions are trained on [1]"""
+    beta: str | float | Sequence[float]
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    temperature: str | float | Sequence[float]
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    use_vllm: str | bool | Sequence[bool]
+    """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str | Sequence[str]
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str | Sequence[str]
@@ -454,24 +482,38 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: float
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    num_generations: int
+    """Completions of each prompt; --batch counts completions [8]"""
+    max_completion_length: int
+    """Tokens that a completion may have; without --completion each one has so many [512]"""
+    steps_per_generation: int
+    """Batches whose completions are generated at once [the steps of accumulation]"""
+    num_iterations: int
+    """How often completions are trained on [1]"""
+    beta: float
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    temperature: float
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    use_vllm: bool
+    """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
@@ -670,24 +712,38 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo or cpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: float
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
+    num_generations: int
+    """Completions of each prompt; --batch counts completions [8]"""
+    max_completion_length: int
+    """Tokens that a completion may have; without --completion each one has so many [512]"""
+    steps_per_generation: int
+    """Batches whose completions are generated at once [the steps of accumulation]"""
+    num_iterations: int
+    """How often completions are trained on [1]"""
+    beta: float
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    temperature: float
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    use_vllm: bool
+    """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str

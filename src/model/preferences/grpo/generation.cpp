@@ -1,0 +1,198 @@
+// transformers 5.17 generation/utils.py GenerationMixin.generate, _sample, _prefill, prepare_inputs_for_generation,
+// _update_model_kwargs_for_generation.
+#include "model/preferences/grpo/generation.hpp"
+
+#include <optional>
+
+#include "engine/autocast.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/in_place.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/causal_lm/causal_lm.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
+#include "model/layers/family.hpp"
+#include "model/network/modules.hpp"
+#include "model/preferences/grpo/sampling.hpp"
+#include "model/preferences/grpo/token_paths.hpp"
+#include "model/preferences/rows.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+// configuration_llama.py and configuration_mistral.py name one, configuration_qwen2.py and configuration_qwen3.py none.
+Size end_tokens(const Run& run) { return run.spec.model_type == "llama" || run.spec.model_type == "mistral" ? 2 : 1; }
+
+Tensor any_of(const Tensor& t, std::uint32_t dims) { return reduce(t, dims, false, DType::boolean, Op::any); }
+
+// torch 2.11 ATen/native/TensorCompare.cpp isin_default_kernel_gpu: elements by test elements.
+Tensor is_in(const Tensor& ids, const Tensor& ends) {
+    Tensor out = empty(ids.session(), ids.sizes(), DType::boolean, Op::isin);
+    Dims pairs = ids.sizes();
+    pairs.push(ends.numel());
+    const Tensor equal = empty(ids.session(), pairs, DType::boolean, Op::eq);
+    const Tensor any = any_of(equal, 1u << ids.dim());
+    return out;
+}
+
+namespace {
+
+Tensor on_device(const Run& run, const Dims& sizes) { return moved(run, sizes, DType::int64); }
+
+/// _prepare_special_tokens: tensors of the ends and of the padding.
+void look_at_tokens(const Tensor& end_ids, const Tensor& pad_id) {
+    Streams& streams = end_ids.session().streams;
+    {
+        Tensor is_padding = is_in(end_ids, pad_id);
+        const Tensor any = any_of(is_padding, 1);
+        is_padding.reset();
+        streams.host_waits(0);
+    }
+    Tensor negative = compare(Op::lt, end_ids);
+    const Tensor any = any_of(negative, 1);
+    negative.reset();
+    streams.host_waits(0);
+}
+
+/// torch.any(attention_mask[:, -1] == 0).item().
+void look_at_last_places(const Tensor& mask) {
+    Tensor padded = compare(Op::eq, select(mask, 1));
+    const Tensor any = any_of(padded, 1);
+    padded.reset();
+    mask.session().streams.host_waits(0);
+}
+
+/// attention_mask.long().cumsum(-1) - 1, 0 where nothing is to be seen.
+Tensor positions_of(const Tensor& mask) {
+    Tensor positions = pointwise_result(mask, DType::int64, Op::cumsum);
+    positions = sub(positions, 1);
+    const Tensor padded = compare(Op::eq, mask);
+    Tensor out = clone_contiguous(positions);
+    return out;
+}
+
+/// The model's forward as generate calls it: with adapters peft hands the call to the model inside, which accelerate
+/// has not wrapped.
+Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache) {
+    const auto dtype = run.plan.peft ? std::nullopt : mixed_dtype(run.plan.training);
+    Tensor logits;
+    {
+        std::optional<AutocastScope> autocast;
+        if (dtype) autocast.emplace(run.session, true, *dtype);
+        const Tensor hidden = last_hidden_state(run, network, batch, cache, {});
+        const Tensor last = slice(hidden, 1, hidden.size(1) - 1, hidden.size(1));
+        logits = forward(network.head, last);
+        const Family& family = family_of(run.spec.model_type);
+        if (family.shape_logits) logits = family.shape_logits(run, std::move(logits));
+    }
+    return dtype ? to(logits, DType::float32) : logits;
+}
+
+/// model_kwargs: what one token's forward leaves to the next one's.
+struct Kwargs {
+    Tensor mask, position_ids;
+};
+
+/// _update_model_kwargs_for_generation.
+void update_kwargs(Kwargs& kwargs) {
+    const Tensor before = kwargs.position_ids;
+    Session& session = before.session();
+    {
+        Tensor next;
+        {
+            const Tensor last = slice(before, 1, before.size(1) - 1, before.size(1));
+            Tensor sum;
+            {
+                const Tensor range = view(arange(session, 1), {1, 1});
+                sum = add(range, last);
+            }
+            next = add(sum, 1);
+        }
+        const Tensor parts[2] = {before, next};
+        kwargs.position_ids = cat(parts, -1);
+    }
+    const Tensor one = empty(session, {kwargs.mask.size(0), 1}, DType::int64, Op::new_empty);
+    const Tensor parts[2] = {kwargs.mask, one};
+    kwargs.mask = cat(parts, -1);
+}
+
+/// model_inputs of one new token of each row.
+Batch inputs_of_token(const Tensor& ids, const Kwargs& kwargs) {
+    const auto last = [](const Tensor& t) { return clone_contiguous(slice(t, 1, t.size(1) - 1, t.size(1))); };
+    Batch inputs;
+    inputs.input_ids = last(ids);
+    inputs.position_ids = last(kwargs.position_ids);
+    inputs.attention_mask = kwargs.mask;
+    return inputs;
+}
+
+/// _sample. What it has been called with is held by the caller.
+Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs kwargs, const Tensor& end_ids,
+              KvCachePointer& cache, std::int64_t tokens) {
+    Session& session = run.session;
+    Sampling s;
+    s.input_ids = ids;
+    s.unfinished_sequences = empty(session, {ids.size(0)}, DType::int64, Op::ones);
+    Batch model_inputs;
+    TokenPaths paths(run, ids, tokens);
+    for (std::int64_t token = 0; token < tokens; ++token) {
+        if (const std::int64_t times = paths.repeats(token)) {
+            std::vector<Grown> live = {
+                {&s.input_ids, 1}, {&kwargs.mask, 1}, {&kwargs.position_ids, 1}, {&model_inputs.attention_mask, 1}};
+            for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
+                              &s.unfinished_sequences, &model_inputs.input_ids, &model_inputs.position_ids})
+                live.push_back({t, -1});
+            for (KvCache::Layer& layer : cache->layers())
+                for (Tensor* t : {&layer.keys, &layer.values}) live.push_back({t, 2});
+            paths.write(times, live);
+            token += times;
+        }
+        paths.begin();
+        Tensor logits;
+        if (token == 0) {
+            Batch prompt;
+            prompt.input_ids = clone_contiguous(ids);
+            prompt.attention_mask = kwargs.mask;
+            prompt.position_ids = kwargs.position_ids;
+            logits = logits_of_last(run, network, prompt, cache);
+        } else {
+            model_inputs = inputs_of_token(s.input_ids, kwargs);
+            logits = logits_of_last(run, network, model_inputs, cache);
+        }
+        update_kwargs(kwargs);
+        sample_token(run, logits, end_ids, s);
+        logits.reset();
+        paths.end(token);
+    }
+    kwargs.mask.reset();
+    kwargs.position_ids.reset();
+    s.unfinished_sequences.reset();
+    for (Tensor* t : {&model_inputs.input_ids, &model_inputs.position_ids, &model_inputs.attention_mask}) t->reset();
+    for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens}) t->reset();
+    return s.input_ids;
+}
+
+}  // namespace
+
+Tensor generate(const Run& run, const Network& network, const Tensor& ids, const Tensor& mask, std::int64_t tokens) {
+    const GradMode no_grad(run.session, false);
+    Tensor end_ids = on_device(run, {end_tokens(run)});
+    Tensor pad_id = on_device(run, {});
+    look_at_tokens(end_ids, pad_id);
+    look_at_last_places(mask);
+    Tensor position_ids = positions_of(mask);
+    KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
+    Tensor out = sample(run, network, ids, {mask, position_ids}, end_ids, cache, tokens);
+    pad_id.reset();
+    position_ids.reset();
+    for (auto layer = cache->layers().rbegin(); layer != cache->layers().rend(); ++layer) {  // as a list lets go
+        layer->keys.reset();
+        layer->values.reset();
+    }
+    end_ids.reset();
+    return out;
+}
+
+}  // namespace vramfit::model

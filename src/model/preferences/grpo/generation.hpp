@@ -1,0 +1,20 @@
+// transformers' generate, which samples completions token by token.
+#pragma once
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// GenerationMixin.generate: ids and mask -- [G, P] int64; gives [G, P + tokens].
+Tensor generate(const Run& run, const Network& network, const Tensor& ids, const Tensor& mask, std::int64_t tokens);
+
+/// eos_token_ids: those of the model's config, and the tokenizer's.
+Size end_tokens(const Run& run);
+
+/// torch.isin(ids, ends): [..] bool, for few ends.
+Tensor is_in(const Tensor& ids, const Tensor& ends);
+
+/// t.any(dim=1) and the like.
+Tensor any_of(const Tensor& t, std::uint32_t dims);
+
+}  // namespace vramfit::model

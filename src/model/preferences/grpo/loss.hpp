@@ -1,0 +1,11 @@
+// The loss of trl's GRPOTrainer.
+#pragma once
+
+#include "model/preferences/grpo/rollout.hpp"
+
+namespace vramfit::model {
+
+/// GRPOTrainer._compute_loss with its metrics.
+Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, const Place& place);
+
+}  // namespace vramfit::model

@@ -1,0 +1,164 @@
+// trl 1.16 trainer/grpo_trainer.py GRPOTrainer._calculate_rewards, _generate_and_score_completions; trainer/utils.py
+// nanstd.
+#include "model/preferences/grpo/rewards.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/unary.hpp"
+#include "engine/ops/view.hpp"
+#include "model/preferences/grpo/generation.hpp"
+#include "model/preferences/metrics.hpp"
+#include "model/preferences/rows.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Tensor is_nan(const Tensor& t) { return compare(Op::ne, t); }
+
+Tensor nansum_over(const Tensor& t, std::uint32_t dims, bool keepdim) {
+    return reduce(t, dims, keepdim, t.dtype(), Op::nansum);
+}
+
+/// torch.isnan(rewards).all(dim=1).
+Tensor has_none(const Tensor& rewards) {
+    const Tensor nan = is_nan(rewards);
+    return reduce(nan, 2, false, DType::boolean, Op::all);
+}
+
+/// (rewards_per_func * self.reward_weights.to(device).unsqueeze(0)).nansum(dim=1).
+Tensor weighted(const Run& run, const Tensor& rewards_per_func) {
+    Tensor product;
+    {
+        const Tensor weights = moved(run, {1}, DType::float32);
+        product = mul(rewards_per_func, unsqueeze(weights, 0));
+    }
+    return nansum_over(product, 2, false);
+}
+
+/// torch.isclose(std_rewards, torch.zeros_like(std_rewards)): ATen/native/TensorCompare.cpp isclose.
+Tensor is_close_to_zero(const Tensor& t) {
+    const Tensor zeros = zeros_like(t);
+    const Tensor close = compare(Op::eq, t, zeros);
+    Tensor allowed;
+    {
+        const Tensor relative = mul(zeros, 1.0);
+        const Tensor magnitude = abs(relative);
+        allowed = add(magnitude, 1.0);
+    }
+    Tensor error;
+    {
+        const Tensor difference = sub(t, zeros);
+        error = abs(difference);
+    }
+    Tensor is_finite;
+    {
+        const Tensor magnitude = abs(error);
+        const Tensor differs = compare(Op::ne, magnitude);
+        const Tensor equal = compare(Op::eq, error, error);
+        is_finite = compare(Op::mul, equal, differs);
+    }
+    const Tensor within = compare(Op::le, error, allowed);
+    return close;
+}
+
+}  // namespace
+
+// ATen/native/ReduceOps.cpp nanmean: the sum by the count of numbers.
+Tensor nanmean_over(const Tensor& t, std::uint32_t dims, bool keepdim) {
+    const Tensor count = [&] {
+        const Tensor is_number = is_nan(t);  // turned round in place
+        return reduce(is_number, dims, keepdim, DType::int64, Op::sum);
+    }();
+    const Tensor sum = nansum_over(t, dims, keepdim);
+    return div(sum, count);
+}
+
+Tensor nanstd_over(const Tensor& t, std::uint32_t dims) {
+    const Tensor mean = nanmean_over(t, dims, true);
+    Tensor variance;
+    {
+        const Tensor squares = [&] {
+            const Tensor difference = sub(t, mean);
+            return square(difference);
+        }();
+        variance = nanmean_over(squares, dims, true);
+    }
+    Tensor count;
+    {
+        const Tensor numbers = [&] {
+            const Tensor nan = is_nan(t);
+            return compare(Op::bitwise_not, nan);
+        }();
+        count = reduce(numbers, dims, true, DType::int64, Op::sum);
+    }
+    Tensor correction;
+    {
+        const Tensor fewer = sub(count, 1);
+        correction = div(count, fewer);
+    }
+    {
+        const Tensor several = compare(Op::gt, count);
+        const Tensor none = empty(t.session(), correction.sizes(), correction.dtype(), Op::full_like);
+        correction = where(several, correction, none);
+    }
+    return sqrt(variance);
+}
+
+Tensor calculate_rewards(const Run& run, const Size& rows) {
+    Session& session = run.session;
+    Tensor per_func = empty(session, {rows, 1}, DType::float32, Op::zeros);
+    { const Tensor of_function = moved(run, {rows}, DType::float32); }
+    Tensor none = has_none(per_func);
+    const Tensor any = any_of(none, 1);
+    none.reset();
+    session.streams.host_waits(0);
+    return per_func;
+}
+
+namespace {
+
+/// Means and deviations that go to the logs.
+void log_rewards(const Run& run, Rewards& r) {
+    const Tensor of_function = select(r.rewards_per_func, 1);
+    read_item(nanmean_over(of_function, 1, false));
+    read_item(nanstd_over(of_function, 1));
+    r.rewards = weighted(run, r.rewards_per_func);
+    read_item(nanmean_over(r.rewards, 1, false));
+    read_item(nanstd_over(r.rewards, 1));
+    const Tensor numbers = to(r.is_std_zero, DType::float32);
+    read_mean(numbers);
+}
+
+}  // namespace
+
+Rewards advantages_of(const Run& run, Tensor rewards_per_func) {
+    const Size group = run.plan.preference.grpo.num_generations;
+    Rewards r;
+    r.rewards_per_func = std::move(rewards_per_func);
+    r.unscorable_mask = has_none(r.rewards_per_func);
+    r.rewards = weighted(run, r.rewards_per_func);
+    const auto grouped = [&] { return view(r.rewards, {r.rewards.size(0) / group, group}); };
+    const auto repeated = [&](const Tensor& t) {  // repeat_interleave(num_generations, dim=0)
+        return view(clone_contiguous(expand(unsqueeze(t, 1), {t.size(0), group})), {t.size(0) * group});
+    };
+    r.grouped = nanmean_over(grouped(), 2, false);
+    r.grouped = repeated(r.grouped);
+    r.std_rewards = select(nanstd_over(grouped(), 2), 1);
+    r.std_rewards = repeated(r.std_rewards);
+    {
+        Tensor advantages = sub(r.rewards, r.grouped);
+        const Tensor divisor = add(r.std_rewards, 1.0);
+        r.advantages = div(advantages, divisor);
+    }
+    r.is_std_zero = is_close_to_zero(r.std_rewards);
+    r.advantages = pointwise_result(r.advantages, DType::float32, Op::nan_to_num);
+    r.all_process_advantages = clone(r.advantages);
+    log_rewards(run, r);
+    return r;
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,217 @@
+// trl 1.16 trainer/grpo_trainer.py GRPOTrainer._generate_single_turn, _generate, _generate_and_score_completions,
+// _prepare_inputs; trainer/utils.py shuffle_sequence_dict, split_tensor_dict.
+#include "model/preferences/grpo/rollout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/nonzero.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
+#include "model/preferences/grpo/generation.hpp"
+#include "model/preferences/grpo/rewards.hpp"
+#include "model/preferences/grpo/scores.hpp"
+#include "model/preferences/metrics.hpp"
+#include "model/preferences/rows.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+struct RowSizes {
+    Size rows, prompt, completion;
+};
+
+RowSizes sizes_of_rows(const Run& run) {
+    const Size prompt = run.plan.batch.pairs.prompt.front();
+    return {run.sizes.batch * steps_per_generation(run.plan), prompt, run.sizes.length - prompt};
+}
+
+/// What is masked behind the first end of each row.
+void mask_behind_end(const Run& run, const Tensor& completion_ids) {
+    Session& session = run.session;
+    const Size rows = completion_ids.size(0), tokens = completion_ids.size(1);
+    Tensor is_end;
+    {
+        const Tensor end_ids = moved(run, {end_tokens(run)}, DType::int64);
+        is_end = is_in(completion_ids, end_ids);
+    }
+    const Tensor first_end = empty(session, {rows}, DType::int64, Op::full);
+    {
+        const Tensor picked = [&] {
+            const Tensor places = [&] {
+                const Tensor numbers = to(is_end, DType::int32);
+                return argmax_last(numbers);
+            }();
+            const Tensor has_end = any_of(is_end, 2);
+            return index_by_mask(places, has_end, rows);
+        }();
+        const Tensor has_end = any_of(is_end, 2);
+        const Tensor places = nonzero(has_end, rows);
+    }
+    const Tensor indices = arange(session, tokens);
+    const Tensor mask = [&] {
+        const Tensor is_seen = compare(Op::le, expand(unsqueeze(indices, 0), {rows, tokens}), unsqueeze(first_end, 1));
+        return to(is_seen, DType::int32);
+    }();
+    { const Tensor on_host = contiguous(completion_ids); }
+    session.streams.host_waits(0);
+    { const Tensor seen = to(mask, DType::boolean); }
+    session.streams.host_waits(0);
+}
+
+/// Tensor.float() and its mean, smallest and largest one, as the host reads them.
+void read_lengths(const Tensor& lengths) {
+    for (const Op op : {Op::mean, Op::min, Op::max}) {
+        const Tensor numbers = to(lengths, DType::float32);
+        read_item(reduce(numbers, 1, false, DType::float32, op));
+    }
+}
+
+/// Of _generate, once the completions are on the host.
+void log_lengths(const Run& run, const Size& rows) {
+    const Tensor prompt_lengths = moved(run, {rows}, DType::int64);
+    const Tensor completion_lengths = moved(run, {rows}, DType::int64);
+    const Tensor total = sum_all(prompt_lengths);
+    {
+        const Tensor generated = sum_all(completion_lengths);
+        read_item(add(total, generated));
+    }
+    read_lengths(completion_lengths);
+    const Tensor is_truncated = moved(run, {rows}, DType::boolean);
+    {
+        const Tensor numbers = to(is_truncated, DType::float32);
+        read_mean(numbers);
+    }
+    const Tensor terminated = [&] {
+        const Tensor ended = compare(Op::bitwise_not, is_truncated);
+        return index_by_mask(completion_lengths, ended, rows);
+    }();
+    read_lengths(terminated);
+}
+
+/// _generate: the completions go to the host.
+void generate_completions(const Run& run, const Network& network, const RowSizes& sizes) {
+    const auto tokens = run.session.decide("tokens of a completion", sizes.completion);
+    {
+        const Dims prompts{sizes.rows, sizes.prompt};
+        const Tensor ids = moved(run, prompts, DType::int64);
+        const Tensor mask = moved(run, prompts, DType::int64);
+        const Tensor generated = generate(run, network, ids, mask, tokens);
+        mask_behind_end(run, slice(generated, 1, sizes.prompt, generated.size(1)));
+    }
+    log_lengths(run, sizes.rows);
+}
+
+/// v[permutation]: the indices come from the host.
+void shuffle(const Run& run, Tensor& t) {
+    if (!t.defined()) return;
+    const Tensor permutation = moved(run, {t.size(0)}, DType::int64);
+    Dims sizes = t.sizes();
+    t = empty(run.session, sizes, t.dtype(), Op::index);
+}
+
+}  // namespace
+
+std::int64_t steps_per_generation(const TrainPlan& plan) {
+    return plan.preference.grpo.steps_per_generation.value_or(plan.training.gradient_accumulation_steps);
+}
+
+std::int64_t batch_number(const TrainPlan& plan, const Place& place) {
+    return place.step * plan.training.gradient_accumulation_steps + std::max(place.micro, 0);
+}
+
+namespace {
+
+std::int64_t batches_per_generation(const TrainPlan& plan) {
+    return steps_per_generation(plan) * plan.preference.grpo.num_iterations;
+}
+
+/// Whether a step can train on what an earlier policy generated: trl then scores it before the loss.
+bool keeps_old_log_probs(const TrainPlan& plan) {
+    return plan.training.gradient_accumulation_steps % batches_per_generation(plan) != 0;
+}
+
+/// Of the policy that has generated, and of the reference, without gradients and without checkpointing.
+void score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows,
+                   const Place& place, Rollout& out) {
+    const GradMode no_grad(run.session, false);
+    const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
+    if (keeps_old_log_probs(run.plan)) {
+        const WithinPhase phase(run.session, {PhaseKind::log_probabilities, place.step, place.micro});
+        out.old_log_probs = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
+    }
+    if (!run.plan.preference.grpo.has_reference) return;
+    run.session.recorder.begin({PhaseKind::inputs, place.step, place.micro});
+    const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
+    if (reference.network) {
+        const Scoped<bool> evaluates(run.session.training, false);
+        const TrainPlan plan = plan_of_reference(run, reference);
+        out.reference_log_probs = completion_scores(run.with(plan), *reference.network, rows, {}, place).log_probs;
+        return;
+    }
+    const WithoutAdapters base(network);
+    out.reference_log_probs = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
+}
+
+}  // namespace
+
+bool generates(const TrainPlan& plan, const Place& place) {
+    return plan.loop.kind == LoopKind::grpo && batch_number(plan, place) % batches_per_generation(plan) == 0;
+}
+
+Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place) {
+    Session& session = run.session;
+    const Phase around{PhaseKind::inputs, place.step, place.micro};
+    const RowSizes sizes = sizes_of_rows(run);
+    {
+        const WithinPhase phase(session, {PhaseKind::generation, place.step, place.micro});
+        const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
+        generate_completions(run, network, sizes);
+    }
+    session.recorder.begin(around);
+    Rollout out;
+    for (Tensor* t : {&out.prompt_ids, &out.prompt_mask}) *t = moved(run, {sizes.rows, sizes.prompt}, DType::int64);
+    for (Tensor* t : {&out.completion_ids, &out.completion_mask})
+        *t = moved(run, {sizes.rows, sizes.completion}, DType::int64);
+    {
+        const Tensor local = sum_all(out.completion_mask);
+        out.num_items = sum_all(local);
+    }
+    const auto joined = [](const Tensor& before, const Tensor& behind) {
+        const Tensor parts[2] = {before, behind};
+        return cat(parts, 1);
+    };
+    {
+        const ScoredRows rows{joined(out.prompt_ids, out.completion_ids), joined(out.prompt_mask, out.completion_mask),
+                              sizes.completion};
+        score_rollout(run, network, reference, rows, place, out);
+        session.recorder.begin(around);
+        Tensor rewards;
+        {
+            const WithinPhase phase(session, {PhaseKind::reward, place.step, place.micro});
+            rewards = calculate_rewards(run, sizes.rows);
+        }
+        session.recorder.begin(around);
+        out.advantages = advantages_of(run, std::move(rewards)).advantages;
+    }
+    Rollout shuffled = out;
+    for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids, &shuffled.completion_mask,
+                      &shuffled.advantages, &shuffled.old_log_probs, &shuffled.reference_log_probs})
+        shuffle(run, *t);
+    return shuffled;
+}
+
+Rollout part_of(const Run& run, const Rollout& all, std::int64_t number) {
+    const Size first = run.sizes.batch * (number % steps_per_generation(run.plan));
+    const auto rows = [&](const Tensor& t) { return t.defined() ? slice(t, 0, first, first + run.sizes.batch) : t; };
+    return {rows(all.prompt_ids), rows(all.prompt_mask), rows(all.completion_ids), rows(all.completion_mask),
+            rows(all.advantages), all.num_items,         rows(all.old_log_probs),  rows(all.reference_log_probs)};
+}
+
+}  // namespace vramfit::model

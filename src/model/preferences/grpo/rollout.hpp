@@ -1,0 +1,33 @@
+// What GRPO's steps are trained on: sampled completions with their advantages.
+#pragma once
+
+#include "model/causal_lm/causal_lm.hpp"
+#include "model/preferences/reference.hpp"
+
+namespace vramfit::model {
+
+/// The batch that _prepare_inputs gives, or all rows that were generated together.
+struct Rollout {
+    Tensor prompt_ids, prompt_mask;          ///< [G, P] int64
+    Tensor completion_ids, completion_mask;  ///< [G, N] int64
+    Tensor advantages;                       ///< [G]
+    Tensor num_items;                        ///< 0-dim
+    Tensor old_log_probs;                    ///< [G, N], or undefined: those of the loss itself
+    Tensor reference_log_probs;              ///< [G, N], or undefined without beta
+};
+
+/// The batches of the run up to this one: GRPOTrainer._step.
+std::int64_t batch_number(const TrainPlan& plan, const Place& place);
+/// Whether GRPO's trainer generates rows before it trains on this batch.
+bool generates(const TrainPlan& plan, const Place& place);
+
+/// Batches for which rows are generated at once.
+std::int64_t steps_per_generation(const TrainPlan& plan);
+
+/// _generate_and_score_completions, shuffled.
+Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place);
+
+/// The part of a batch by its number.
+Rollout part_of(const Run& run, const Rollout& all, std::int64_t number);
+
+}  // namespace vramfit::model

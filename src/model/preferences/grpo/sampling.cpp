@@ -1,0 +1,108 @@
+// transformers 5.17 generation/utils.py GenerationMixin._sample, logits_process.py, stopping_criteria.py;
+// torch 2.11 ATen/native/Distributions.cpp multinomial.
+#include "model/preferences/grpo/sampling.hpp"
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/softmax.hpp"
+#include "engine/ops/unary.hpp"
+#include "engine/ops/view.hpp"
+#include "model/preferences/grpo/generation.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+Tensor whole_of(const Tensor& t, Op op, DType dtype) { return reduce(t, (1u << t.dim()) - 1u, false, dtype, op); }
+
+/// multinomial_check's reads, behind which weights are divided by exponentials.
+Tensor multinomial(const Tensor& probs) {
+    Session& session = probs.session();
+    const Tensor drawn = empty(session, {probs.size(0), 1}, DType::int64, Op::multinomial);
+    Tensor is_valid;
+    {
+        const Tensor smallest = whole_of(probs, Op::min, probs.dtype());
+        const Tensor above = compare(Op::ge, smallest);
+        const Tensor largest = whole_of(probs, Op::max, probs.dtype());
+        const Tensor below = compare(Op::lt, largest);
+        is_valid = compare(Op::bitwise_and, above, below);
+        session.streams.host_waits(0);
+    }
+    Tensor is_zero;
+    {
+        const Tensor sum = sum_dim(probs, 1, false, probs.dtype());
+        const Tensor equal = compare(Op::eq, sum);
+        is_zero = whole_of(equal, Op::any, DType::boolean);
+    }
+    { const Tensor is_positive = compare(Op::bitwise_not, is_zero); }
+    session.streams.host_waits(0);
+    const Tensor exponentials = empty(session, probs.sizes(), probs.dtype(), Op::multinomial);
+    return drawn;
+}
+
+/// MaxLengthCriteria and EosTokenCriteria: is_done | criteria(...).
+Tensor is_done(const Tensor& input_ids, const Tensor& end_ids) {
+    Session& session = input_ids.session();
+    const Size rows = input_ids.size(0);
+    Tensor done;
+    {
+        const Tensor none = empty(session, {rows}, DType::boolean, Op::full);
+        const Tensor at_length = empty(session, {rows}, DType::boolean, Op::full);
+        done = compare(Op::bitwise_or, none, at_length);
+    }
+    Tensor ended;
+    {
+        const Tensor last = slice(input_ids, 1, input_ids.size(1) - 1, input_ids.size(1));
+        const Tensor is_end = is_in(last, end_ids);
+        ended = any_of(is_end, 2);
+    }
+    return compare(Op::bitwise_or, done, ended);
+}
+
+}  // namespace
+
+void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, Sampling& s) {
+    Session& session = run.session;
+    const GrpoPlan& how = run.plan.preference.grpo;
+    const Tensor last = select(logits, 1);
+    Tensor copied = empty(session, last.sizes(), DType::float32, Op::to_copy);
+    s.next_token_logits = copied;
+    copied.reset();
+    Tensor scores = s.next_token_logits;
+    if (how.has_temperature) scores = div(scores, 1.0);
+    s.next_token_scores = std::move(scores);
+    s.probs = softmax_in_own_dtype(s.next_token_scores);
+    s.next_tokens = select(multinomial(s.probs), 1);
+    {
+        const Tensor kept = mul(s.next_tokens, s.unfinished_sequences);
+        const Tensor padded = [&] {
+            const Tensor finished = subtracted_from_number(s.unfinished_sequences);
+            return mul(finished, 1);
+        }();
+        s.next_tokens = add(kept, padded);
+    }
+    {
+        const Tensor parts[2] = {s.input_ids, unsqueeze(s.next_tokens, 1)};
+        s.input_ids = cat(parts, -1);
+    }
+    {
+        Tensor going_on;
+        {
+            const Tensor done = is_done(s.input_ids, end_ids);
+            going_on = compare(Op::bitwise_not, done);
+        }
+        s.unfinished_sequences = pointwise_result(s.unfinished_sequences, going_on, DType::int64, Op::bitwise_and);
+    }
+    Tensor is_over;
+    {
+        const Tensor most = whole_of(s.unfinished_sequences, Op::max, DType::int64);
+        is_over = compare(Op::eq, most);
+    }
+    session.streams.host_waits(0);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,16 @@
+// One token of each row: processors of logits, and the draw.
+#pragma once
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// What GenerationMixin._sample holds from one token to the next, by its names.
+struct Sampling {
+    Tensor input_ids, next_token_logits, next_token_scores, probs, next_tokens, unfinished_sequences;
+};
+
+/// The rest of _sample's loop behind the forward pass: logits -- [G, 1, V].
+void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, Sampling& s);
+
+}  // namespace vramfit::model

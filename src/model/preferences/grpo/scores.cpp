@@ -1,0 +1,60 @@
+// trl 1.16 trainer/grpo_trainer.py GRPOTrainer._get_per_token_logps_and_entropies.
+#include "model/preferences/grpo/scores.hpp"
+
+#include <optional>
+
+#include "engine/autocast.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/view.hpp"
+#include "model/causal_lm/fused_head.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// outputs.x[:, -logits_to_keep:].
+Tensor last_of(const Tensor& t, const Size& completion) { return slice(t, 1, t.size(1) - completion, t.size(1)); }
+
+}  // namespace
+
+CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
+                                   const ScoreParts& parts, const Place& place) {
+    Session& session = run.session;
+    const bool trains = session.grad_enabled;
+    const Size& completion = rows.completion;
+    const Size& batch = run.sizes.batch;
+    std::vector<Tensor> log_probs, entropies;
+    Batch inputs;
+    FusedOutput outputs;
+    const auto chunks = session.decide("batches of rows", rows.ids.size(0) / batch);
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+        inputs.input_ids = slice(rows.ids, 0, batch * chunk, batch * (chunk + 1));
+        inputs.attention_mask = slice(rows.mask, 0, batch * chunk, batch * (chunk + 1));
+        {
+            const Tensor padded = compare(Op::eq, inputs.attention_mask);
+            inputs.labels = masked_fill(inputs.input_ids, padded);
+        }
+        std::optional<AutocastScope> autocast;
+        if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(session, true, *dtype);
+        outputs = fused_forward(run, network, inputs, batch * completion, parts, place);
+        if (trains) {
+            session.recorder.begin({PhaseKind::loss, place.step, place.micro});
+            session.begin_loss();
+        }
+        autocast.reset();
+        log_probs.push_back(last_of(outputs.log_probs, completion));
+        if (trains) entropies.push_back(last_of(outputs.entropy, completion));
+    }
+    CompletionScores out;
+    out.log_probs = cat(log_probs, 0);
+    if (trains) out.entropies = cat(entropies, 0);
+    log_probs.clear();
+    entropies.clear();
+    inputs.labels.reset();
+    return out;
+}
+
+}  // namespace vramfit::model

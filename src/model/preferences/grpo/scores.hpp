@@ -1,0 +1,26 @@
+// Log-probabilities and entropies of completions' tokens.
+#pragma once
+
+#include "model/causal_lm/fused_head.hpp"
+
+namespace vramfit::model {
+
+struct CompletionScores {
+    Tensor log_probs, entropies;  ///< [B, N]
+};
+
+/// Completions with what is before them, [B, S] int64 each.
+struct ScoredRows {
+    Tensor ids, mask;
+    Size completion;  ///< tokens at the end that are scored
+};
+
+/// The policy's head gives entropies, asked for or not; the one of a reference of its own does not.
+inline constexpr ScoreParts kPolicyParts = {.entropy = true};
+
+/// _get_per_token_logps_and_entropies, as many rows at a time as a batch of training has. With gradients it gives
+/// entropies too, and opens the window of the loss behind the forward pass.
+CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
+                                   const ScoreParts& parts, const Place& place);
+
+}  // namespace vramfit::model

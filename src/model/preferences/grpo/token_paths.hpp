@@ -1,0 +1,44 @@
+// Which tokens of a generation do what the one before did, with a cache that is one place longer.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+/// A tensor that outlives a token, and the dimension in which each token's is one longer; -1: none.
+struct Grown {
+    Tensor* tensor = nullptr;
+    int dim = -1;
+};
+
+/// Watches tokens as they are run. Where three in a row have done the same with sizes that grow by the same, those that
+/// follow on the same path are written down without being run.
+class TokenPaths {
+  public:
+    TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens);
+
+    /// Around a token that is run.
+    void begin();
+    void end(std::int64_t token);
+
+    /// How many tokens from `token` on need not be run; the last one always is.
+    std::int64_t repeats(std::int64_t token);
+    /// Writes them; `live` become the last one's.
+    void write(std::int64_t times, const std::vector<Grown>& live);
+
+  private:
+    /// What of a token depends on how many places it sees, but for sizes that grow with them.
+    std::vector<std::int64_t> path_of(std::int64_t token) const;
+    static engine::Stretch none() { return {}; }
+
+    const Run& run_;
+    Size rows_;
+    std::int64_t prompt_ = 0, tokens_ = 0;
+    engine::Stretch stretches_[3];  ///< of the last tokens that were run, the latest one last
+    std::int64_t run_in_a_row_ = 0;
+};
+
+}  // namespace vramfit::model

@@ -1,0 +1,133 @@
+// Job files: the arguments of trl's GRPOConfig.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/job_read.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit {
+
+namespace {
+
+constexpr IntegerRange kTokensOfCompletion = {.low = 1, .high = std::int64_t{1} << 31};
+
+constexpr std::string_view kIgnoredByGrpo[] = {"epsilon",
+                                               "epsilon_high",
+                                               "shuffle_dataset",
+                                               "reward_weights",
+                                               "num_generations_eval",
+                                               "log_completions",
+                                               "log_multimodal",
+                                               "log_unique_prompts",
+                                               "num_completions_to_print",
+                                               "chat_template_kwargs",
+                                               "ref_model_mixup_alpha",
+                                               "ref_model_sync_steps",
+                                               "vllm_mode",
+                                               "vllm_gpu_memory_utilization",
+                                               "ds3_gather_for_generation",
+                                               "remove_unused_columns",
+                                               "vllm_server_host",
+                                               "vllm_server_port"};
+constexpr RefusedKey kRefusedByGrpo[] = {
+    {"use_vllm", "generation by vLLM is not supported"},
+    {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
+    {"use_transformers_paged", "generation by continuous batching is not supported"},
+    {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
+    {"cast_lm_head_to_fp32", "a head in float32 (cast_lm_head_to_fp32) is not supported"},
+    {"mask_truncated_completions", "masked completions (mask_truncated_completions) are not supported"},
+    {"use_adaptive_entropy", "a bonus for entropy (use_adaptive_entropy) is not supported"},
+    {"cache_implementation", "another cache of keys and values is not supported"},
+    {"generation_kwargs", "further arguments of generation are not supported"},
+    {"off_policy_mask_threshold", "a mask of what is off policy is not supported"},
+    {"delta", "two-sided clipping (delta) is not supported"},
+    {"min_p", "min_p is not supported"},
+};
+/// Losses of GRPOConfig that are known and not predicted.
+constexpr std::string_view kOtherGroupLosses[] = {"cispo", "sapo", "luspo", "vespo"};
+
+void read_group_loss(ObjectReader& training, GrpoPlan& plan) {
+    const JsonValue* value = training.value("loss_type");
+    if (value && std::find(std::begin(kOtherGroupLosses), std::end(kOtherGroupLosses), value->text) !=
+                     std::end(kOtherGroupLosses))
+        return training.problems().unsupported(training.path("loss_type"),
+                                               fmt::format("the loss '{}' is not supported", value->text),
+                                               "supported: dapo, grpo, bnpo, dr_grpo");
+    ObjectReader::set(plan.loss, training.choice<GroupLoss>("loss_type", kGroupLossNames));
+}
+
+/// What is supported with one value only, which is trl's where nothing is said.
+struct NumberOfGrpo {
+    std::string_view key;
+    double only;
+};
+constexpr NumberOfGrpo kNumbersOfGrpo[] = {
+    {"top_k", 0}, {"top_p", 1}, {"repetition_penalty", 1}, {"entropy_coef", 0}, {"top_entropy_quantile", 1}};
+struct WordOfGrpo {
+    std::string_view key, only;
+};
+constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
+                                       {"scale_rewards", "group"},
+                                       {"multi_objective_aggregation", "sum_then_normalize"}};
+
+void judge_values_of_grpo(ObjectReader& training) {
+    const auto refuse = [&](std::string_view key, const std::string& only) {
+        training.problems().unsupported(training.path(key), "another value is not supported", only);
+    };
+    for (const NumberOfGrpo& each : kNumbersOfGrpo)
+        if (const auto given = training.real(each.key, {}); given && *given != each.only)
+            refuse(each.key, fmt::format("{}", each.only));
+    for (const WordOfGrpo& each : kWordsOfGrpo)
+        if (const auto given = training.text(each.key); given && *given != each.only)
+            refuse(each.key, std::string(each.only));
+    if (const auto corrected = training.boolean("use_bias_correction_kl"); corrected && !*corrected)
+        refuse("use_bias_correction_kl", "true");
+}
+
+}  // namespace
+
+/// trl.GRPOConfig of 1.16.0.
+void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& preference) {
+    GrpoPlan& plan = preference.grpo;
+    ObjectReader::set(plan.num_generations, training.integer("num_generations", {.low = 2}));
+    const auto rows = training.integer("generation_batch_size", {.low = 1}, Null::absent);
+    plan.steps_per_generation = training.integer("steps_per_generation", {.low = 1}, Null::absent);
+    if (rows && plan.steps_per_generation)
+        training.problems().invalid(training.path("generation_batch_size"),
+                                    "trl stops: 'generation_batch_size' and 'steps_per_generation' can not be both "
+                                    "configured at the same time",
+                                    "leave one out");
+    else if (rows && *rows % arguments.per_device_train_batch_size != 0)
+        training.problems().invalid(training.path("generation_batch_size"),
+                                    fmt::format("trl stops: generation_batch_size ({}) must be divisible by the global "
+                                                "batch size ({})",
+                                                *rows, arguments.per_device_train_batch_size),
+                                    "a multiple of the batch");
+    else if (rows)
+        plan.steps_per_generation = *rows / arguments.per_device_train_batch_size;
+    ObjectReader::set(plan.num_iterations, training.integer("num_iterations", {.low = 1}));
+    if (training.has("max_completion_length"))
+        plan.max_completion_length = training.integer("max_completion_length", kTokensOfCompletion, Null::absent);
+    if (const auto beta = training.real("beta", {})) plan.has_reference = *beta != 0;
+    read_group_loss(training, plan);
+    judge_values_of_grpo(training);
+    if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
+    judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
+}
+
+void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
+    const GrpoPlan& grpo = plan.preference.grpo;
+    arguments.put("num_generations", JsonValue::of(grpo.num_generations));
+    if (grpo.steps_per_generation) arguments.put("steps_per_generation", JsonValue::of(*grpo.steps_per_generation));
+    arguments.put("num_iterations", JsonValue::of(grpo.num_iterations));
+    arguments.put("max_completion_length",
+                  grpo.max_completion_length ? JsonValue::of(*grpo.max_completion_length) : JsonValue{});
+    arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
+    // Of numbers memory asks only whether they are 0 or 1.
+    if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
+    if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
+    if (plan.preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(true));
+}
+
+}  // namespace vramfit

@@ -1,0 +1,160 @@
+// GRPO: generation token by token, what is trained on it, when the reference and the policy score it.
+#include <algorithm>
+
+#include "model/record.hpp"
+#include "support/catch.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/plan_check.hpp"
+
+using namespace vramfit;
+
+namespace {
+
+const std::string kLora = R"(, "peft": {"r": 4, "target_modules": "all-linear"})";
+
+Job grpo_job(const std::string& training, const std::string& batch = R"("prompt_length": 6, "completion_length": 8)",
+             const std::string& more = "", const std::string& model_type = "llama",
+             const std::string& generations = "2") {
+    return read_job(R"({"schema": "vramfit.job/1", "model": {"model_type": ")" + model_type +
+                        R"(", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 512}, "loop": {"kind": "grpo"},
+        "training": {"per_device_train_batch_size": 4, "num_generations": )" +
+                        generations + training + R"(}, "load": {"dtype": "bfloat16"}, "batch": {)" + batch + "}" +
+                        more + "}",
+                    "job.json", {});
+}
+
+std::int64_t windows_in(const Program& program, const std::string& name) {
+    return std::count_if(program.windows.begin(), program.windows.end(),
+                         [&](const Window& window) { return name_of(window.phase) == name; });
+}
+
+std::int64_t windows_in(const Job& job, const std::string& name) { return windows_in(program_of(job), name); }
+
+/// Everything that is allocated and freed, in order.
+std::vector<std::pair<std::uint32_t, std::int64_t>> requests_of(const Program& program) {
+    std::vector<std::pair<std::uint32_t, std::int64_t>> out;
+    for (const Event& event : program.events)
+        out.emplace_back(event.id, event.kind == EventKind::free ? -1 : program.allocations[event.id].bytes);
+    return out;
+}
+
+/// Why the job is refused, or nothing.
+std::string reason_of(const Job& job, ErrorKind kind) {
+    try {
+        PlanChecker(job.model, job.stack).check(job.plan);
+        (void)program_of(job);
+    } catch (const Error& error) {
+        CHECK(error.kind() == kind);
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("each step of GRPO generates, rewards and trains") {
+    const Program program = program_of(grpo_job("", R"("prompt_length": 6, "completion_length": 8)", kLora));
+    for (const char* window : {"step0.generation", "step1.generation", "step1.reward", "step1.loss"})
+        CHECK(windows_in(program, window) == 1);
+    for (const char* window : {"load_reference", "step1.reference_forward", "step1.log_probabilities"})
+        CHECK(windows_in(program, window) == 0);
+}
+
+TEST_CASE("GRPO has a reference with beta alone, and loads it where there are no adapters") {
+    const std::string beta = R"(, "beta": 0.1)";
+    CHECK(windows_in(grpo_job(beta), "load_reference") == 1);
+    CHECK(windows_in(grpo_job(R"(, "beta": 0)"), "load_reference") == 0);
+    const Job adapted = grpo_job(beta, R"("prompt_length": 6, "completion_length": 8)", kLora);
+    CHECK(windows_in(adapted, "load_reference") == 0);
+    CHECK(windows_in(adapted, "step1.reference_forward") == 1);
+}
+
+// trl 1.16 grpo_trainer.py: old_per_token_logps where generation and updates are not aligned.
+TEST_CASE("completions that are trained on more than once are scored before the loss, and generated less often") {
+    const Job twice = grpo_job(R"(, "num_iterations": 2)");
+    CHECK(windows_in(twice, "step0.log_probabilities") == 1);
+    CHECK(windows_in(twice, "step1.generation") == 0);
+    const Job at_once = grpo_job(R"(, "gradient_accumulation_steps": 4, "steps_per_generation": 2)");
+    CHECK(windows_in(at_once, "step1.micro0.generation") == 1);
+    CHECK(windows_in(at_once, "step1.micro1.generation") == 0);
+    CHECK(windows_in(at_once, "step1.micro2.generation") == 1);
+    CHECK(windows_in(at_once, "step1.micro2.log_probabilities") == 0);
+}
+
+TEST_CASE("tokens and batches are written again as they would be run") {
+    struct Case {
+        std::string training, batch, more;
+    };
+    const Case cases[] = {
+        {"", R"("prompt_length": 5, "completion_length": 40)", kLora},
+        {R"(, "bf16": true)", R"("prompt_length": 240, "completion_length": 60)", ""},
+        {R"(, "gradient_accumulation_steps": 4)", R"("prompt_length": 6, "completion_length": 12)", kLora},
+        {R"(, "gradient_accumulation_steps": 4, "steps_per_generation": 2)",
+         R"("prompt_length": 6, "completion_length": 7)", ""},
+        // The flash kernel cuts rows of more than 256 places into two parts, the mask's sum takes scratch.
+        {"", R"("prompt_length": 500, "completion_length": 30)", kLora},
+        {R"(, "temperature": 0.5)", R"("prompt_length": 2000, "completion_length": 80)", ""},
+    };
+    for (const Case& each : cases) {
+        INFO(each.training << each.batch);
+        const Job job = grpo_job(each.training, each.batch, each.more);
+        const Program again = model::record(job.model, job.plan, job.stack, job.device);
+        const Program every = model::record_every_batch(job.model, job.plan, job.stack, job.device);
+        REQUIRE(again.events.size() == every.events.size());
+        CHECK(requests_of(again) == requests_of(every));
+        const Summary summary = model::summarize(job.model, job.plan, job.stack, job.device);
+        CHECK(summary.requested == timeline(job).peak.requested);
+    }
+}
+
+TEST_CASE("longer completions hold longer keys and values") {
+    const auto grown = [](std::int64_t tokens) {
+        const std::string batch = R"("prompt_length": 6, "completion_length": )" + std::to_string(tokens);
+        for (const WindowLevels& window : timeline(grpo_job("", batch, kLora)).windows)
+            if (window.phase.kind == PhaseKind::generation && window.phase.step == 1)
+                return window.peak.requested - window.end.requested;
+        return std::int64_t{0};
+    };
+    // Of each token: 4 rows, 2 layers, keys and values of 2 heads of 32 channels in two bytes; of a layer that grows
+    // the old ones are there too.
+    CHECK(grown(400) - grown(300) > 100 * 4 * 2 * 2 * 2 * 32 * 2);
+}
+
+TEST_CASE("what GRPOTrainer was not compared with is refused") {
+    const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
+    CHECK(reason_of(grpo_job("", plain, "", "gemma"), ErrorKind::unsupported)
+              .find("generation by networks of the type gemma") != std::string::npos);
+    for (const char* training : {R"(, "use_vllm": true)", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
+                                 R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
+        CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
+    // trl's fused head on Turing: bfloat16 with sums in float32.
+    const std::string turing = R"(, "device": {"name": "T4"})";
+    CHECK(reason_of(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
+          std::string::npos);
+    for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "ddp", "world_size": 2})",
+                             R"(, "peft": {"r": 4, "target_modules": ["lm_head"]})",
+                             R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})"})
+        CHECK(!reason_of(grpo_job("", plain, more), ErrorKind::unsupported).empty());
+}
+
+TEST_CASE("what GRPOConfig stops at is invalid") {
+    const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
+    CHECK(reason_of(grpo_job("", plain, "", "llama", "3"), ErrorKind::invalid)
+              .find("generation_batch_size (4) must be divisible by num_generations (3)") != std::string::npos);
+    CHECK(reason_of(grpo_job(R"(, "max_completion_length": 7)"), ErrorKind::invalid)
+              .find("completions of 8 tokens are longer than 7") != std::string::npos);
+    CHECK_THROWS_AS(grpo_job("", plain, "", "llama", "1"), Error);
+    CHECK_THROWS_AS(grpo_job(R"(, "steps_per_generation": 1, "generation_batch_size": 4)"), Error);
+    CHECK(grpo_job(R"(, "generation_batch_size": 8)").plan.preference.grpo.steps_per_generation == 2);
+}
+
+TEST_CASE("a job of GRPO is written as it was read") {
+    const Job job = grpo_job(R"(, "beta": 0.2, "loss_type": "bnpo", "num_iterations": 2, "temperature": 0.7,
+                                "steps_per_generation": 3, "max_completion_length": null, "disable_dropout": true)");
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+    const Job plain = grpo_job("");
+    CHECK_FALSE(plain.plan.preference.disable_dropout);
+    CHECK(read_job(to_json_text(plain), "job.json", {}).plan == plain.plan);
+}
