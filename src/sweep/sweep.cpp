@@ -252,7 +252,7 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
         else
             predict_row(questions[row.question], result, row);
     };
-    const bool all = options.selection.top == 0 || !options.prune;
+    const bool all = options.selection.top == 0 || !asked.prune;
     rank_rows(questions, options.selection, candidates(questions, result, all), {decide, all, options.threads},
               options.stop, result);
     count(questions, result);

@@ -69,6 +69,13 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 /// axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer.training_step.
 bool empties_cache(const TrainPlan& plan) { return plan.preference.maker == TrainerMaker::axolotl; }
 
+/// Whether batches may be written again without being run: of several processes not all are alike, and of the labels
+/// that LLaMA-Factory's KTO copies the categories would not be.
+bool repeats_batches(const Run& run) {
+    const bool factory_kto = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::kto;
+    return run.session.repeats && !run.plan.distributed && !run.unsloth && !empties_cache(run.plan) && !factory_kto;
+}
+
 /// training_step of a loss for which no items were counted.
 Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place) {
     Tensor loss = preference_loss(trainer.run, trainer.network, trainer.reference, batch, place,
@@ -127,9 +134,7 @@ void run_epoch(Trainer& trainer) {
     const auto micros = static_cast<std::int32_t>(trainer.args().gradient_accumulation_steps);
     std::vector<Batch> batches;
     Tensor items, grad_norm, step_loss;
-    // Of several processes not all are alike.
-    const bool may_repeat =
-        session.repeats && !trainer.run.plan.distributed && !trainer.run.unsloth && !empties_cache(trainer.run.plan);
+    const bool may_repeat = repeats_batches(trainer.run);
     RepeatedMicroBatch first(session, trainer.optimizer), later(session, trainer.optimizer);
     for (std::int32_t step = 0; step < trainer.run.plan.loop.steps; ++step) {
         session.recorder.program().collectives = {};

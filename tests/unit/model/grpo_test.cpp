@@ -11,7 +11,7 @@ using namespace vramfit;
 
 namespace {
 
-const std::string kLora = R"(, "peft": {"r": 4, "target_modules": "all-linear"})";
+const std::string kGroupLora = R"(, "peft": {"r": 4, "target_modules": "all-linear"})";
 
 Job grpo_job(const std::string& training, const std::string& batch = R"("prompt_length": 6, "completion_length": 8)",
              const std::string& more = "", const std::string& model_type = "llama",
@@ -41,7 +41,7 @@ std::vector<std::pair<std::uint32_t, std::int64_t>> requests_of(const Program& p
 }
 
 /// Why the job is refused, or nothing.
-std::string reason_of(const Job& job, ErrorKind kind) {
+std::string reason_of_group(const Job& job, ErrorKind kind) {
     try {
         PlanChecker(job.model, job.stack).check(job.plan);
         (void)program_of(job);
@@ -55,7 +55,7 @@ std::string reason_of(const Job& job, ErrorKind kind) {
 }  // namespace
 
 TEST_CASE("each step of GRPO generates, rewards and trains") {
-    const Program program = program_of(grpo_job("", R"("prompt_length": 6, "completion_length": 8)", kLora));
+    const Program program = program_of(grpo_job("", R"("prompt_length": 6, "completion_length": 8)", kGroupLora));
     for (const char* window : {"step0.generation", "step1.generation", "step1.reward", "step1.loss"})
         CHECK(windows_in(program, window) == 1);
     for (const char* window : {"load_reference", "step1.reference_forward", "step1.log_probabilities"})
@@ -66,7 +66,7 @@ TEST_CASE("GRPO has a reference with beta alone, and loads it where there are no
     const std::string beta = R"(, "beta": 0.1)";
     CHECK(windows_in(grpo_job(beta), "load_reference") == 1);
     CHECK(windows_in(grpo_job(R"(, "beta": 0)"), "load_reference") == 0);
-    const Job adapted = grpo_job(beta, R"("prompt_length": 6, "completion_length": 8)", kLora);
+    const Job adapted = grpo_job(beta, R"("prompt_length": 6, "completion_length": 8)", kGroupLora);
     CHECK(windows_in(adapted, "load_reference") == 0);
     CHECK(windows_in(adapted, "step1.reference_forward") == 1);
 }
@@ -88,13 +88,13 @@ TEST_CASE("tokens and batches are written again as they would be run") {
         std::string training, batch, more;
     };
     const Case cases[] = {
-        {"", R"("prompt_length": 5, "completion_length": 40)", kLora},
+        {"", R"("prompt_length": 5, "completion_length": 40)", kGroupLora},
         {R"(, "bf16": true)", R"("prompt_length": 240, "completion_length": 60)", ""},
-        {R"(, "gradient_accumulation_steps": 4)", R"("prompt_length": 6, "completion_length": 12)", kLora},
+        {R"(, "gradient_accumulation_steps": 4)", R"("prompt_length": 6, "completion_length": 12)", kGroupLora},
         {R"(, "gradient_accumulation_steps": 4, "steps_per_generation": 2)",
          R"("prompt_length": 6, "completion_length": 7)", ""},
         // The flash kernel cuts rows of more than 256 places into two parts, the mask's sum takes scratch.
-        {"", R"("prompt_length": 500, "completion_length": 30)", kLora},
+        {"", R"("prompt_length": 500, "completion_length": 30)", kGroupLora},
         {R"(, "temperature": 0.5)", R"("prompt_length": 2000, "completion_length": 80)", ""},
     };
     for (const Case& each : cases) {
@@ -112,7 +112,7 @@ TEST_CASE("tokens and batches are written again as they would be run") {
 TEST_CASE("longer completions hold longer keys and values") {
     const auto grown = [](std::int64_t tokens) {
         const std::string batch = R"("prompt_length": 6, "completion_length": )" + std::to_string(tokens);
-        for (const WindowLevels& window : timeline(grpo_job("", batch, kLora)).windows)
+        for (const WindowLevels& window : timeline(grpo_job("", batch, kGroupLora)).windows)
             if (window.phase.kind == PhaseKind::generation && window.phase.step == 1)
                 return window.peak.requested - window.end.requested;
         return std::int64_t{0};
@@ -124,26 +124,26 @@ TEST_CASE("longer completions hold longer keys and values") {
 
 TEST_CASE("what GRPOTrainer was not compared with is refused") {
     const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
-    CHECK(reason_of(grpo_job("", plain, "", "gemma"), ErrorKind::unsupported)
+    CHECK(reason_of_group(grpo_job("", plain, "", "gemma"), ErrorKind::unsupported)
               .find("generation by networks of the type gemma") != std::string::npos);
     for (const char* training : {R"(, "use_vllm": true)", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
                                  R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
     // trl's fused head on Turing: bfloat16 with sums in float32.
     const std::string turing = R"(, "device": {"name": "T4"})";
-    CHECK(reason_of(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
+    CHECK(reason_of_group(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
           std::string::npos);
     for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "ddp", "world_size": 2})",
                              R"(, "peft": {"r": 4, "target_modules": ["lm_head"]})",
                              R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})"})
-        CHECK(!reason_of(grpo_job("", plain, more), ErrorKind::unsupported).empty());
+        CHECK(!reason_of_group(grpo_job("", plain, more), ErrorKind::unsupported).empty());
 }
 
 TEST_CASE("what GRPOConfig stops at is invalid") {
     const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
-    CHECK(reason_of(grpo_job("", plain, "", "llama", "3"), ErrorKind::invalid)
+    CHECK(reason_of_group(grpo_job("", plain, "", "llama", "3"), ErrorKind::invalid)
               .find("generation_batch_size (4) must be divisible by num_generations (3)") != std::string::npos);
-    CHECK(reason_of(grpo_job(R"(, "max_completion_length": 7)"), ErrorKind::invalid)
+    CHECK(reason_of_group(grpo_job(R"(, "max_completion_length": 7)"), ErrorKind::invalid)
               .find("completions of 8 tokens are longer than 7") != std::string::npos);
     CHECK_THROWS_AS(grpo_job("", plain, "", "llama", "1"), Error);
     CHECK_THROWS_AS(grpo_job(R"(, "steps_per_generation": 1, "generation_batch_size": 4)"), Error);

@@ -77,7 +77,8 @@ TEST_CASE("accumulated batches of pairs are written again as they would be run")
 
 TEST_CASE("what DPOTrainer was not compared with is refused") {
     for (const char* more :
-         {R"(, "stack": "unsloth-2026.10")", R"(, "training": {"eval_strategy": "steps"})",
+         {R"(, "stack": "unsloth-2026.10")",
+          R"(, "training": {"eval_strategy": "steps"}, "evaluation": {"sequence_length": 64})",
           R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})",
           R"(, "peft": {"r": 4, "target_modules": ["q_proj", "lm_head"]})",
           R"(, "peft": {"r": 4, "target_modules": ["q_proj"], "use_dora": true, "lora_dropout": 0.1})"}) {

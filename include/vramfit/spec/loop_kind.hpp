@@ -1,0 +1,23 @@
+// The training loops, and what those of preferences have in common.
+#pragma once
+
+#include <cstdint>
+
+namespace vramfit {
+
+/// Those of preferences stand last.
+enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo };
+/// trl's trainers of preferences.
+constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
+/// Whose batch has a chosen and a rejected row of each pair.
+constexpr bool has_pairs(LoopKind kind) {
+    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::grpo;
+}
+/// Which compare the policy with a reference.
+constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
+/// Those without one and with whole logits, which trl has among its experiments.
+constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
+/// What LLaMA-Factory's collators pad rows to (train/dpo/workflow.py and its neighbours, pad_to_multiple_of).
+inline constexpr std::int64_t kFactoryMultiple = 8;
+
+}  // namespace vramfit
