@@ -19,6 +19,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::without_effect: return "without_effect";
         case NoteKind::experts_not_quantized: return "experts_not_quantized";
         case NoteKind::recorded_network: return "recorded_network";
+        case NoteKind::rows_alike: return "rows_alike";
         case NoteKind::upper_bound: return "upper_bound";
     }
     return "unknown";

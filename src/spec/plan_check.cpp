@@ -345,6 +345,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
         check_positions(model_, plan, *learns_positions_, problems, notes);
     }
     note_workspaces(plan, notes);
+    note_rows_alike(plan, notes);
     check_text_part(model_, plan, problems, notes);
     check_release(model_, stack_, problems);
     if (model_.recording) check_recording(model_, plan, stack_, problems, notes);

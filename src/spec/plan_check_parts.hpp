@@ -32,6 +32,8 @@ void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& p
 
 /// Rows of preference training.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems);
+/// What trl generates from is predicted with rows of one length.
+void note_rows_alike(const TrainPlan& plan, Notes& notes);
 
 /// Unsloth's own step.
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);

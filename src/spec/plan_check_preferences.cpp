@@ -121,4 +121,12 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                              "one number, or one for each row");
 }
 
+void note_rows_alike(const TrainPlan& plan, Notes& notes) {
+    if (plan.loop.kind != LoopKind::grpo) return;
+    notes.push_back({NoteKind::rows_alike,
+                     "all prompts and all completions are taken to have one length; where they differ trl pads them, "
+                     "and padded rows may need more: attention then takes a mask and another kernel",
+                     "keep some memory free with --reserve"});
+}
+
 }  // namespace vramfit

@@ -21,6 +21,7 @@ enum class NoteKind {
     without_effect,          ///< an option that changes nothing for this network
     experts_not_quantized,   ///< quantizing a mixture leaves its experts as they are
     recorded_network,        ///< the network is a recording: how far it was checked
+    rows_alike,              ///< rows that differ in length are padded, which may take more
     upper_bound,             ///< what was asked about takes less than what is predicted
 };
 

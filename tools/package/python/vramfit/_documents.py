@@ -195,7 +195,7 @@ class NextLarger:
 
 @dataclass(frozen=True)
 class Note:
-    kind: Literal["sequence_beyond_model", "version_out_of_range", "version_unknown", "assumed_context", "assumed_communicator", "assumed_card", "marketed_size", "flags_before_job", "text_part_only", "load_order_varies", "workspace_not_modelled", "without_effect", "experts_not_quantized", "recorded_network", "upper_bound"]
+    kind: Literal["sequence_beyond_model", "version_out_of_range", "version_unknown", "assumed_context", "assumed_communicator", "assumed_card", "marketed_size", "flags_before_job", "text_part_only", "load_order_varies", "workspace_not_modelled", "without_effect", "experts_not_quantized", "recorded_network", "rows_alike", "upper_bound"]
     text: str
     hint: str
 
