@@ -45,8 +45,7 @@ void count_parameters(Network& network, Recorder& recorder) {
 
 /// torch 2.3 to 2.11 cuda/__init__.py _check_bf16_tensor_supported.
 void ask_for_bf16(const Run& run, bool load_first) {
-    const bool later = run.plan.distributed && run.plan.distributed->load_first;
-    if (!asks_for_bf16(run) || later != load_first) return;
+    if (!asks_for_bf16(run) || asks_for_bf16_late(run) != load_first) return;
     const Tensor one = empty(run.session, {1}, DType::bfloat16, Op::to_copy);
 }
 

@@ -9,11 +9,14 @@ namespace vramfit {
 
 namespace {
 
+std::int64_t tokens_of_batch(const TrainPlan& plan) {
+    return plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+}
+
 // unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
 Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {
     const std::int64_t heads = model.num_attention_heads - model.num_key_value_heads;
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-    return Bytes{4 * tokens * heads * model.head_dim};
+    return Bytes{4 * tokens_of_batch(plan) * heads * model.head_dim};
 }
 
 // Traces have torch's own attention, as the pinned wheels give it: xformers does not load there.
@@ -43,12 +46,11 @@ Assumption maps_of_packed(const ModelSpec& model) {
 // unsloth 2026.10.7, utils/attention_dispatch.py _sdpa_packed_segments: each run of segments of one length has
 // gradients of its own for all queries, keys and values, which are added up, two at a time.
 Assumption lengths_of_segments(const ModelSpec& model, const TrainPlan& plan) {
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
     const std::int64_t heads = 3 * model.num_attention_heads;  // with keys and values repeated
     return {AssumptionKind::workspace,
             Bytes{},
             Bytes{},
-            Bytes{2 * 2 * tokens * heads * model.head_dim},
+            Bytes{2 * 2 * tokens_of_batch(plan) * heads * model.head_dim},
             "how long the samples are that a row is packed of",
             "unsloth 2026.10.7, utils/attention_dispatch.py: runs of different lengths are added up in backward",
             "packing=False, where rows are as long as the data has them"};
@@ -101,8 +103,7 @@ Assumption moved_embedding(const ModelSpec& model) {
 
 /// The inputs of a layer for all tokens, which come back from host memory into a buffer of that size.
 Bytes staging_buffer(const ModelSpec& model, const TrainPlan& plan) {
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-    return size_of(tokens * model.hidden_size, DType::bfloat16);
+    return size_of(tokens_of_batch(plan) * model.hidden_size, DType::bfloat16);
 }
 
 // unsloth_zoo 2026.10.7, gradient_checkpointing.py: a second buffer where more than 512 MiB (DOUBLE_BUFFER_HEADROOM)

@@ -124,14 +124,12 @@ const char* activation_key(const ModelSpec& m) {
 namespace {
 
 JsonValue packed_to_json(const std::vector<std::string>& skipped) {
-    std::vector<JsonValue> modules;
-    for (const std::string& module : skipped) modules.push_back(JsonValue::of(std::string_view(module)));
     return JsonValue::object()
         .put("quant_method", JsonValue::of(std::string_view("bitsandbytes")))
         .put("load_in_4bit", JsonValue::of(true))
         .put("bnb_4bit_quant_type", JsonValue::of(std::string_view("nf4")))
         .put("bnb_4bit_use_double_quant", JsonValue::of(true))
-        .put("llm_int8_skip_modules", JsonValue::list(std::move(modules)));
+        .put("llm_int8_skip_modules", JsonValue::texts(skipped));
 }
 
 /// Of a recorded network what reports say of every model; its file says the rest.

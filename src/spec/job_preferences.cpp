@@ -255,8 +255,8 @@ JsonValue pairs_to_json(const TrainPlan& plan) {
 
 void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     const PreferencePlan& preference = plan.preference;
-    if (preference.adds_sft) arguments.put("pref_ftx", JsonValue::of(0.1));  // any value: what it is changes nothing
     if (by_llama_factory(plan)) {
+        if (preference.adds_sft) arguments.put("pref_ftx", JsonValue::of(0.1));  // what it is changes nothing
         if (plan.loop.kind == LoopKind::dpo)
             arguments.put("loss_type", JsonValue::of(name_of(preference.loss_types.front())));
         return;

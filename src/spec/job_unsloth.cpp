@@ -87,12 +87,8 @@ JsonValue unsloth_to_json(const TrainPlan& plan) {
     if (plan.unsloth.max_seq_length) out.put("max_seq_length", JsonValue::of(*plan.unsloth.max_seq_length));
     if (plan.unsloth.packed_checkpoint) out.put("packed_checkpoint", JsonValue::of(true));
     if (plan.unsloth.layers_unknown) out.put("layers_unknown", JsonValue::of(true));
-    if (!plan.unsloth.skip_modules.empty()) {
-        std::vector<JsonValue> modules;
-        for (const std::string& module : plan.unsloth.skip_modules)
-            modules.push_back(JsonValue::of(std::string_view(module)));
-        out.put("llm_int8_skip_modules", JsonValue::list(std::move(modules)));
-    }
+    if (!plan.unsloth.skip_modules.empty())
+        out.put("llm_int8_skip_modules", JsonValue::texts(plan.unsloth.skip_modules));
     out.put("use_gradient_checkpointing", plan.unsloth.checkpointing == UnslothCheckpointing::plain
                                               ? JsonValue::of(true)
                                               : JsonValue::of(std::string_view("unsloth")));

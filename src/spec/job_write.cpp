@@ -18,12 +18,6 @@ namespace vramfit {
 
 namespace {
 
-JsonValue texts(const std::vector<std::string>& list) {
-    std::vector<JsonValue> items;
-    for (const std::string& text : list) items.push_back(JsonValue::of(std::string_view(text)));
-    return JsonValue::list(std::move(items));
-}
-
 JsonValue integers(const std::vector<std::int64_t>& list) {
     std::vector<JsonValue> items;
     for (const std::int64_t number : list) items.push_back(JsonValue::of(number));
@@ -32,7 +26,7 @@ JsonValue integers(const std::vector<std::int64_t>& list) {
 
 JsonValue targets(const TargetModules& modules) {
     if (const auto* text = std::get_if<std::string>(&modules)) return JsonValue::of(std::string_view(*text));
-    return texts(std::get<std::vector<std::string>>(modules));
+    return JsonValue::texts(std::get<std::vector<std::string>>(modules));
 }
 
 JsonValue kwargs(const std::optional<bool>& reentrant) {
@@ -58,7 +52,7 @@ JsonValue quantization(const QuantizationPlan& plan) {
     out.put("bnb_4bit_use_double_quant", JsonValue::of(plan.double_quant));
     if (plan.compute_dtype) out.put("bnb_4bit_compute_dtype", or_null(plan.compute_dtype));
     if (!eight || plan.storage != DType::uint8) out.put("bnb_4bit_quant_storage", JsonValue::of(name_of(plan.storage)));
-    if (plan.skip_modules_given) out.put("llm_int8_skip_modules", texts(plan.skip_modules));
+    if (plan.skip_modules_given) out.put("llm_int8_skip_modules", JsonValue::texts(plan.skip_modules));
     out.put("llm_int8_threshold", JsonValue::of(plan.int8_threshold));
     return out;
 }
@@ -103,14 +97,14 @@ JsonValue lora(const LoraPlan& plan) {
     out.put("lora_alpha", JsonValue::of(plan.lora_alpha));
     out.put("lora_dropout", JsonValue::of(plan.lora_dropout));
     out.put("target_modules", targets(plan.target_modules));
-    if (!plan.target_parameters.empty()) out.put("target_parameters", texts(plan.target_parameters));
+    if (!plan.target_parameters.empty()) out.put("target_parameters", JsonValue::texts(plan.target_parameters));
     out.put("use_rslora", JsonValue::of(plan.use_rslora));
     out.put("use_dora", JsonValue::of(plan.use_dora));
     out.put("bias", JsonValue::of(name_of(plan.bias)));
-    if (!plan.modules_to_save.empty()) out.put("modules_to_save", texts(plan.modules_to_save));
+    if (!plan.modules_to_save.empty()) out.put("modules_to_save", JsonValue::texts(plan.modules_to_save));
     if (plan.exclude_modules) out.put("exclude_modules", targets(*plan.exclude_modules));
     if (plan.layers_to_transform) out.put("layers_to_transform", integers(*plan.layers_to_transform));
-    if (!plan.layers_pattern.empty()) out.put("layers_pattern", texts(plan.layers_pattern));
+    if (!plan.layers_pattern.empty()) out.put("layers_pattern", JsonValue::texts(plan.layers_pattern));
     put_patterns(plan, out);
     out.put("fan_in_fan_out", JsonValue::of(plan.fan_in_fan_out));
     out.put("lora_bias", JsonValue::of(plan.lora_bias));

@@ -48,6 +48,12 @@ JsonValue JsonValue::list(std::vector<JsonValue> items) {
     return made;
 }
 
+JsonValue JsonValue::texts(const std::vector<std::string>& list) {
+    std::vector<JsonValue> items;
+    for (const std::string& text : list) items.push_back(of(std::string_view(text)));
+    return JsonValue::list(std::move(items));
+}
+
 JsonValue& JsonValue::put(std::string_view key, JsonValue value) {
     keys.emplace_back(key);
     items.push_back(std::move(value));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 
 namespace vramfit {
 
@@ -44,15 +45,11 @@ void check_llama_factory(const TrainPlan& plan, Problems& problems) {
             fmt::format("rows of {} tokens", (plan.batch.sequence_length / kFactoryMultiple + 1) * kFactoryMultiple));
 }
 
-}  // namespace
-
-namespace {
-
 // trl 1.16.0, grpo_config.py GRPOConfig.__post_init__.
 void check_generation(const TrainPlan& plan, Problems& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
     const PairLengths& pairs = plan.batch.pairs;
-    const std::int64_t steps = grpo.steps_per_generation.value_or(plan.training.gradient_accumulation_steps);
+    const std::int64_t steps = grpo.generation_steps(plan.training.gradient_accumulation_steps);
     const std::int64_t rows = plan.training.per_device_train_batch_size * steps;
     if (rows % grpo.num_generations != 0)
         problems.invalid("training.num_generations",

@@ -235,7 +235,7 @@ ColumnsFound solve(Asked asked, SweepAxis axis, const std::vector<Coordinates>& 
 
 LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis) {
     for (const SweepQuestion& q : questions)
-        if (q.base.loop.kind == LoopKind::grpo)
+        if (generates_rows(q.base.loop.kind))
             throw Error(ErrorKind::unsupported, "--max", "the largest value of a run that generates is not searched",
                         "list the values: --completion 256,512 --batch 8,16");
     LargestAnswer answer;

@@ -230,9 +230,9 @@ std::vector<std::size_t> first_rows_of(std::span<const SweepQuestion> questions)
 
 namespace {
 
-/// Lengths of what is generated share no recording, so that there is no formula over them.
+/// Without formulas there is no early stopping.
 SweepOptions options_for(std::span<const SweepQuestion> questions, SweepOptions options) {
-    const auto generates = [](const SweepQuestion& q) { return q.base.loop.kind == LoopKind::grpo; };
+    const auto generates = [](const SweepQuestion& q) { return generates_rows(q.base.loop.kind); };
     if (std::any_of(questions.begin(), questions.end(), generates)) options.prune = false;
     return options;
 }

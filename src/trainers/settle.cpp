@@ -111,6 +111,21 @@ void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
               why);
 }
 
+/// How the rows of evaluation are put together; those of preferences are as in training.
+void settle_evaluated_rows(const Draft& draft, const TrainPlan& plan, const Reading& reading,
+                           EvaluationPlan& evaluation) {
+    const AskedEvaluation& asked = *draft.evaluation;
+    const bool packed = draft.packed && asked.packed;
+    if (packed && draft.one_row) {
+        evaluation.per_device_eval_batch_size = 1;
+        evaluation.sequence_length = reading.rows.limit * asked.rows;
+    } else if (draft.packed_rows > 1) {
+        evaluation.sequence_length = reading.rows.limit;
+    }
+    const AttentionMask mask = packed ? plan.batch.attention_mask : mask_of_rows(draft, plan, asked.rows);
+    if (mask != plan.batch.attention_mask) evaluation.attention_mask = mask;
+}
+
 /// Rows of evaluation are as long as those of training can be. Of a model that is divided, and of preferences on
 /// several GPUs or by LLaMA-Factory, only a batch of no more rows is judged: it needs at most what a training step
 /// needs.
@@ -136,16 +151,7 @@ void settle_evaluation(const Draft& draft, TrainPlan& plan, Reading& reading) {
     EvaluationPlan& evaluation = plan.evaluation.emplace();
     evaluation.every = 1;
     evaluation.per_device_eval_batch_size = asked.rows;
-    const bool packed = draft.packed && asked.packed;
-    if (packed && draft.one_row) {
-        evaluation.per_device_eval_batch_size = 1;
-        evaluation.sequence_length = reading.rows.limit * asked.rows;
-    } else if (draft.packed_rows > 1) {
-        evaluation.sequence_length = reading.rows.limit;
-    }
-    if (is_preference(plan.loop.kind)) evaluation.sequence_length.reset();
-    const AttentionMask mask = packed ? plan.batch.attention_mask : mask_of_rows(draft, plan, asked.rows);
-    if (mask != plan.batch.attention_mask && !is_preference(plan.loop.kind)) evaluation.attention_mask = mask;
+    if (!is_preference(plan.loop.kind)) settle_evaluated_rows(draft, plan, reading, evaluation);
     add_input(reading, "evaluation", fmt::format("{} rows", asked.rows), InputSource::derived,
               fmt::format("{}, after each step", asked.key), asked.place);
 }

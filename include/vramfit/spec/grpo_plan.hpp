@@ -19,6 +19,11 @@ struct GrpoPlan {
     GroupLoss loss = GroupLoss::dapo;
     bool has_temperature = false;  ///< other than 1: the logits are divided by it
 
+    /// Batches whose completions are generated at once.
+    std::int64_t generation_steps(std::int64_t gradient_accumulation_steps) const {
+        return steps_per_generation.value_or(gradient_accumulation_steps);
+    }
+
     friend bool operator==(const GrpoPlan&, const GrpoPlan&) = default;
 };
 

@@ -17,7 +17,7 @@ constexpr bool has_pairs(LoopKind kind) {
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 /// Those without one and with whole logits, which trl has among its experiments.
 constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
-/// What LLaMA-Factory's collators pad rows to (train/dpo/workflow.py and its neighbours, pad_to_multiple_of).
-inline constexpr std::int64_t kFactoryMultiple = 8;
+/// Whose rows are generated token by token: lengths share no recording, so that there is no formula over them.
+constexpr bool generates_rows(LoopKind kind) { return kind == LoopKind::grpo; }
 
 }  // namespace vramfit

@@ -347,8 +347,8 @@ struct UnslothPlan {
     bool padding_free = true;                    ///< rows are put together to one; else they are padded
     bool packing = false;                        ///< rows of several samples each; how long those are is not known
     bool layers_unknown = false;                 ///< which layers the packed checkpoint has in 16 bits is not known
-    std::vector<std::string>
-        skip_modules;  ///< in 16 bits although the others are in 4; empty: as the checkpoint has it
+    /// In 16 bits although the others are in 4; empty: as the checkpoint has it.
+    std::vector<std::string> skip_modules;
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };

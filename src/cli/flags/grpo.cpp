@@ -49,9 +49,6 @@ constexpr PlanFlag kGrpoFlags[] = {
      }},
 };
 
-/// Tokens of a prompt where nothing is said: what trl's releases before 1.0 cut prompts to.
-constexpr std::int64_t kPromptTokens = 512;
-
 }  // namespace
 
 std::span<const PlanFlag> grpo_flags() { return kGrpoFlags; }
@@ -67,7 +64,7 @@ void complete_grpo(Job& job, const IsGiven& given) {
     GrpoPlan& grpo = grpo_of(job);
     job.plan.preference.disable_dropout = false;
     const std::int64_t completion = batch.sequence_length - batch.pairs.prompt.front();
-    if (!given("prompt")) batch.pairs.prompt = {kPromptTokens};
+    if (!given("prompt")) batch.pairs.prompt = {kGroupPrompt};
     if (!given("batch")) job.plan.training.per_device_train_batch_size = grpo.num_generations;  // one prompt's
     const std::int64_t prompt = batch.pairs.prompt.front();
     if (given("completion"))

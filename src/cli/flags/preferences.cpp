@@ -111,7 +111,7 @@ void refuse_preference_flags(const std::map<std::string, GivenValue>& given, Loo
         return found == given.end() ? otherwise : integer_from(found->second.value, found->second.where);
     };
     if (given.contains("seq") && given.contains("completion") &&
-        tokens("seq", 0) != tokens("prompt", loop == LoopKind::grpo ? 512 : 1) +
+        tokens("seq", 0) != tokens("prompt", loop == LoopKind::grpo ? kGroupPrompt : 1) +
                                 std::max(tokens("completion", 0), tokens("rejected", 0)))
         throw Error(ErrorKind::invalid, given.at("completion").where,
                     "--seq says how long prompt and completion are together", "give one of them, with --prompt");

@@ -32,6 +32,9 @@ void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 /// The same of the flags of preference training, which no other loop has.
 void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop);
 
+/// Tokens of GRPO's prompts where nothing is said: what trl's releases before 1.0 cut them to.
+inline constexpr std::int64_t kGroupPrompt = 512;
+
 using IsGiven = std::function<bool(std::string_view flag)>;
 /// A recipe of Unsloth's loop where that is not predicted: plain transformers as an upper bound, and why. Throws
 /// nothing.

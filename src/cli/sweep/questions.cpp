@@ -59,7 +59,7 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
     if (has_completions(flags, chosen)) space.lengths = {job.plan.batch.sequence_length};
     // Rows that generate are run one by one: only what is listed.
-    if (job.plan.loop.kind == LoopKind::grpo) {
+    if (generates_rows(job.plan.loop.kind)) {
         if (!batches) space.batches = {job.plan.training.per_device_train_batch_size};
         if (!lengths) space.lengths = {job.plan.batch.sequence_length};
     }
@@ -70,7 +70,7 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
     }
     // What get_peft_model takes where nothing is said.
     if (job.plan.loop.kind == LoopKind::unsloth) space.targets = {{"all-linear", {}}};
-    if (job.plan.loop.kind == LoopKind::grpo) {
+    if (generates_rows(job.plan.loop.kind)) {
         const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
         space.targets = {names ? TargetSet{fmt::format("{}", fmt::join(*names, "+")), *names}
                                : TargetSet{"all-linear", {}}};
@@ -86,7 +86,7 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
 /// The axes that nobody gave go on upwards, unless the recipe is the paper's space.
 WidenedAxes widening(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
     const Recipe* recipe = recipe_of(flags, asked, chosen);
-    if (!asked.widen || (recipe && recipe->paper_space) || job.plan.loop.kind == LoopKind::grpo) return {};
+    if (!asked.widen || (recipe && recipe->paper_space) || generates_rows(job.plan.loop.kind)) return {};
     const bool has_length = axis_text(flags, asked, chosen, "seq") || has_completions(flags, chosen);
     return {.length = !has_length, .batch = !axis_text(flags, asked, chosen, "batch")};
 }

@@ -316,6 +316,11 @@ Output causal_lm(const Run& run, const Network& network, const Batch& batch, con
     return output;
 }
 
+void begin_loss(const Run& run, const Place& place) {
+    run.session.recorder.begin(phase_at(PhaseKind::loss, place));
+    run.session.begin_loss();
+}
+
 CalledModel::CalledModel(const Run& run, const Network& network, const Place& place) : run_(run), network_(network) {
     if (!run.session.module_hooks) return;
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));

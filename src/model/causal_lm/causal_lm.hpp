@@ -30,6 +30,9 @@ inline Phase phase_at(PhaseKind kind, const Place& place, std::int32_t layer = -
     return {kind, place.step, place.micro, layer, place.evaluation};
 }
 
+/// The window behind the policy's forward pass, of trainers that compute the loss themselves.
+void begin_loss(const Run& run, const Place& place);
+
 /// The hooks around XForCausalLM and what peft wraps it in, between which its forward runs.
 class CalledModel {
   public:

@@ -73,12 +73,13 @@ bool asks_for_bf16(const Run& run) {
            run.session.device.capability < Capability{8, 0};
 }
 
+bool asks_for_bf16_late(const Run& run) { return run.plan.distributed && run.plan.distributed->load_first; }
+
 std::int64_t left_before_load(const Run& run) {
     constexpr std::int64_t kSmallBuffer = 2 << 20;  // c10/cuda/CUDACachingAllocator.cpp
     // Unsloth's import has taken a segment, in which two placeholders of its rotary module are.
     if (run.unsloth) return kSmallBuffer - 2 * 512;
-    const bool later = run.plan.distributed && run.plan.distributed->load_first;
-    return asks_for_bf16(run) && !later ? kSmallBuffer : 0;
+    return asks_for_bf16(run) && !asks_for_bf16_late(run) ? kSmallBuffer : 0;
 }
 
 // bitsandbytes has to have a device map.

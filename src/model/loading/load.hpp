@@ -19,6 +19,9 @@ bool waits_on_host(const Run& run);
 /// that has none of its own, which takes a segment. With one process that is behind the load and shows nowhere.
 bool asks_for_bf16(const Run& run);
 
+/// Whether it is asked for once the weights are loaded: one of several processes whose trainer comes behind the load.
+bool asks_for_bf16_late(const Run& run);
+
 /// Bytes of a segment which the loader finds reserved and unused.
 std::int64_t left_before_load(const Run& run);
 

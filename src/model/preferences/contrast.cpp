@@ -136,8 +136,7 @@ ContrastScores contrast_scores(const Run& run, const Network& network, const Bat
     batch.input_ids = rows.input_ids;
     batch.attention_mask = rows.attention_mask;
     const Output outputs = prepared_forward(run, network, batch, {}, place);
-    run.session.recorder.begin(phase_at(PhaseKind::loss, place));
-    run.session.begin_loss();
+    begin_loss(run, place);
     ContrastScores out;
     out.logits = outputs.logits;
     out.aux_loss = outputs.aux_loss;

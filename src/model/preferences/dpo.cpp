@@ -161,8 +161,7 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     Tensor reference_log_probs;
     if (!run.plan.preference.precompute_ref_log_probs) {
         reference_outputs = reference_scores(run, network, reference, batch, place);
-        session.recorder.begin(phase_at(PhaseKind::loss, place));
-        session.begin_loss();
+        begin_loss(run, place);
         reference_log_probs = token_log_probs(inputs, reference_outputs);
         const auto of_reference = chunk(sum_over(reference_log_probs, 1, false), 2, 0);
         reference_chosen = of_reference[0];

@@ -51,9 +51,7 @@ Batch kl_rows(const Run& run, const Batch& batch) {
 Scored kl_outputs(const Run& run, const Network& network, const Batch& rows, const ScoreParts& parts,
                   const Place& place) {
     const TrainPlan plan = plan_of_kl_rows(run.plan);
-    RunSizes sizes = run.sizes;
-    sizes.length = sizes.length + kl_rows_longer(run.plan);
-    const Run rotated = run.with(plan, sizes);
+    const Run rotated = run.with(plan, sizes_of_kl_rows(run));
     return scored_by_reference(rotated, network, rows, parts, place);
 }
 
@@ -86,11 +84,6 @@ struct UnpairedReference {
     Scored outputs;
 };
 
-void begin_loss(Session& session, const Place& place) {
-    session.recorder.begin(phase_at(PhaseKind::loss, place));
-    session.begin_loss();
-}
-
 UnpairedReference of_reference(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
                                const Place& place) {
     UnpairedReference out;
@@ -106,13 +99,13 @@ UnpairedReference of_reference(const Run& run, Network& policy, const Reference&
             if (has_kl(run)) out.kl = kl_scores(asked, network, batch, parts, place);
         }
         if (!whole) {
-            begin_loss(run.session, place);
+            begin_loss(run, place);
             whole.emplace(run.session, forward);
         }
         out.outputs = scored_by_reference(asked, network, batch, parts, place);
         return 0;
     });
-    begin_loss(run.session, place);
+    begin_loss(run, place);
     out.per_token = token_log_probs(batch, out.outputs);
     out.log_probs = sum_over(out.per_token, 1, false);
     return out;
@@ -173,14 +166,13 @@ void read_rewards(const UnpairedSide& side) {
 }  // namespace
 
 Tensor kto_loss(const Run& run, Network& network, const Reference& reference, const Batch& inputs, const Place& place) {
-    Session& session = run.session;
     const DesirableRows desirable = desirable_rows(run);
     const Tensor chosen_number = sum_all(inputs.desirable);
     const Tensor rejected_number = subtracted_from_number(chosen_number);
     const Tensor kl_policy = kl_of_policy(run, network, inputs, place);
     const Batch batch = with_labels(run, inputs);
     Scored outputs = scored(run, network, batch, kUnpairedScores, place);
-    begin_loss(session, place);
+    begin_loss(run, place);
     const Tensor per_token = token_log_probs(inputs, outputs);
     const Tensor log_probs = sum_over(per_token, 1, false);
     const RowPlaces places(inputs.desirable, desirable.rows);

@@ -61,7 +61,7 @@ void refuse_in_evaluation(const TrainPlan& plan, const Refuse& refuse) {
     const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
     if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0)
         refuse("training.per_device_eval_batch_size",
-               fmt::format("{} labels for {} rows of evaluation: batches would differ", labels, rows).c_str(),
+               fmt::format("{} labels for {} rows of evaluation: batches would differ", labels, rows),
                "a multiple of the labels");
 }
 
@@ -82,10 +82,6 @@ void refuse_in_contrast(const Run& run, const Refuse& refuse) {
                    "adapters of the embedding with gradient checkpointing are not supported with this trainer",
                    "leave the embedding out");
 }
-
-}  // namespace
-
-namespace {
 
 /// Families whose generation was compared: their rows see all that is before them.
 constexpr std::string_view kGenerating[] = {"llama", "qwen2", "qwen3"};

@@ -98,10 +98,8 @@ void read_metrics(const Batch& batch, const Tensor& rewards, const Tensor& chose
 }  // namespace
 
 Tensor reward_loss(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    Session& session = run.session;
     const Tensor rewards = rewards_of(run, network, batch, place);
-    session.recorder.begin(phase_at(PhaseKind::loss, place));
-    session.begin_loss();
+    begin_loss(run, place);
     const auto halves = chunk(squeeze(rewards, -1), 2, 0);
     const Tensor loss = [&] {
         const Tensor mean = [&] {

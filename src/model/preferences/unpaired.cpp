@@ -6,6 +6,7 @@
 
 #include "engine/ops/copy.hpp"
 #include "model/preferences/rows.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 
 namespace vramfit::model {
 
@@ -34,6 +35,10 @@ std::int64_t kl_rows_longer(const TrainPlan& plan) {
     if (!by_llama_factory(plan)) return most;
     const std::int64_t beyond = (most % kFactoryMultiple + kFactoryMultiple) % kFactoryMultiple;
     return beyond == 0 ? most : most + kFactoryMultiple - beyond;  // its collator pads these rows too
+}
+
+RunSizes sizes_of_kl_rows(const Run& run) {
+    return {run.sizes.batch, run.sizes.length + kl_rows_longer(run.plan), run.sizes.rank};
 }
 
 TrainPlan plan_of_kl_rows(const TrainPlan& plan) {
@@ -92,7 +97,7 @@ Batch fetch_unpaired(const Run& run, bool references) {
     for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.completion_mask})
         *t = moved(run, rows, DType::int64);
     if (has_kl) {
-        const Dims kl_rows{run.sizes.batch, run.sizes.length + kl_rows_longer(run.plan)};
+        const Dims kl_rows{run.sizes.batch, sizes_of_kl_rows(run).length};
         for (Tensor* t : {&batch.kl_input_ids, &batch.kl_attention_mask, &batch.kl_completion_mask})
             *t = moved(run, kl_rows, DType::int64);
     }

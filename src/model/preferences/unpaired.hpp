@@ -18,6 +18,7 @@ Batch fetch_unpaired(const Run& run, bool references);
 /// The plan of the KL term's rows, and how much longer than the others the longest of them is: each prompt has the
 /// completion of the row before it.
 TrainPlan plan_of_kl_rows(const TrainPlan& plan);
+RunSizes sizes_of_kl_rows(const Run& run);
 std::int64_t kl_rows_longer(const TrainPlan& plan);
 
 }  // namespace vramfit::model

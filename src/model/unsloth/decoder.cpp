@@ -19,10 +19,6 @@ using namespace engine;
 
 namespace {
 
-Phase unsloth_phase(PhaseKind kind, const Place& place, std::int32_t layer = -1) {
-    return {kind, place.step, place.micro, layer, place.evaluation};
-}
-
 Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch) {
     Tensor residual = input;
     Tensor hidden = fused_norm(run, layer.input_norm, residual);
@@ -37,8 +33,8 @@ Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor
 
 /// The window that begins once the gradient of a layer's input is complete.
 void mark_backward(const DecoderLayer& layer, const Tensor& hidden, const Place& place) {
-    on_gradient_complete(hidden, layer.index == 0 ? unsloth_phase(PhaseKind::backward_embedding, place)
-                                                  : unsloth_phase(PhaseKind::backward_layer, place, layer.index - 1));
+    on_gradient_complete(hidden, layer.index == 0 ? phase_at(PhaseKind::backward_embedding, place)
+                                                  : phase_at(PhaseKind::backward_layer, place, layer.index - 1));
 }
 
 /// models/llama.py: multiplied before it asks for gradients.
@@ -54,7 +50,7 @@ Tensor scaled(const Tensor& embedded) {
 
 Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     Session& session = run.session;
-    session.recorder.begin(unsloth_phase(PhaseKind::embedding, place));
+    session.recorder.begin(phase_at(PhaseKind::embedding, place));
     Batch kept;  // what a layer's function holds until it has run again
     if (run.plan.unsloth.padding_free) {
         kept.position_ids = to(batch.position_ids, DType::int32);
@@ -70,14 +66,14 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
         const Unit unit = [&run, &layer, kept, place](std::span<const Tensor> given) {
             const Scoped<Module> in_this_layer(run.session.recorder.module, {layer.index, 0});
             if (!run.session.recomputing)
-                run.session.recorder.begin(unsloth_phase(PhaseKind::forward_layer, place, layer.index));
+                run.session.recorder.begin(phase_at(PhaseKind::forward_layer, place, layer.index));
             return run_unsloth_layer(run, layer, given[0], kept);
         };
         hidden = checkpoint_layer(run, network, layer, unit, hidden);
     }
     end_of_forward(run);
-    session.recorder.begin(unsloth_phase(PhaseKind::head, place));
-    on_gradient_complete(hidden, unsloth_phase(PhaseKind::backward_layer, place, network.layers.back().index));
+    session.recorder.begin(phase_at(PhaseKind::head, place));
+    on_gradient_complete(hidden, phase_at(PhaseKind::backward_layer, place, network.layers.back().index));
     return fused_norm(run, network.norm, hidden);
 }
 

@@ -2,12 +2,14 @@
 #include <algorithm>
 
 #include "model/record.hpp"
+#include "refused.hpp"
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 using namespace vramfit;
+using vramfit::test::reason_of;
 
 namespace {
 
@@ -38,18 +40,6 @@ std::vector<std::pair<std::uint32_t, std::int64_t>> requests_of(const Program& p
     for (const Event& event : program.events)
         out.emplace_back(event.id, event.kind == EventKind::free ? -1 : program.allocations[event.id].bytes);
     return out;
-}
-
-/// Why the job is refused, or nothing.
-std::string reason_of_group(const Job& job, ErrorKind kind) {
-    try {
-        PlanChecker(job.model, job.stack).check(job.plan);
-        (void)program_of(job);
-    } catch (const Error& error) {
-        CHECK(error.kind() == kind);
-        return error.what();
-    }
-    return "";
 }
 
 }  // namespace
@@ -124,26 +114,26 @@ TEST_CASE("longer completions hold longer keys and values") {
 
 TEST_CASE("what GRPOTrainer was not compared with is refused") {
     const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
-    CHECK(reason_of_group(grpo_job("", plain, "", "gemma"), ErrorKind::unsupported)
+    CHECK(reason_of(grpo_job("", plain, "", "gemma"), ErrorKind::unsupported)
               .find("generation by networks of the type gemma") != std::string::npos);
     for (const char* training : {R"(, "use_vllm": true)", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
                                  R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
     // trl's fused head on Turing: bfloat16 with sums in float32.
     const std::string turing = R"(, "device": {"name": "T4"})";
-    CHECK(reason_of_group(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
+    CHECK(reason_of(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
           std::string::npos);
     for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "ddp", "world_size": 2})",
                              R"(, "peft": {"r": 4, "target_modules": ["lm_head"]})",
                              R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})"})
-        CHECK(!reason_of_group(grpo_job("", plain, more), ErrorKind::unsupported).empty());
+        CHECK(!reason_of(grpo_job("", plain, more), ErrorKind::unsupported).empty());
 }
 
 TEST_CASE("what GRPOConfig stops at is invalid") {
     const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
-    CHECK(reason_of_group(grpo_job("", plain, "", "llama", "3"), ErrorKind::invalid)
+    CHECK(reason_of(grpo_job("", plain, "", "llama", "3"), ErrorKind::invalid)
               .find("generation_batch_size (4) must be divisible by num_generations (3)") != std::string::npos);
-    CHECK(reason_of_group(grpo_job(R"(, "max_completion_length": 7)"), ErrorKind::invalid)
+    CHECK(reason_of(grpo_job(R"(, "max_completion_length": 7)"), ErrorKind::invalid)
               .find("completions of 8 tokens are longer than 7") != std::string::npos);
     CHECK_THROWS_AS(grpo_job("", plain, "", "llama", "1"), Error);
     CHECK_THROWS_AS(grpo_job(R"(, "steps_per_generation": 1, "generation_batch_size": 4)"), Error);

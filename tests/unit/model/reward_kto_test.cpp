@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/record.hpp"
+#include "refused.hpp"
 #include "support/catch.hpp"
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/base/error.hpp"
@@ -9,6 +10,7 @@
 #include "vramfit/spec/plan_check.hpp"
 
 using namespace vramfit;
+using vramfit::test::reason_of;
 
 namespace {
 
@@ -25,18 +27,6 @@ bool runs_in(const Job& job, const std::string& name) {
     const Program program = program_of(job);
     return std::any_of(program.windows.begin(), program.windows.end(),
                        [&](const Window& window) { return name_of(window.phase) == name; });
-}
-
-/// Why the job is refused, or nothing.
-std::string reason_of(const Job& job, ErrorKind kind) {
-    try {
-        PlanChecker(job.model, job.stack).check(job.plan);
-        (void)program_of(job);
-    } catch (const Error& error) {
-        CHECK(error.kind() == kind);
-        return error.what();
-    }
-    return "";
 }
 
 }  // namespace

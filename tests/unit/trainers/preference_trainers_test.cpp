@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "unit/trainers/asked.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 #include "vramfit/trainers/reading.hpp"
 
 using namespace vramfit;

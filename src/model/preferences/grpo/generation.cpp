@@ -164,7 +164,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
         update_kwargs(kwargs);
         sample_token(run, logits, end_ids, s);
         logits.reset();
-        paths.end(token);
+        paths.end();
     }
     kwargs.mask.reset();
     kwargs.position_ids.reset();

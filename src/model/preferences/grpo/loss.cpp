@@ -164,13 +164,8 @@ Tensor divergence(const Tensor& reference, const Tensor& log_probs, const Tensor
 
 Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, const Place& place) {
     const GrpoPlan& how = run.plan.preference.grpo;
-    const auto joined = [](const Tensor& before, const Tensor& behind) {
-        const Tensor parts[2] = {before, behind};
-        return cat(parts, 1);
-    };
     const Tensor& mask = inputs.completion_mask;
-    ScoredRows rows{joined(inputs.prompt_ids, inputs.completion_ids), joined(inputs.prompt_mask, mask),
-                    inputs.completion_ids.size(1)};
+    const ScoredRows rows = whole_rows(inputs.prompt_ids, inputs.completion_ids, inputs.prompt_mask, mask);
     CompletionScores scores = completion_scores(run, network, rows, kPolicyParts, place);
     const Tensor advantages = unsqueeze(inputs.advantages, 1);
     const Tensor& log_probs = scores.log_probs;

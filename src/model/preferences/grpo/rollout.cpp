@@ -119,7 +119,7 @@ void shuffle(const Run& run, Tensor& t) {
 }  // namespace
 
 std::int64_t steps_per_generation(const TrainPlan& plan) {
-    return plan.preference.grpo.steps_per_generation.value_or(plan.training.gradient_accumulation_steps);
+    return plan.preference.grpo.generation_steps(plan.training.gradient_accumulation_steps);
 }
 
 std::int64_t batch_number(const TrainPlan& plan, const Place& place) {
@@ -143,20 +143,16 @@ void score_rollout(const Run& run, Network& network, const Reference& reference,
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
     if (keeps_old_log_probs(run.plan)) {
-        const WithinPhase phase(run.session, {PhaseKind::log_probabilities, place.step, place.micro});
+        const WithinPhase phase(run.session, phase_at(PhaseKind::log_probabilities, place));
         out.old_log_probs = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
     }
     if (!run.plan.preference.grpo.has_reference) return;
-    run.session.recorder.begin({PhaseKind::inputs, place.step, place.micro});
-    const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
-    if (reference.network) {
-        const Scoped<bool> evaluates(run.session.training, false);
-        const TrainPlan plan = plan_of_reference(run, reference);
-        out.reference_log_probs = completion_scores(run.with(plan), *reference.network, rows, {}, place).log_probs;
-        return;
-    }
-    const WithoutAdapters base(network);
-    out.reference_log_probs = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
+    run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
+    out.reference_log_probs =
+        on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
+            const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
+            return completion_scores(asked, other, rows, reference.network ? ScoreParts{} : kPolicyParts, place);
+        }).log_probs;
 }
 
 }  // namespace
@@ -167,10 +163,10 @@ bool generates(const TrainPlan& plan, const Place& place) {
 
 Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place) {
     Session& session = run.session;
-    const Phase around{PhaseKind::inputs, place.step, place.micro};
+    const Phase around = phase_at(PhaseKind::inputs, place);
     const RowSizes sizes = sizes_of_rows(run);
     {
-        const WithinPhase phase(session, {PhaseKind::generation, place.step, place.micro});
+        const WithinPhase phase(session, phase_at(PhaseKind::generation, place));
         const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
         generate_completions(run, network, sizes);
     }
@@ -183,18 +179,13 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
         const Tensor local = sum_all(out.completion_mask);
         out.num_items = sum_all(local);
     }
-    const auto joined = [](const Tensor& before, const Tensor& behind) {
-        const Tensor parts[2] = {before, behind};
-        return cat(parts, 1);
-    };
     {
-        const ScoredRows rows{joined(out.prompt_ids, out.completion_ids), joined(out.prompt_mask, out.completion_mask),
-                              sizes.completion};
+        const ScoredRows rows = whole_rows(out.prompt_ids, out.completion_ids, out.prompt_mask, out.completion_mask);
         score_rollout(run, network, reference, rows, place, out);
         session.recorder.begin(around);
         Tensor rewards;
         {
-            const WithinPhase phase(session, {PhaseKind::reward, place.step, place.micro});
+            const WithinPhase phase(session, phase_at(PhaseKind::reward, place));
             rewards = calculate_rewards(run, sizes.rows);
         }
         session.recorder.begin(around);

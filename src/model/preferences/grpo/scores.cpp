@@ -20,6 +20,15 @@ Tensor last_of(const Tensor& t, const Size& completion) { return slice(t, 1, t.s
 
 }  // namespace
 
+ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, const Tensor& prompt_mask,
+                      const Tensor& completion_mask) {
+    const auto joined = [](const Tensor& before, const Tensor& behind) {
+        const Tensor parts[2] = {before, behind};
+        return cat(parts, 1);
+    };
+    return {joined(prompt_ids, completion_ids), joined(prompt_mask, completion_mask), completion_ids.size(1)};
+}
+
 CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
                                    const ScoreParts& parts, const Place& place) {
     Session& session = run.session;
@@ -40,10 +49,7 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
         std::optional<AutocastScope> autocast;
         if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(session, true, *dtype);
         outputs = fused_forward(run, network, inputs, batch * completion, parts, place);
-        if (trains) {
-            session.recorder.begin({PhaseKind::loss, place.step, place.micro});
-            session.begin_loss();
-        }
+        if (trains) begin_loss(run, place);
         autocast.reset();
         log_probs.push_back(last_of(outputs.log_probs, completion));
         if (trains) entropies.push_back(last_of(outputs.entropy, completion));

@@ -15,6 +15,10 @@ struct ScoredRows {
     Size completion;  ///< tokens at the end that are scored
 };
 
+/// Prompts and completions, [B, P] and [B, N] each, put together.
+ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, const Tensor& prompt_mask,
+                      const Tensor& completion_mask);
+
 /// The policy's head gives entropies, asked for or not; the one of a reference of its own does not.
 inline constexpr ScoreParts kPolicyParts = {.entropy = true};
 

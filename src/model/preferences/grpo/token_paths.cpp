@@ -32,7 +32,7 @@ void TokenPaths::begin() {
     stretches_[2].begin = run_.session.recorder.written_to();
 }
 
-void TokenPaths::end(std::int64_t) {
+void TokenPaths::end() {
     stretches_[2].end = run_.session.recorder.written_to();
     ++run_in_a_row_;
 }

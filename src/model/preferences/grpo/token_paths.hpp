@@ -22,7 +22,7 @@ class TokenPaths {
 
     /// Around a token that is run.
     void begin();
-    void end(std::int64_t token);
+    void end();
 
     /// How many tokens from `token` on need not be run; the last one always is.
     std::int64_t repeats(std::int64_t token);
@@ -32,7 +32,6 @@ class TokenPaths {
   private:
     /// What of a token depends on how many places it sees, but for sizes that grow with them.
     std::vector<std::int64_t> path_of(std::int64_t token) const;
-    static engine::Stretch none() { return {}; }
 
     const Run& run_;
     Size rows_;

@@ -2,6 +2,7 @@
 #include "model/preferences/llama_factory/kto.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "engine/ops/in_place.hpp"
 #include "engine/ops/nansum.hpp"
@@ -24,30 +25,29 @@ struct FactoryRows {
     Tensor average;
 };
 
-FactoryRows forward_rows(const Run& run, const Network& network, const Batch& inputs, const Place& place) {
-    const Batch batch = copied(inputs);
-    FactoryRows out{row_scores(run, network, batch, place), {}};
+FactoryRows with_average(RowScores scores) {
+    FactoryRows out{std::move(scores), {}};
     out.average = div(out.scores.log_probs, out.scores.tokens);
     out.scores.tokens.reset();
     return out;
+}
+
+FactoryRows forward_rows(const Run& run, const Network& network, const Batch& inputs, const Place& place) {
+    const Batch batch = copied(inputs);
+    return with_average(row_scores(run, network, batch, place));
 }
 
 /// The same with the prefix kl_.
 FactoryRows forward_kl_rows(const Run& run, const Network& network, const Batch& inputs, const Place& place) {
     const GradMode no_grad(run.session, false);
     const TrainPlan plan = plan_of_kl_rows(run.plan);
-    RunSizes sizes = run.sizes;
-    sizes.length = sizes.length + kl_rows_longer(run.plan);
-    const Run rotated = run.with(plan, sizes);
+    const Run rotated = run.with(plan, sizes_of_kl_rows(run));
     Batch batch = copied(inputs);
     Batch rows = batch;
     rows.input_ids = batch.kl_input_ids;
     rows.attention_mask = batch.kl_attention_mask;
     rows.labels = batch.kl_labels;
-    FactoryRows out{row_scores(rotated, network, rows, place), {}};
-    out.average = div(out.scores.log_probs, out.scores.tokens);
-    out.scores.tokens.reset();
-    return out;
+    return with_average(row_scores(rotated, network, rows, place));
 }
 
 /// What concatenated_forward gives.
@@ -84,11 +84,6 @@ FactoryUnpaired concatenated_rows(const Run& run, const Network& network, const 
     return out;
 }
 
-void begin_factory_loss(const Run& run, const Place& place) {
-    run.session.recorder.begin({PhaseKind::loss, place.step, place.micro});
-    run.session.begin_loss();
-}
-
 FactoryUnpaired of_policy(const Run& run, Network& network, const Batch& batch, const Place& place) {
     std::optional<WithinPhase> phase;
     // torch.utils.checkpoint runs a function as it is where no gradients are recorded.
@@ -96,26 +91,26 @@ FactoryUnpaired of_policy(const Run& run, Network& network, const Batch& batch, 
     return concatenated_rows(
         run, network, batch, place,
         [&] {
-            phase.emplace(run.session, Phase{PhaseKind::kl_forward, place.step, place.micro});
+            phase.emplace(run.session, phase_at(PhaseKind::kl_forward, place));
             whole_layers.emplace(network.checkpointing, Checkpointing::off);
         },
         [&] {
             whole_layers.reset();
             phase.reset();
-            begin_factory_loss(run, place);
+            begin_loss(run, place);
         });
 }
 
 FactoryUnpaired of_factory_reference(const Run& run, Network& network, const Reference& reference, const Batch& batch,
                                      const Place& place) {
     FactoryUnpaired out = on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
-        const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
+        const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
         FactoryUnpaired found = concatenated_rows(
             asked, other, batch, place, [] {}, [] {});
         for (Tensor* t : {&found.chosen_logits, &found.rejected_logits, &found.chosen_average}) t->reset();
         return found;
     });
-    begin_factory_loss(run, place);
+    begin_loss(run, place);
     return out;
 }
 

@@ -52,7 +52,7 @@ struct FactoryReference {
 FactoryReference reference_pairs(const Run& run, Network& network, const Reference& reference, const Batch& inputs,
                                  const Place& place) {
     return on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
-        const WithinPhase phase(run.session, {PhaseKind::reference_forward, place.step, place.micro});
+        const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
         const FactoryPairs pairs = concatenated(asked, other, inputs, place);
         return FactoryReference{pairs.chosen, pairs.rejected};
     });
@@ -140,8 +140,7 @@ Tensor factory_pair_loss(const Run& run, Network& network, const Reference& refe
     FactoryReference of_reference;
     if (has_reference(run.plan.loop.kind)) {
         of_reference = reference_pairs(run, network, reference, inputs, place);
-        run.session.recorder.begin({PhaseKind::loss, place.step, place.micro});
-        run.session.begin_loss();
+        begin_loss(run, place);
     }
     const FactoryLosses found =
         has_reference(run.plan.loop.kind) ? against_reference(pairs, of_reference) : without_reference(run, pairs);

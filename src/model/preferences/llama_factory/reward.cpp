@@ -105,8 +105,7 @@ Tensor factory_reward_loss(const Run& run, const Network& network, const Batch& 
     Tensor loss, values;  // `_, _, values`: what two names stand for is the last one's
     {
         Valued out = prepared_values(run, network, batch, place);
-        run.session.recorder.begin({PhaseKind::loss, place.step, place.micro});
-        run.session.begin_loss();
+        begin_loss(run, place);
         loss = out.loss;
         values = out.value;
     }

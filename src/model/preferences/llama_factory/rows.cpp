@@ -13,7 +13,7 @@ Batch fetch_by_llama_factory(const Run& run) {
     Batch batch;
     for (Tensor* t : {&batch.input_ids, &batch.attention_mask, &batch.labels}) *t = moved(run, rows, DType::int64);
     if (run.plan.loop.kind != LoopKind::kto) return batch;
-    const Dims kl_rows{run.sizes.batch, run.sizes.length + kl_rows_longer(run.plan)};
+    const Dims kl_rows{run.sizes.batch, sizes_of_kl_rows(run).length};
     for (Tensor* t : {&batch.kl_input_ids, &batch.kl_attention_mask, &batch.kl_labels})
         *t = moved(run, kl_rows, DType::int64);
     batch.desirable = moved(run, {run.sizes.batch}, DType::boolean);

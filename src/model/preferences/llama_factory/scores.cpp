@@ -54,10 +54,7 @@ RowScores row_scores(const Run& run, const Network& network, const Batch& rows, 
     RowScores out;
     {
         const Output output = prepared_forward(run, network, given, {}, place);
-        if (!run.session.recorder.holds_phase) {
-            run.session.recorder.begin({PhaseKind::loss, place.step, place.micro});
-            run.session.begin_loss();
-        }
+        if (!run.session.recorder.holds_phase) begin_loss(run, place);
         out.logits = to(output.logits, DType::float32);
     }
     sum_log_probs(rows.labels, out);
