@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
@@ -58,11 +59,11 @@ std::string script_of(const json& job) {
         arguments_of(loading), arguments_of(adapters), arguments_of(training));
 }
 
-/// Writes the network's config.json; gone with the object.
+/// Writes the network's config.json, one for each process: tests run side by side. Gone with the object.
 class ConfigFile {
   public:
     explicit ConfigFile(const json& model)
-        : path_(std::filesystem::temp_directory_path() / "vramfit_unsloth_config.json") {
+        : path_(std::filesystem::temp_directory_path() / fmt::format("vramfit-unsloth-{}.json", getpid())) {
         std::ofstream(path_) << model.dump();
     }
     ~ConfigFile() { std::filesystem::remove(path_); }
