@@ -1,4 +1,4 @@
-// A sweep says of each row what a prediction of the row itself says: more than 20,000 random rows of the jobs of the
+// A sweep says of each row what a prediction of the row itself says: more than 50,000 random rows of the jobs of the
 // traces, of every family, method, stack and feature.
 #include <algorithm>
 #include <random>
@@ -27,8 +27,8 @@ constexpr std::size_t kRowsOfPart = 0;
 #else
 constexpr std::size_t kEveryOfRows = kPartsOfRows;
 constexpr std::size_t kFirstOfPart = 1;
-constexpr std::size_t kLengthsOfRows = 8;
-constexpr std::size_t kRowsOfPart = 20'000 / kPartsOfRows;
+constexpr std::size_t kLengthsOfRows = 2;
+constexpr std::size_t kRowsOfPart = 50'000 / kPartsOfRows;
 #endif
 
 template <class T>

@@ -12,6 +12,12 @@ using namespace vramfit;
 
 namespace {
 
+#ifdef VRAMFIT_SANITIZED
+constexpr std::size_t kEveryCommand = 6;
+#else
+constexpr std::size_t kEveryCommand = 1;
+#endif
+
 /// The lines of ```sh blocks that are one command of this program, without pipes and the like.
 std::vector<std::string> commands_in(const std::filesystem::path& file) {
     std::vector<std::string> commands;
@@ -45,9 +51,10 @@ TEST_CASE("the commands in the documents are answered") {
     int count = 0;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(VRAMFIT_SOURCE_DIR "/docs")) {
         if (entry.path().extension() != ".md") continue;
-        for (const std::string& command : commands_in(entry.path())) {
-            CAPTURE(entry.path().string(), command);
-            const int status = run(command);
+        const std::vector<std::string> commands = commands_in(entry.path());
+        for (std::size_t i = 0; i < commands.size(); i += kEveryCommand) {
+            CAPTURE(entry.path().string(), commands[i]);
+            const int status = run(commands[i]);
             CHECK((status == 0 || status == 1));
             ++count;
         }
