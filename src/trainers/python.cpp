@@ -1,5 +1,6 @@
 // Python scripts and notebooks: what they set up for their trainer. Nothing is run.
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -65,6 +66,29 @@ std::string in_cells(const std::string& text, const Cells& cells) {
     return fmt::format("{}{} of cell {}{}", text.substr(0, begin), place.line, cell, text.substr(end));
 }
 
+/// "FILE:LINE:COLUMN KEY" of the joined script, in the words of the notebook; anything else as it is.
+std::string place_in_cells(const std::string& where, const Cells& cells, const std::string& file) {
+    Place at;
+    int read = 0;
+    if (!where.starts_with(file + ":")) return where;
+    const std::string rest = where.substr(file.size());
+    if (std::sscanf(rest.c_str(), ":%7d:%7d%n", &at.line, &at.column, &read) != 2) return where;
+    int cell = 0;
+    at = cells.place_of(at, cell);
+    return fmt::format("{}, cell {}:{}:{}{}", file, cell, at.line, at.column,
+                       rest.substr(static_cast<std::size_t>(read)));
+}
+
+Error in_cells(const Error& error, const Cells& cells, const std::string& file) {
+    std::vector<Problem> problems = error.problems();
+    for (Problem& problem : problems) {
+        problem.where = place_in_cells(problem.where, cells, file);
+        problem.what = in_cells(problem.what, cells);
+        problem.hint = in_cells(problem.hint, cells);
+    }
+    return {error.kind(), std::move(problems)};
+}
+
 /// Keys get the name of their cell, and their lines count from its beginning.
 void place_in_cells(Value& map, const Cells& cells, const std::string& file) {
     for (std::size_t i = 0; i < map.items.size(); ++i) {
@@ -101,7 +125,7 @@ Document read_notebook(std::string_view text, const std::string& file, bool bf16
     try {
         out = read_python(script, file, bf16_card);
     } catch (const Error& error) {
-        throw Error(error.kind(), fmt::format("{} (code cells joined)", file), error.what(), "");
+        throw in_cells(error, lines, file);
     }
     place_in_cells(out.root, lines, file);
     return out;
