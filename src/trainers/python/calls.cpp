@@ -11,7 +11,7 @@ namespace vramfit::trainers::python {
 
 namespace {
 
-constexpr int kDeepestCall = 12;
+constexpr std::size_t kDeepestCall = 12;
 
 /// torch, transformers and unsloth: whether the card computes in bfloat16.
 constexpr std::string_view kBf16Questions[] = {"is_bf16_supported", "is_bfloat16_supported",
@@ -93,7 +93,10 @@ Ref Evaluator::call_object(Ref callee, Arguments arguments, Place place) {
 
 Ref Evaluator::call_function(Ref function, Ref self, const Arguments& arguments) {
     const Statement& code = *function->code;
-    if (depth_ >= kDeepestCall) return heap_->unknown(fmt::format("{}() is called too deep", code.text));
+    if (std::find(calling_.begin(), calling_.end(), &code) != calling_.end())
+        return heap_->unknown(fmt::format("{}() calls itself", code.text));
+    if (calling_.size() >= kDeepestCall) return heap_->unknown(fmt::format("{}() is called too deep", code.text));
+    calling_.push_back(&code);  // before the defaults of its parameters, which may call it too
     called_.insert(&code);
     Frame frame;
     std::size_t position = 0;
@@ -121,14 +124,13 @@ Ref Evaluator::call_function(Ref function, Ref self, const Arguments& arguments)
             given ? given
                   : heap_->unknown(fmt::format("it is a parameter of {}() in line {}", code.text, code.place.line));
     }
-    ++depth_;
     const int level = level_;
     frames_.push_back(std::move(frame));
     const bool returned = run_block(code.body);
     std::vector<Ref> returns = std::move(frames_.back().returns);
     frames_.pop_back();
     level_ = level;
-    --depth_;
+    calling_.pop_back();
     if (!returned) returns.push_back(heap_->make(Kind::none));
     Ref out = returns.front();
     for (const Ref each : returns) out = merge(out, each, code.place.line);

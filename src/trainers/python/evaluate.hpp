@@ -94,6 +94,7 @@ class Evaluator {
     std::vector<Frame> frames_;
     std::vector<Ref> trainers_;
     std::set<const Statement*> called_;
+    std::vector<const Statement*> calling_;  ///< that are being run now, the outermost first
     int level_ = 0;
     int line_ = 0;  ///< of the condition that is not known
     int depth_ = 0;
