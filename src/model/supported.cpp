@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/causal_lm/fused_head.hpp"
 #include "model/layers/decoder_layer.hpp"
 #include "model/layers/family.hpp"
 #include "model/layers/liger.hpp"
@@ -38,6 +39,17 @@ void refuse_in_sft(const Run& run, std::vector<Problem>& problems) {
         if (target.module.part == ModulePart::head)
             problems.push_back({"peft.target_modules", "an adapted head under trl's fused head is not supported",
                                 fmt::format("leave {} out", target.module.name)});
+}
+
+/// trl 1.16 kernels/chunked_logprob.py _addmm_fp32, torch 2.11 ATen/cuda/CUDABlas.cpp gemm.
+void refuse_bfloat16_before_ampere(const Run& run, std::vector<Problem>& problems) {
+    const TrainingPlan& training = run.plan.training;
+    const bool in_bfloat16 = training.bf16 || (!training.fp16 && run.plan.load.dtype == DType::bfloat16);
+    if (!scores_in_chunks(run) || !in_bfloat16 || run.session.device.capability >= Capability{8, 0}) return;
+    problems.push_back({training.bf16 ? "training.bf16" : "load.dtype",
+                        "torch stops in the first backward pass: gemm input type at::BFloat16 and output type float is "
+                        "only supported for CUDA devices with compute capability 8.0 or higher",
+                        "float32, or a newer GPU"});
 }
 
 /// transformers 4.48 cache_utils.py HybridCache.
@@ -310,6 +322,7 @@ void refuse_unsupported(const Run& run) {
         problems.push_back({"loop.kind", "trl's trainer of this version is not supported",
                             "\"trainer\" is transformers' own; SFTTrainer of trl 0.8, 1.15 and 1.16 is supported"});
     refuse_in_sft(run, problems);
+    refuse_bfloat16_before_ampere(run, problems);
     refuse_in_evaluation(run, problems);
     refuse_in_unsloth(run, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2) {

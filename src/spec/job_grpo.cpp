@@ -57,6 +57,17 @@ void read_group_loss(ObjectReader& training, GrpoPlan& plan) {
     ObjectReader::set(plan.loss, training.choice<GroupLoss>("loss_type", kGroupLossNames));
 }
 
+/// A name, or whether to.
+void read_reward_scale(ObjectReader& training, GrpoPlan& plan) {
+    const JsonValue* value = training.value("scale_rewards");
+    if (value && value->kind == JsonValue::Kind::boolean) {
+        training.skip("scale_rewards");
+        plan.scale = value->boolean ? RewardScale::group : RewardScale::none;
+        return;
+    }
+    ObjectReader::set(plan.scale, training.choice<RewardScale>("scale_rewards", kRewardScaleNames));
+}
+
 /// What is supported with one value only, which is trl's where nothing is said.
 struct NumberOfGrpo {
     std::string_view key;
@@ -68,7 +79,6 @@ struct WordOfGrpo {
     std::string_view key, only;
 };
 constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
-                                       {"scale_rewards", "group"},
                                        {"multi_objective_aggregation", "sum_then_normalize"}};
 
 void judge_values_of_grpo(ObjectReader& training) {
@@ -111,6 +121,7 @@ void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& 
         plan.max_completion_length = training.integer("max_completion_length", kTokensOfCompletion, Null::absent);
     if (const auto beta = training.real("beta", {})) plan.has_reference = *beta != 0;
     read_group_loss(training, plan);
+    read_reward_scale(training, plan);
     judge_values_of_grpo(training);
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
     judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
@@ -124,6 +135,7 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
     arguments.put("max_completion_length",
                   grpo.max_completion_length ? JsonValue::of(*grpo.max_completion_length) : JsonValue{});
     arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
+    if (grpo.scale != RewardScale::group) arguments.put("scale_rewards", JsonValue::of(name_of(grpo.scale)));
     // Of numbers memory asks only whether they are 0 or 1.
     if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
     if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));

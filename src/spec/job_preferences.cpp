@@ -116,7 +116,27 @@ void read_losses(ObjectReader& training, PreferencePlan& plan) {
 
 }  // namespace
 
+namespace {
+
+/// GRPO: prompts are padded by themselves, and completions by themselves.
+void read_group(ObjectReader batch, BatchPlan& plan) {
+    const auto prompt = lengths(batch, "prompt_length", {kPairsByDefault});
+    const auto completion = lengths(batch, "completion_length", {kPairsByDefault});
+    PairLengths& pairs = plan.pairs;
+    ObjectReader::set(pairs.padded, batch.boolean("padded"));
+    batch.refuse_unknown();
+    const std::int64_t longest = *std::max_element(completion.begin(), completion.end());
+    plan.sequence_length = *std::max_element(prompt.begin(), prompt.end()) + longest;
+    pairs.prompt = or_one(prompt);
+    pairs.chosen_shorter.clear();
+    for (const std::int64_t tokens : completion) pairs.chosen_shorter.push_back(longest - tokens);
+    pairs.chosen_shorter = or_one(pairs.chosen_shorter);
+}
+
+}  // namespace
+
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
+    if (kind == LoopKind::grpo) return read_group(std::move(batch), plan);
     const auto prompt = lengths(batch, "prompt_length", {kPairsByDefault});
     const auto chosen = lengths(batch, "completion_length", {kPairsByDefault});
     const auto rejected = has_pairs(kind) ? lengths(batch, "rejected_length", chosen) : chosen;
@@ -225,10 +245,24 @@ JsonValue numbers(const std::vector<std::int64_t>& list) {
     return JsonValue::list(std::move(out));
 }
 
+JsonValue group_to_json(const TrainPlan& plan) {
+    const PairLengths& pairs = plan.batch.pairs;
+    const std::int64_t longest =
+        plan.batch.sequence_length - *std::max_element(pairs.prompt.begin(), pairs.prompt.end());
+    std::vector<std::int64_t> completions;
+    for (const std::int64_t shorter : pairs.chosen_shorter) completions.push_back(longest - shorter);
+    JsonValue out = JsonValue::object();
+    out.put("prompt_length", numbers(pairs.prompt));
+    out.put("completion_length", numbers(completions));
+    if (pairs.padded) out.put("padded", JsonValue::of(true));
+    return out;
+}
+
 }  // namespace
 
 JsonValue pairs_to_json(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
+    if (plan.loop.kind == LoopKind::grpo) return group_to_json(plan);
     const std::size_t rows =
         std::max({pairs.prompt.size(), pairs.chosen_shorter.size(), pairs.rejected_shorter.size()});
     std::vector<std::int64_t> chosen, rejected;

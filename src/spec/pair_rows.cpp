@@ -1,13 +1,57 @@
 // Padding of the rows of preference training.
 #include "vramfit/spec/pair_rows.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace vramfit {
+
+namespace {
+
+/// Prompts that are as long as the longest one.
+std::int64_t longest_prompts(const PairLengths& pairs, std::int64_t longest) {
+    return std::count(pairs.prompt.begin(), pairs.prompt.end(), longest);
+}
+
+}  // namespace
 
 void pad_rows(BatchPlan& batch, std::int64_t multiple) {
     const std::int64_t padding = (multiple - batch.sequence_length % multiple) % multiple;
     batch.sequence_length += padding;
     for (auto* shorter : {&batch.pairs.chosen_shorter, &batch.pairs.rejected_shorter})
         for (std::int64_t& tokens : *shorter) tokens += padding;
+}
+
+// trl 1.16.0 grpo_trainer.py _get_train_sampler, _generate_single_turn, _generate_and_score_completions.
+GroupRows group_rows(const TrainPlan& plan) {
+    const PairLengths& pairs = plan.batch.pairs;
+    const GrpoPlan& grpo = plan.preference.grpo;
+    GroupRows out;
+    out.rows =
+        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps);
+    out.prompt = *std::max_element(pairs.prompt.begin(), pairs.prompt.end());
+    out.completion = plan.batch.sequence_length - out.prompt;
+    if (pairs.padded) {
+        // A completion that is one token shorter where all rows have the same prompt, else prompts.
+        out.prompts_differ = out.rows > grpo.num_generations && out.prompt > 1;
+        out.shorter = !out.prompts_differ && out.completion > 1 ? 1 : 0;
+    } else {
+        out.prompts_differ = pairs.prompt.size() > 1;
+        if (pairs.chosen_shorter.size() > 1)
+            out.shorter = std::accumulate(pairs.chosen_shorter.begin(), pairs.chosen_shorter.end(), std::int64_t{0});
+    }
+    out.pads = out.prompts_differ || out.shorter > 0;
+    return out;
+}
+
+bool batches_are_known(const TrainPlan& plan) {
+    const PairLengths& pairs = plan.batch.pairs;
+    const GrpoPlan& grpo = plan.preference.grpo;
+    if (pairs.padded || grpo.generation_steps(plan.training.gradient_accumulation_steps) == 1) return true;
+    if (pairs.chosen_shorter.size() > 1) return false;
+    // A batch of rows that all have the longest prompt would have no padding.
+    return pairs.prompt.size() == 1 || longest_prompts(pairs, group_rows(plan).prompt) * grpo.num_generations <
+                                           plan.training.per_device_train_batch_size;
 }
 
 }  // namespace vramfit

@@ -56,10 +56,22 @@ void check_generation(const TrainPlan& plan, Problems& problems) {
                          fmt::format("trl stops: generation_batch_size ({}) must be divisible by num_generations ({})",
                                      rows, grpo.num_generations),
                          "a batch times steps_per_generation that is a multiple of num_generations");
-    if (pairs.prompt.size() != 1 || pairs.chosen_shorter.size() != 1 || pairs.chosen_shorter.front() != 0)
-        problems.unsupported("batch.completion_length", "GRPO's rows of several lengths are not supported",
-                             "one number: the length of the longest rows");
-    const std::int64_t completion = plan.batch.sequence_length - pairs.prompt.front();
+    if (pairs.padded && (pairs.prompt.size() != 1 || pairs.chosen_shorter.size() != 1))
+        problems.invalid("batch.padded", "lists of lengths say which rows are padded", "lists, or padded");
+    const auto judge = [&](const char* where, const std::vector<std::int64_t>& list, std::int64_t count,
+                           const char* what) {
+        if (list.size() != 1 && static_cast<std::int64_t>(list.size()) != count)
+            problems.invalid(where, fmt::format("{} lengths for {} {}", list.size(), count, what),
+                             "one number, or one for each");
+    };
+    judge("batch.prompt_length", pairs.prompt, rows / grpo.num_generations, "prompts of a generation");
+    judge("batch.completion_length", pairs.chosen_shorter, rows, "completions of a generation");
+    if (!batches_are_known(plan))
+        problems.unsupported("batch.completion_length",
+                             "rows of several lengths, of which trl draws at random which ones share a batch, are not "
+                             "supported",
+                             "padded: true, which needs as much as any of them");
+    const std::int64_t completion = group_rows(plan).completion;
     if (grpo.max_completion_length && completion > *grpo.max_completion_length)
         problems.invalid(
             "training.max_completion_length",
@@ -119,11 +131,11 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
 }
 
 void note_rows_alike(const TrainPlan& plan, Notes& notes) {
-    if (plan.loop.kind != LoopKind::grpo) return;
+    if (plan.loop.kind != LoopKind::grpo || group_rows(plan).pads) return;
     notes.push_back({NoteKind::rows_alike,
                      "all prompts and all completions are taken to have one length; where they differ trl pads them, "
-                     "and padded rows may need more: attention then takes a mask and another kernel",
-                     "keep some memory free with --reserve"});
+                     "and attention then takes a mask and another kernel, which may need more",
+                     "padded: true (--padded) predicts that"});
 }
 
 }  // namespace vramfit

@@ -30,7 +30,12 @@ std::optional<LoopKind> loop_of(Reader& reader, const std::string& rl) {
         return reader.boolean("reward_model").value_or(false) ? std::optional(LoopKind::reward) : std::nullopt;
     for (const AxolotlTrainer& each : kAxolotlTrainers)
         if (each.rl == rl) return each.loop;
-    reader.refuse("rl", fmt::format("training with {} is not predicted", rl),
+    // trl 1.9.0 grpo_trainer.py _get_per_token_logps_and_entropies.
+    reader.refuse("rl",
+                  rl == "grpo"
+                      ? "GRPO of trl 1.9, which axolotl 0.19 installs, scores completions with whole logits, and "
+                        "is not predicted"
+                      : fmt::format("training with {} is not predicted", rl),
                   "predicted: dpo, ipo, kto, orpo, simpo; or go on without its effect: --assume-off rl");
     return std::nullopt;
 }

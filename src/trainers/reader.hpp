@@ -33,6 +33,14 @@ struct AskedEvaluation {
     FilePlace place;
 };
 
+/// How long the rows of GRPO can be.
+struct GroupRowsDraft {
+    std::int64_t completion = 512;
+    FilePlace completion_place;
+    std::optional<std::int64_t> prompt;  ///< that an older release's key says
+    FilePlace prompt_place;
+};
+
 /// What Unsloth's functions are told, beside what a plan of transformers has.
 struct UnslothDraft {
     UnslothPlan plan;
@@ -52,9 +60,10 @@ struct Draft {
     std::int64_t packed_rows = 1;  ///< so many limits in the one row of a batch
     bool one_row = false;          ///< a batch of packed rows is one row
     std::optional<AskedEvaluation> evaluation;
-    bool packing_needs_mask = false;  ///< packed rows come with a mask that keeps their parts apart
-    std::int64_t pad_multiple = 1;    ///< rows of a batch are padded up to a multiple of this
-    bool no_padding_mask = false;     ///< rows of a batch are never told apart by a mask
+    std::optional<GroupRowsDraft> group;  ///< GRPO
+    bool packing_needs_mask = false;      ///< packed rows come with a mask that keeps their parts apart
+    std::int64_t pad_multiple = 1;        ///< rows of a batch are padded up to a multiple of this
+    bool no_padding_mask = false;         ///< rows of a batch are never told apart by a mask
     std::optional<std::int64_t> gpus;
     FilePlace gpus_place;
     std::string gpus_key;

@@ -95,6 +95,60 @@ void settle_pairs(const Draft& draft, TrainPlan& plan, Reading& reading) {
             note.text += fmt::format(", nearly all of them completion ({})", draft.length_key);
 }
 
+/// Tokens of the longest prompt, which the data decides; 0: nothing says it.
+std::int64_t longest_prompt(const TrainerQuestion& question, const GroupRowsDraft& group, Reading& reading,
+                            Problems& problems) {
+    const auto given = [&](std::int64_t tokens, const char* flag) {
+        add_input(reading, "batch.prompt_length", std::to_string(tokens), InputSource::flag, flag);
+        return tokens;
+    };
+    if (question.prompt && *question.prompt < 1) problems.invalid("--prompt", "a number of tokens is wanted", "512");
+    if (question.prompt) return given(std::max<std::int64_t>(*question.prompt, 1), "--prompt");
+    if (!question.lengths.empty())
+        return given(*std::max_element(question.lengths.begin(), question.lengths.end()), "--lengths");
+    if (question.seq) {
+        const std::int64_t left = *question.seq - group.completion;
+        if (left < 1)
+            problems.invalid("--seq",
+                             fmt::format("rows of {} tokens have no prompt beside completions of {}", *question.seq,
+                                         group.completion),
+                             "--prompt N, the tokens of the longest prompt");
+        return given(std::max<std::int64_t>(left, 1), "--seq");
+    }
+    if (group.prompt) {
+        add_input(reading, "batch.prompt_length", std::to_string(*group.prompt), InputSource::derived,
+                  "max_prompt_length", group.prompt_place);
+        reading.notes.push_back({RemarkKind::assumed_length,
+                                 fmt::format("the data decides how long prompts are: {} tokens are assumed, as "
+                                             "max_prompt_length says",
+                                             *group.prompt),
+                                 "give --prompt N, the tokens of the longest prompt, or --lengths FILE"});
+        return *group.prompt;
+    }
+    problems.invalid("--prompt", "no file says how long prompts are: the data decides",
+                     "give the tokens of the longest prompt with --prompt N, or those of all prompts with --lengths "
+                     "FILE");
+    return 0;
+}
+
+/// Rows that are generated: all completions as long as they can be, but for what makes trl pad.
+void settle_group(const TrainerQuestion& question, const Draft& draft, TrainPlan& plan, Reading& reading,
+                  Problems& problems) {
+    const GroupRowsDraft& group = *draft.group;
+    const std::int64_t prompt = longest_prompt(question, group, reading, problems);
+    RowLengths& rows = reading.rows;
+    rows.fixed = true;  // lengths that are given are those of prompts
+    rows.taken = prompt + group.completion;
+    plan.batch.sequence_length = rows.taken;
+    plan.batch.pairs = {.prompt = {std::max<std::int64_t>(prompt, 1)}, .desirable = {}, .padded = true};
+    if (prompt == 0) return;
+    const bool given = !group.completion_place.file.empty();
+    add_input(reading, "batch.completion_length", std::to_string(group.completion),
+              given ? InputSource::file : InputSource::trainer_default, "max_completion_length",
+              group.completion_place);
+    add_input(reading, "batch.padded", "true", InputSource::derived, "rows differ in length");
+}
+
 /// Rows of different lengths are padded to the right; the mask that says so stands beside them.
 void settle_mask(const Draft& draft, TrainPlan& plan, Reading& reading) {
     const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
@@ -259,12 +313,19 @@ void settle(const TrainerQuestion& question, Draft& draft, Reading& reading, Pro
     rows.limit_place = draft.length_place;
     rows.multiple = draft.pad_multiple;
     TrainPlan& plan = draft.job.plan;
-    if (rows.limit > 0 && (draft.packed || draft.padded_to_limit))
+    if (draft.group)
+        settle_group(question, draft, plan, reading, problems);
+    else if (rows.limit > 0 && (draft.packed || draft.padded_to_limit))
         settle_fixed_rows(question, draft, reading);
     else
         settle_data_rows(question, draft, reading, problems);
-    plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
-    if (is_preference(plan.loop.kind))
+    if (!draft.group) plan.batch.sequence_length = std::max<std::int64_t>(rows.taken, 1);
+    if (question.prompt && !draft.group)
+        problems.invalid("--prompt", "only training that generates completions has prompts of their own",
+                         "--seq or --lengths");
+    if (draft.group)
+        plan.evaluation.reset();
+    else if (is_preference(plan.loop.kind))
         settle_pairs(draft, plan, reading);
     else
         settle_mask(draft, plan, reading);

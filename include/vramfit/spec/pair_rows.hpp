@@ -13,4 +13,20 @@ inline constexpr std::int64_t kFactoryMultiple = 8;
 /// Makes the longest row a multiple of so many tokens: the others are that much shorter than it.
 void pad_rows(BatchPlan& batch, std::int64_t multiple);
 
+/// The rows that GRPO generates at once.
+struct GroupRows {
+    std::int64_t rows = 0;        ///< of which each has a completion
+    std::int64_t prompt = 0;      ///< tokens of the longest one, to which the others are padded on the left
+    std::int64_t completion = 0;  ///< tokens of the longest one, to which the others are padded on the right
+    bool prompts_differ = false;
+    bool pads = false;         ///< each batch of training has a row with padding
+    std::int64_t shorter = 0;  ///< tokens that the completions of a batch lack, all together
+
+    std::int64_t tokens() const { return prompt + completion; }
+};
+GroupRows group_rows(const TrainPlan& plan);
+
+/// Whether a prediction of the plan holds however the rows are dealt out to batches: trl draws that at random.
+bool batches_are_known(const TrainPlan& plan);
+
 }  // namespace vramfit

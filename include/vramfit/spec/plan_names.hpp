@@ -38,6 +38,8 @@ inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer},
                                                  {"dpo", LoopKind::dpo},         {"reward", LoopKind::reward},
                                                  {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},
                                                  {"cpo", LoopKind::cpo},         {"grpo", LoopKind::grpo}};
+inline constexpr Named<RewardScale> kRewardScaleNames[] = {
+    {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {
     {"dapo", GroupLoss::dapo}, {"grpo", GroupLoss::grpo}, {"bnpo", GroupLoss::bnpo}, {"dr_grpo", GroupLoss::dr_grpo}};
 inline constexpr Named<ContrastLoss> kContrastLossNames[] = {{"sigmoid", ContrastLoss::sigmoid},
@@ -119,6 +121,7 @@ constexpr std::string_view trainer_of(LoopKind loop) {
     }
 }
 constexpr std::string_view name_of(UnpairedLoss v) { return name_in<UnpairedLoss>(kUnpairedLossNames, v); }
+constexpr std::string_view name_of(RewardScale v) { return name_in<RewardScale>(kRewardScaleNames, v); }
 constexpr std::string_view name_of(GroupLoss v) { return name_in<GroupLoss>(kGroupLossNames, v); }
 constexpr std::string_view name_of(ContrastLoss v) { return name_in<ContrastLoss>(kContrastLossNames, v); }
 constexpr std::string_view name_of(PairLoss v) { return name_in<PairLoss>(kPairLossNames, v); }

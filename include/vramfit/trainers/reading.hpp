@@ -35,7 +35,8 @@ struct TrainerQuestion {
     std::string format_of;                ///< name of a format; empty: by the files' content
     std::vector<std::string> assume_off;  ///< keys that are read as if they were not there
     std::optional<std::int64_t> seq;      ///< tokens of the longest row, where the data decides
-    std::vector<std::int64_t> lengths;    ///< tokens of each row of the data; may be empty
+    std::optional<std::int64_t> prompt;   ///< GRPO: tokens of the longest prompt
+    std::vector<std::int64_t> lengths;    ///< tokens of each row of the data, of GRPO of each prompt; may be empty
     std::string model;                    ///< goes before what the files name
     std::string model_config;             ///< path of its config.json
     std::optional<std::int64_t> gpus;

@@ -35,7 +35,7 @@ struct CheckFlags {
     std::vector<std::string> gpus;
     std::vector<std::string> assume_off;
     std::vector<std::string> set;
-    std::string format_of, model, model_config, seq, lengths, cards, stack, total, context, reserve, alloc_conf;
+    std::string format_of, model, model_config, seq, prompt, lengths, cards, stack, total, context, reserve, alloc_conf;
     std::string unsupported = "fail";
     bool explain_inputs = false;
     bool no_changes = false;
@@ -115,6 +115,7 @@ CheckQuestion question_of(const CheckFlags& flags, const std::vector<std::string
     trainer.format_of = flags.format_of;
     trainer.assume_off = flags.assume_off;
     if (!flags.seq.empty()) trainer.seq = integer_from(flags.seq, "--seq");
+    if (!flags.prompt.empty()) trainer.prompt = integer_from(flags.prompt, "--prompt");
     if (!flags.lengths.empty()) trainer.lengths = lengths_from(flags.lengths);
     trainer.model = flags.model;
     trainer.model_config = flags.model_config;
@@ -247,8 +248,12 @@ void add_question(CLI::App& app, CheckFlags& flags) {
     add_value(app, "--seq", flags.seq, "N",
               "Tokens of the longest sequence, where the data decides [the most that the file allows]")
         ->group(kQuestion);
+    add_value(
+        app, "--prompt", flags.prompt, "N",
+        "GRPO: tokens of the longest prompt, which the data decides [what an older file's max_prompt_length says]")
+        ->group(kQuestion);
     add_value(app, "--lengths", flags.lengths, "FILE",
-              "Lengths of the sequences of the data: a number or {\"length\": N} on each line")
+              "Lengths of the sequences of the data (GRPO: of the prompts): a number or {\"length\": N} on each line")
         ->group(kQuestion);
     add_value(app, "--model", flags.model, "MODEL", "Overrides the model that the file names")->group(kQuestion);
     add_value(app, "--model-config", flags.model_config, "FILE", "The config.json of the model that the file names")

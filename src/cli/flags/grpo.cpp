@@ -22,6 +22,12 @@ constexpr PlanFlag kGrpoFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).max_completion_length = integer_from(value, where);
      }},
+    {"padded", "", "BOOL", "true", kGrpo,
+     "The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long "
+     "[true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.batch.pairs.padded = boolean_from(value, where);
+     }},
     {"steps_per_generation", "", "N", nullptr, kGrpo,
      "Batches whose completions are generated at once [the steps of accumulation]",
      [](Job& job, std::string_view value, const std::string& where) {
@@ -65,6 +71,7 @@ void complete_grpo(Job& job, const IsGiven& given) {
     job.plan.preference.disable_dropout = false;
     const std::int64_t completion = batch.sequence_length - batch.pairs.prompt.front();
     if (!given("prompt")) batch.pairs.prompt = {kGroupPrompt};
+    if (!given("padded")) batch.pairs.padded = true;
     if (!given("batch")) job.plan.training.per_device_train_batch_size = grpo.num_generations;  // one prompt's
     const std::int64_t prompt = batch.pairs.prompt.front();
     if (given("completion"))

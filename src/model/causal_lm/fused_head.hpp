@@ -26,4 +26,7 @@ struct FusedOutput {
 FusedOutput fused_forward(const Run& run, const Network& network, const Batch& batch, const Size& labelled,
                           const ScoreParts& parts, const Place& place);
 
+/// Whether the run's trainer scores with it.
+bool scores_in_chunks(const Run& run);
+
 }  // namespace vramfit::model

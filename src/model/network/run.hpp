@@ -65,13 +65,14 @@ struct Batch {
     Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};
     Tensor kl_completion_mask = {};
-    Tensor kl_labels = {};           ///< of LLaMA-Factory in place of the mask
-    Tensor desirable = {};           ///< KTO: [B] bool
-    Tensor reference = {};           ///< KTO: precomputed log-probabilities, [B]
-    Tensor reference_kl = {};        ///< the same of the KL term
-    Tensor reference_chosen = {};    ///< precomputed log-probabilities, [B]
-    Tensor reference_rejected = {};  ///< the same
-    std::vector<Tensor> apart = {};  ///< ORPO, CPO: chosen rows, rejected rows and prompts as they come
+    Tensor kl_labels = {};            ///< of LLaMA-Factory in place of the mask
+    Tensor desirable = {};            ///< KTO: [B] bool
+    Tensor reference = {};            ///< KTO: precomputed log-probabilities, [B]
+    Tensor reference_kl = {};         ///< the same of the KL term
+    Tensor reference_chosen = {};     ///< precomputed log-probabilities, [B]
+    Tensor reference_rejected = {};   ///< the same
+    std::optional<bool> padded = {};  ///< of rows that are generated: whether the mask has zeros; else the plan says so
+    std::vector<Tensor> apart = {};   ///< ORPO, CPO: chosen rows, rejected rows and prompts as they come
 };
 
 }  // namespace vramfit::model

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
 #include "model/preferences/rows.hpp"
 #include "vramfit/spec/modules.hpp"
@@ -161,16 +162,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.loop.kind == LoopKind::grpo) refuse_in_groups(run, refuse);
     if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);
     if (has_score(plan)) return refuse_in_rewards(run, refuse);
-    const bool scores_by_head = has_reference(plan.loop.kind) || plan.loop.kind == LoopKind::grpo;
-    // trl 1.16 kernels/chunked_logprob.py _addmm_fp32, torch 2.11 ATen/cuda/CUDABlas.cpp gemm.
-    const bool in_bfloat16 = plan.training.bf16 || (!plan.training.fp16 && plan.load.dtype == DType::bfloat16);
-    if (scores_by_head && run.stack.dpo_scores_in_chunks() && in_bfloat16 &&
-        run.session.device.capability < Capability{8, 0})
-        refuse(plan.training.bf16 ? "training.bf16" : "load.dtype",
-               "torch stops in the first backward pass: gemm input type at::BFloat16 and output type float is only "
-               "supported for CUDA devices with compute capability 8.0 or higher",
-               "float32, or a newer GPU");
-    if (!plan.peft || !scores_by_head || !run.stack.dpo_scores_in_chunks()) return;
+    if (!plan.peft || !scores_in_chunks(run)) return;
     for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
         if (target.module.name == "lm_head")
             refuse("peft.target_modules",

@@ -84,7 +84,7 @@ inline constexpr KeyRow kScriptRows[] = {
     {"ORPOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
     {"KTOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
     {"CPOTrainer", KeyUse::unsupported, "training with preferences is not predicted yet"},
-    {"GRPOTrainer", KeyUse::unsupported, "training with rewards is not predicted yet"},
+    {"GRPOTrainer", KeyUse::unsupported, "training with rewards by Unsloth is not predicted"},
     {"RLOOTrainer", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"PPOTrainer", KeyUse::unsupported, "training with rewards is not predicted yet"},
     {"RewardTrainer", KeyUse::unsupported, "training a reward model is not predicted yet"},

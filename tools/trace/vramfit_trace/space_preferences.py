@@ -86,7 +86,8 @@ def by_llama_factory(job: Job, walker: random.Random) -> Job:
 
 
 def generating(job: Job, walker: random.Random) -> Job:
-    """The job with trl's GRPOTrainer: rows of one length, with sdpa and without fp16, which vramfit knows of it."""
+    """The job with trl's GRPOTrainer: with sdpa and without fp16, which vramfit knows of it. Where a generation is one batch rows may
+    differ in length: which of them share a batch is known."""
     training = {**job["training"], "fp16": False}
     training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
     steps = training["gradient_accumulation_steps"]
@@ -98,7 +99,14 @@ def generating(job: Job, walker: random.Random) -> Job:
         training["steps_per_generation"] = walker.choice((1, 2, steps, 2 * steps))
     load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
     load["attn_implementation"] = "sdpa"
-    batch = {"prompt_length": walker.choice(LENGTHS), "completion_length": walker.choice(LENGTHS[:6])}
+    batch: dict[str, Any] = {"prompt_length": walker.choice(LENGTHS), "completion_length": walker.choice(LENGTHS[:6])}
+    rows = training["per_device_train_batch_size"]
+    if training.get("steps_per_generation", steps) == 1 and walker.random() < 0.5:
+        training["shuffle_dataset"] = False
+        if rows > group:
+            batch["prompt_length"] = [walker.choice(LENGTHS) for _ in range(rows // group)]
+        if rows == group or walker.random() < 0.5:
+            batch["completion_length"] = [walker.choice(LENGTHS[:6]) for _ in range(rows)]
     return {**job, "name": f"{job['name']}-grpo", "loop": {"kind": "grpo"}, "batch": batch, "training": training, "load": load,
             "prepare_kbit": job.get("prepare_kbit") if walker.random() < 0.3 else None}
 

@@ -1,4 +1,4 @@
-// transformers 4.53 to 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask without a cache.
+// transformers 4.53 to 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask.
 #include "model/layers/masks/masks.hpp"
 
 #include <utility>
@@ -70,9 +70,9 @@ bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
     if (q.window && q.length() >= *q.window) return false;
     if (!padding.defined()) return true;
     read_all(padding);
-    if (!sees_padding(q.run.plan)) return true;
+    if (!q.has_zeros) return true;
     // The case of an empty static cache asks the same of the first q_length places.
-    if (q.run.stack.masks_are_read_by_sum()) read_all(slice(padding, 1, 0, q.length()));
+    if (q.run.stack.masks_are_read_by_sum() && q.starts()) read_all(slice(padding, 1, 0, q.length()));
     return false;
 }
 
@@ -87,7 +87,7 @@ Indices make_indices(const Request& q) {
     const Tensor head = range(1);
     const bool offset = q.run.stack.positions_are_offset();
     const Tensor query = offset ? add(range(q.length()), 0) : select(q.cache_position, 0);
-    const Tensor key = add(range(q.length()), 0);
+    const Tensor key = add(range(q.keys()), 0);
     const auto four = [](const Tensor& t, int at) {
         Dims sizes{1, 1, 1, 1};
         sizes[at] = t.size(0);
@@ -123,7 +123,7 @@ Tensor inside_window(const Request&, const Indices& at) {
 
 /// padding_mask_function: padding_mask[batch_idx, kv_idx]; index tensors are broadcast and made contiguous.
 Tensor not_padded(const Request& q, const Indices& at) {
-    const Dims sizes{q.batch(), 1, 1, q.length()};
+    const Dims sizes{q.batch(), 1, 1, q.keys()};
     std::vector<Tensor> indices;
     for (const Tensor& index : {at.batch, at.key}) indices.push_back(contiguous(expand(index, sizes)));
     return empty(q.session(), sizes, DType::boolean, Op::index);
@@ -139,7 +139,7 @@ Tensor boolean_mask(const Request& q, bool padded) {
         mask = q.window ? both<both<inside_window, causal>, not_padded>(q, at) : both<causal, not_padded>(q, at);
     else
         mask = q.window ? sliding(q, at) : causal(q, at);
-    return expand(mask, {q.batch(), 1, q.length(), q.length()});
+    return expand(mask, {q.batch(), 1, q.length(), q.keys()});
 }
 
 /// eager_mask: 0 where the bool mask is true, else the smallest number.
@@ -185,7 +185,13 @@ Masks make_masks(const Run& run, const Tensor& embedded, const Batch& batch, con
     const GradMode no_grad(run.session, false);
     const Family& family = family_of(run.spec.model_type);
     const bool slides = run.spec.sliding_window.has_value();
-    MaskRequest request{run, embedded, batch.attention_mask, {}, inputs.position_ids, {}};
+    MaskRequest request{run,
+                        embedded,
+                        batch.attention_mask,
+                        {},
+                        inputs.position_ids,
+                        {},
+                        batch.padded ? *batch.padded : sees_padding(run.plan)};
     if (!inputs.cache && !family.masks_without_positions) request.position_ids = inputs.position_ids;
     Masks masks;
     if (!slides || !family.one_mask) masks.full = create_mask(request);

@@ -12,14 +12,18 @@ Masks make_masks(const Run& run, const Tensor& embedded, const Batch& batch, con
 struct MaskRequest {
     const Run& run;
     const Tensor& embedded;        ///< [B, S, H]: gives sizes and dtype
-    const Tensor& padding;         ///< [B, S] int64, or undefined
+    const Tensor& padding;         ///< [B, T] int64, or undefined
     Tensor position_ids;           ///< [1, S]; undefined with a cache
     const Tensor& cache_position;  ///< [1, S]
     std::optional<Size> window;
+    bool has_zeros = false;  ///< of padding
 
     engine::Session& session() const { return run.session; }
     Size batch() const { return embedded.size(0); }
     Size length() const { return embedded.size(1); }
+    /// Tokens that are seen: with those of a cache.
+    Size keys() const { return padding.defined() ? padding.size(1) : length(); }
+    bool starts() const { return session().decide("nothing cached", keys() == length()); }
 };
 
 /// The bool mask [B, 1, S, S] by torch.vmap over the positions. padding -- [B, S] bool, packed -- [B, S] int64; either

@@ -93,6 +93,7 @@ Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch
 /// model_kwargs: what one token's forward leaves to the next one's.
 struct Kwargs {
     Tensor mask, position_ids;
+    bool padded = false;
 };
 
 /// _update_model_kwargs_for_generation.
@@ -125,6 +126,7 @@ Batch inputs_of_token(const Tensor& ids, const Kwargs& kwargs) {
     inputs.input_ids = last(ids);
     inputs.position_ids = last(kwargs.position_ids);
     inputs.attention_mask = kwargs.mask;
+    inputs.padded = kwargs.padded;
     return inputs;
 }
 
@@ -136,7 +138,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
     s.input_ids = ids;
     s.unfinished_sequences = empty(session, {ids.size(0)}, DType::int64, Op::ones);
     Batch model_inputs;
-    TokenPaths paths(run, ids, tokens);
+    TokenPaths paths(run, ids, tokens, kwargs.padded);
     for (std::int64_t token = 0; token < tokens; ++token) {
         if (const std::int64_t times = paths.repeats(token)) {
             std::vector<Grown> live = {
@@ -156,6 +158,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             prompt.input_ids = clone_contiguous(ids);
             prompt.attention_mask = kwargs.mask;
             prompt.position_ids = kwargs.position_ids;
+            prompt.padded = kwargs.padded;
             logits = logits_of_last(run, network, prompt, cache);
         } else {
             model_inputs = inputs_of_token(s.input_ids, kwargs);
@@ -176,7 +179,8 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
 
 }  // namespace
 
-Tensor generate(const Run& run, const Network& network, const Tensor& ids, const Tensor& mask, std::int64_t tokens) {
+Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens) {
+    const auto& [ids, mask, differ] = prompts;
     const GradMode no_grad(run.session, false);
     Tensor end_ids = on_device(run, {end_tokens(run)});
     Tensor pad_id = on_device(run, {});
@@ -184,7 +188,7 @@ Tensor generate(const Run& run, const Network& network, const Tensor& ids, const
     look_at_last_places(mask);
     Tensor position_ids = positions_of(mask);
     KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
-    Tensor out = sample(run, network, ids, {mask, position_ids}, end_ids, cache, tokens);
+    Tensor out = sample(run, network, ids, {mask, position_ids, differ}, end_ids, cache, tokens);
     pad_id.reset();
     position_ids.reset();
     for (auto layer = cache->layers().rbegin(); layer != cache->layers().rend(); ++layer) {  // as a list lets go

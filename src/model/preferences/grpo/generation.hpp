@@ -5,8 +5,15 @@
 
 namespace vramfit::model {
 
-/// GenerationMixin.generate: ids and mask -- [G, P] int64; gives [G, P + tokens].
-Tensor generate(const Run& run, const Network& network, const Tensor& ids, const Tensor& mask, std::int64_t tokens);
+/// Prompts, [G, P] int64 each.
+struct Prompts {
+    const Tensor& ids;
+    const Tensor& mask;
+    bool differ = false;  ///< in length: the shorter ones are padded on the left
+};
+
+/// GenerationMixin.generate: [G, P + tokens].
+Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens);
 
 /// eos_token_ids: those of the model's config, and the tokenizer's.
 Size end_tokens(const Run& run);

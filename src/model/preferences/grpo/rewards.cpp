@@ -147,12 +147,17 @@ Rewards advantages_of(const Run& run, Tensor rewards_per_func) {
     };
     r.grouped = nanmean_over(grouped(), 2, false);
     r.grouped = repeated(r.grouped);
-    r.std_rewards = select(nanstd_over(grouped(), 2), 1);
-    r.std_rewards = repeated(r.std_rewards);
-    {
-        Tensor advantages = sub(r.rewards, r.grouped);
+    const RewardScale scale = run.plan.preference.grpo.scale;
+    if (scale == RewardScale::batch) {
+        r.std_rewards = expand(nanstd_over(r.rewards, 1), r.rewards.sizes());
+    } else {
+        r.std_rewards = select(nanstd_over(grouped(), 2), 1);
+        r.std_rewards = repeated(r.std_rewards);
+    }
+    r.advantages = sub(r.rewards, r.grouped);
+    if (scale != RewardScale::none) {
         const Tensor divisor = add(r.std_rewards, 1.0);
-        r.advantages = div(advantages, divisor);
+        r.advantages = div(r.advantages, divisor);
     }
     r.is_std_zero = is_close_to_zero(r.std_rewards);
     r.advantages = pointwise_result(r.advantages, DType::float32, Op::nan_to_num);

@@ -16,6 +16,7 @@
 #include "model/preferences/grpo/scores.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 
 namespace vramfit::model {
 
@@ -28,7 +29,7 @@ struct RowSizes {
 };
 
 RowSizes sizes_of_rows(const Run& run) {
-    const Size prompt = run.plan.batch.pairs.prompt.front();
+    const Size prompt = group_rows(run.plan).prompt;
     return {run.sizes.batch * steps_per_generation(run.plan), prompt, run.sizes.length - prompt};
 }
 
@@ -102,7 +103,7 @@ void generate_completions(const Run& run, const Network& network, const RowSizes
         const Dims prompts{sizes.rows, sizes.prompt};
         const Tensor ids = moved(run, prompts, DType::int64);
         const Tensor mask = moved(run, prompts, DType::int64);
-        const Tensor generated = generate(run, network, ids, mask, tokens);
+        const Tensor generated = generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ}, tokens);
         mask_behind_end(run, slice(generated, 1, sizes.prompt, generated.size(1)));
     }
     log_lengths(run, sizes.rows);

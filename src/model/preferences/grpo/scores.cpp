@@ -8,6 +8,7 @@
 #include "engine/ops/view.hpp"
 #include "model/causal_lm/fused_head.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 
 namespace vramfit::model {
 
@@ -35,6 +36,7 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
     const bool trains = session.grad_enabled;
     const Size& completion = rows.completion;
     const Size& batch = run.sizes.batch;
+    const GroupRows group = group_rows(run.plan);
     std::vector<Tensor> log_probs, entropies;
     Batch inputs;
     FusedOutput outputs;
@@ -42,13 +44,14 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
         inputs.input_ids = slice(rows.ids, 0, batch * chunk, batch * (chunk + 1));
         inputs.attention_mask = slice(rows.mask, 0, batch * chunk, batch * (chunk + 1));
+        inputs.padded = group.pads;
         {
             const Tensor padded = compare(Op::eq, inputs.attention_mask);
             inputs.labels = masked_fill(inputs.input_ids, padded);
         }
         std::optional<AutocastScope> autocast;
         if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(session, true, *dtype);
-        outputs = fused_forward(run, network, inputs, batch * completion, parts, place);
+        outputs = fused_forward(run, network, inputs, batch * completion - group.shorter, parts, place);
         if (trains) begin_loss(run, place);
         autocast.reset();
         log_probs.push_back(last_of(outputs.log_probs, completion));

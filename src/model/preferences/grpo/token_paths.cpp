@@ -19,11 +19,12 @@ constexpr std::int64_t kFirstAlike = 3;
 
 }  // namespace
 
-TokenPaths::TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens)
+TokenPaths::TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens, bool padded)
     : run_(run),
       rows_(prompts.size(0)),
       prompt_(run.session.decide("tokens of a prompt", prompts.size(1))),
-      tokens_(tokens) {}
+      tokens_(tokens),
+      padded_(padded) {}
 
 void TokenPaths::begin() {
     stretches_[0] = std::move(stretches_[1]);
@@ -49,6 +50,8 @@ std::vector<std::int64_t> TokenPaths::path_of(std::int64_t token) const {
     std::vector<std::int64_t> path = {
         static_cast<std::int64_t>(flash_splits(session.device.multiprocessors * 2, query, places)),
         static_cast<std::int64_t>(sum.accumulation)};
+    if (padded_)
+        path.insert(path.end(), {static_cast<std::int64_t>(places % 8), static_cast<std::int64_t>(places / 8)});
     for (const ReduceScratch& part : sum.parts)
         path.insert(path.end(), {static_cast<std::int64_t>(part.buffer), static_cast<std::int64_t>(part.semaphores)});
     return path;

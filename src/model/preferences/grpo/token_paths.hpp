@@ -18,7 +18,7 @@ struct Grown {
 /// follow on the same path are written down without being run.
 class TokenPaths {
   public:
-    TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens);
+    TokenPaths(const Run& run, const Tensor& prompts, std::int64_t tokens, bool padded);
 
     /// Around a token that is run.
     void begin();
@@ -36,6 +36,7 @@ class TokenPaths {
     const Run& run_;
     Size rows_;
     std::int64_t prompt_ = 0, tokens_ = 0;
+    bool padded_ = false;           ///< prompts: attention takes a mask
     engine::Stretch stretches_[3];  ///< of the last tokens that were run, the latest one last
     std::int64_t run_in_a_row_ = 0;
 };
