@@ -5,6 +5,7 @@
 
 #include "base/text_table.hpp"
 #include "vramfit/spec/checkpointing.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 #include "vramfit/spec/plan_names.hpp"
 #include "vramfit/spec/sizes.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -81,10 +82,12 @@ std::string batch(const TrainPlan& plan, Axes axes) {
     if (plan.loop.kind == LoopKind::kto)
         return out + fmt::format(", a completion in each row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));
-    if (plan.loop.kind == LoopKind::grpo)
-        return out + fmt::format(", completions of {} tokens of prompts of {}, {} of each prompt",
-                                 plan.batch.sequence_length - plan.batch.pairs.prompt.front(),
-                                 plan.batch.pairs.prompt.front(), plan.preference.grpo.num_generations);
+    if (plan.loop.kind == LoopKind::grpo) {
+        const GroupRows rows = group_rows(plan);
+        const char* const most = rows.pads ? "up to " : "";
+        return out + fmt::format(", completions of {}{} tokens of prompts of {}{}, {} of each prompt", most,
+                                 rows.completion, most, rows.prompt, plan.preference.grpo.num_generations);
+    }
     if (is_preference(plan.loop.kind))
         return out + fmt::format(", pairs of a chosen and a rejected row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));

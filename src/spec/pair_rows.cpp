@@ -32,15 +32,16 @@ GroupRows group_rows(const TrainPlan& plan) {
     out.prompt = *std::max_element(pairs.prompt.begin(), pairs.prompt.end());
     out.completion = plan.batch.sequence_length - out.prompt;
     if (pairs.padded) {
-        // A completion that is one token shorter where all rows have the same prompt, else prompts.
+        // Prompts where there are several, else completions: what these lack is counted as if it were scored, so that
+        // no batch needs more.
         out.prompts_differ = out.rows > grpo.num_generations && out.prompt > 1;
-        out.shorter = !out.prompts_differ && out.completion > 1 ? 1 : 0;
+        out.pads = out.prompts_differ || out.completion > 1;
     } else {
         out.prompts_differ = pairs.prompt.size() > 1;
         if (pairs.chosen_shorter.size() > 1)
             out.shorter = std::accumulate(pairs.chosen_shorter.begin(), pairs.chosen_shorter.end(), std::int64_t{0});
+        out.pads = out.prompts_differ || out.shorter > 0;
     }
-    out.pads = out.prompts_differ || out.shorter > 0;
     return out;
 }
 

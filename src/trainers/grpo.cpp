@@ -14,7 +14,7 @@ namespace {
 /// Batches that are generated at once (GRPOConfig.__post_init__).
 void read_generation(Reader& reader, TrainPlan& plan) {
     GrpoPlan& grpo = plan.preference.grpo;
-    const std::int64_t batch = plan.training.per_device_train_batch_size;
+    const std::int64_t batch = plan.training.per_device_train_batch_size * reader.question().gpus.value_or(1);
     grpo.num_generations = reader.integer_or("num_generations", 8, {.low = 2});
     grpo.num_iterations = reader.integer_or("num_iterations", 1, {.low = 1});
     const auto rows = reader.integer("generation_batch_size", {.low = 1});
@@ -68,9 +68,7 @@ void read_group_rows(Reader& reader, Draft& draft) {
         reader.invalid("max_completion_length", "without a limit a completion may be as long as the model allows",
                        "a number of tokens");
     rows.completion = reader.integer_or("max_completion_length", 512, {.low = 1});
-    rows.completion_place = reader.place("max_completion_length");
     rows.prompt = reader.integer("max_prompt_length", {.low = 1});
-    rows.prompt_place = reader.place("max_prompt_length");
     if (!rows.prompt) return;
     const std::string what = fmt::format("GRPOConfig of trl {} has no such argument", text_of(reader.stack().trl));
     const Syntax syntax = reader.document().syntax;

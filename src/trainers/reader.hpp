@@ -36,9 +36,7 @@ struct AskedEvaluation {
 /// How long the rows of GRPO can be.
 struct GroupRowsDraft {
     std::int64_t completion = 512;
-    FilePlace completion_place;
     std::optional<std::int64_t> prompt;  ///< that an older release's key says
-    FilePlace prompt_place;
 };
 
 /// What Unsloth's functions are told, beside what a plan of transformers has.

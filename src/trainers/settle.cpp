@@ -116,8 +116,6 @@ std::int64_t longest_prompt(const TrainerQuestion& question, const GroupRowsDraf
         return given(std::max<std::int64_t>(left, 1), "--seq");
     }
     if (group.prompt) {
-        add_input(reading, "batch.prompt_length", std::to_string(*group.prompt), InputSource::derived,
-                  "max_prompt_length", group.prompt_place);
         reading.notes.push_back({RemarkKind::assumed_length,
                                  fmt::format("the data decides how long prompts are: {} tokens are assumed, as "
                                              "max_prompt_length says",
@@ -142,10 +140,6 @@ void settle_group(const TrainerQuestion& question, const Draft& draft, TrainPlan
     plan.batch.sequence_length = rows.taken;
     plan.batch.pairs = {.prompt = {std::max<std::int64_t>(prompt, 1)}, .desirable = {}, .padded = true};
     if (prompt == 0) return;
-    const bool given = !group.completion_place.file.empty();
-    add_input(reading, "batch.completion_length", std::to_string(group.completion),
-              given ? InputSource::file : InputSource::trainer_default, "max_completion_length",
-              group.completion_place);
     add_input(reading, "batch.padded", "true", InputSource::derived, "rows differ in length");
 }
 

@@ -82,6 +82,8 @@ Sample judged(const std::string& file, const std::string& text) {
                 question.trainer.assume_off.push_back(where.substr(where.rfind(' ') + 1));
             } else if (sample.why.find("how long sequences are") != std::string::npos)
                 question.trainer.seq = 2048;
+            else if (sample.why.find("how long prompts are") != std::string::npos)
+                question.trainer.prompt = 512;
             else if (sample.why.find("how many GPUs") != std::string::npos)
                 question.trainer.gpus = 4;
             else

@@ -86,6 +86,9 @@ TEST_CASE("tokens and batches are written again as they would be run") {
         // The flash kernel cuts rows of more than 256 places into two parts, the mask's sum takes scratch.
         {"", R"("prompt_length": 500, "completion_length": 30)", kGroupLora},
         {R"(, "temperature": 0.5)", R"("prompt_length": 2000, "completion_length": 80)", ""},
+        // A mask is padded to a multiple of eight places.
+        {"", R"("prompt_length": [250, 9], "completion_length": 60)", kGroupLora},
+        {R"(, "gradient_accumulation_steps": 4)", R"("prompt_length": 6, "completion_length": 40, "padded": true)", ""},
     };
     for (const Case& each : cases) {
         INFO(each.training << each.batch);
@@ -147,4 +150,96 @@ TEST_CASE("a job of GRPO is written as it was read") {
     const Job plain = grpo_job("");
     CHECK_FALSE(plain.plan.preference.disable_dropout);
     CHECK(read_job(to_json_text(plain), "job.json", {}).plan == plain.plan);
+}
+
+namespace {
+
+const std::string kFour = R"("prompt_length": 6, "completion_length": 8)";
+
+std::string refusal_of_rows(const std::string& batch, const std::string& training = "") {
+    return reason_of(grpo_job(training, batch, kGroupLora), ErrorKind::unsupported);
+}
+
+}  // namespace
+
+// trl 1.16 grpo_trainer.py pads prompts on the left and completions on the right.
+TEST_CASE("padded rows are those whose lengths differ as little as can be, prompts where there are several") {
+    const auto requests = [](const std::string& batch, const std::string& generations) {
+        return requests_of(program_of(grpo_job("", batch, kGroupLora, "llama", generations)));
+    };
+    const std::string padded = kFour + R"(, "padded": true)";
+    // Two prompts of two completions each.
+    CHECK(requests(padded, "2") == requests(R"("prompt_length": [6, 5], "completion_length": 8)", "2"));
+    CHECK(requests(padded, "4") != requests(kFour, "4"));
+    // One prompt: a completion that lacks a token makes the mask, and the token counts as if it were scored.
+    const auto all = [](const std::string& batch) { return program_of(grpo_job("", batch, kGroupLora, "llama", "4")); };
+    const Program bound = all(padded), real = all(R"("prompt_length": 6, "completion_length": [8, 8, 7, 8])");
+    REQUIRE(bound.allocations.size() == real.allocations.size());
+    for (std::size_t i = 0; i < real.allocations.size(); ++i)
+        CHECK(bound.allocations[i].bytes >= real.allocations[i].bytes);
+}
+
+TEST_CASE("padded rows need more than rows that are alike") {
+    for (const char* generations : {"2", "4"})
+        for (const char* training : {"", R"(, "bf16": true)", R"(, "gradient_checkpointing": true, "beta": 0.1)"}) {
+            const auto peak = [&](const std::string& more) {
+                const std::string batch = R"("prompt_length": 60, "completion_length": 40)" + more;
+                return timeline(grpo_job(training, batch, kGroupLora, "llama", generations)).peak.requested;
+            };
+            CHECK(peak(R"(, "padded": true)") > peak(""));
+        }
+}
+
+TEST_CASE("where prompts differ generation sees a mask, where completions differ only their scores do") {
+    const auto of_generation = [](const std::string& batch) {
+        for (const WindowLevels& window : timeline(grpo_job("", batch, kGroupLora)).windows)
+            if (name_of(window.phase) == "step1.generation") return window.peak.requested - window.end.requested;
+        return std::int64_t{0};
+    };
+    const std::int64_t alike = of_generation(kFour);
+    CHECK(of_generation(R"("prompt_length": [6, 2], "completion_length": 8)") > alike);
+    CHECK(of_generation(R"("prompt_length": 6, "completion_length": [8, 3, 8, 8])") == alike);
+}
+
+TEST_CASE("lengths of GRPO's rows are those of a generation, and batches of them are known or refused") {
+    CHECK(reason_of(grpo_job("", R"("prompt_length": [6, 5, 4], "completion_length": 8)"), ErrorKind::invalid)
+              .find("3 lengths for 2 prompts of a generation") != std::string::npos);
+    CHECK(reason_of(grpo_job("", R"("prompt_length": 6, "completion_length": [8, 7])"), ErrorKind::invalid)
+              .find("2 lengths for 4 completions of a generation") != std::string::npos);
+    CHECK(reason_of(grpo_job("", R"("prompt_length": [6, 5], "completion_length": 8, "padded": true)"),
+                    ErrorKind::invalid)
+              .find("lists of lengths say which rows are padded") != std::string::npos);
+    const std::string two_batches = R"(, "gradient_accumulation_steps": 2)";
+    const std::string at_random = "draws at random which ones share a batch";
+    CHECK(refusal_of_rows(R"("prompt_length": 6, "completion_length": [8, 7, 8, 7, 8, 7, 8, 7])", two_batches)
+              .find(at_random) != std::string::npos);
+    // A batch of four may have two prompts of two rows each, both of which are the longest.
+    CHECK(refusal_of_rows(R"("prompt_length": [6, 6, 5, 4], "completion_length": 8)", two_batches).find(at_random) !=
+          std::string::npos);
+    CHECK(refusal_of_rows(R"("prompt_length": [6, 3, 5, 4], "completion_length": 8)", two_batches).empty());
+    CHECK(refusal_of_rows(R"("prompt_length": 6, "completion_length": 8, "padded": true)", two_batches).empty());
+}
+
+TEST_CASE("rows of GRPO are written as they were read") {
+    for (const char* batch : {R"("prompt_length": [6, 5], "completion_length": [8, 2, 8, 8])",
+                              R"("prompt_length": 6, "completion_length": 8, "padded": true)"}) {
+        const Job job = grpo_job(R"(, "scale_rewards": false)", batch);
+        CHECK(job.plan.preference.grpo.scale == RewardScale::none);
+        CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+    }
+    CHECK(grpo_job("", R"("prompt_length": [6, 5], "completion_length": [8, 2, 8, 8])").plan.batch.sequence_length ==
+          14);
+    CHECK(grpo_job(R"(, "scale_rewards": "batch")").plan.preference.grpo.scale == RewardScale::batch);
+    CHECK_THROWS_AS(grpo_job(R"(, "scale_rewards": "all")"), Error);
+}
+
+TEST_CASE("a prediction of rows that are alike says so") {
+    const auto notes_alike = [](const std::string& batch) {
+        const Job job = grpo_job("", batch);
+        const Notes notes = PlanChecker(job.model, job.stack).check(job.plan);
+        return std::any_of(notes.begin(), notes.end(), [](const Note& n) { return n.kind == NoteKind::rows_alike; });
+    };
+    CHECK(notes_alike(kFour));
+    CHECK_FALSE(notes_alike(kFour + R"(, "padded": true)"));
+    CHECK_FALSE(notes_alike(R"("prompt_length": [6, 5], "completion_length": 8)"));
 }

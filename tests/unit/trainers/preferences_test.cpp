@@ -57,12 +57,13 @@ TEST_CASE("DPO's files are known by the command, by a key of its own, or by thei
     // Which of several trainers it is for is not said.
     CHECK(format("f.yaml", kPreferredModel + "beta: 0.1\noutput_dir: dpone\n") == "trl");
     CHECK(stops_at("f.yaml", kPreferredModel + "beta: 0.1\n") == "refused beta");
-    CHECK(format("dpo/grpo.yaml", kPreferredModel + "beta: 0.1\nnum_generations: 8\n") == "trl");
+    CHECK(format("dpo/grpo.yaml", kPreferredModel + "beta: 0.1\nnum_generations: 8\nmax_prompt_length: 64\n") ==
+          "trl-grpo");
     CHECK(format("dpo/sft.yaml", kPreferredModel + "max_length: 64\n") == "trl");
 }
 
 TEST_CASE("a program keeps its name where its keys stand in a file") {
-    TrainerQuestion question = asked_of({{"a.sh", "trl grpo --config x.yaml\n"}});
+    TrainerQuestion question = asked_of({{"a.sh", "trl rloo --config x.yaml\n"}});
     question.open = [](const std::string&) {
         return std::optional<std::string>("model_name_or_path: llama-3.2-1b\nmax_length: 64\n");
     };

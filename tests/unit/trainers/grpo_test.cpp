@@ -1,0 +1,174 @@
+// Files, launch lines and scripts for trl's GRPOTrainer.
+#include <string>
+
+#include "support/catch.hpp"
+#include "unit/trainers/asked.hpp"
+#include "vramfit/base/error.hpp"
+#include "vramfit/trainers/reading.hpp"
+
+using namespace vramfit;
+using test::asked_of;
+
+namespace {
+
+TrainerQuestion grpo_question(std::string name, std::string text) {
+    TrainerQuestion question = asked_of({{std::move(name), std::move(text)}});
+    question.prompt = 100;
+    return question;
+}
+
+Reading read_groups_of(std::string name, std::string text) {
+    return read_trainer_files(grpo_question(std::move(name), std::move(text)));
+}
+
+/// The key at which reading stops, and whether it is a mistake.
+std::string group_stops_at(const TrainerQuestion& question) {
+    try {
+        const Reading reading = read_trainer_files(question);
+        return reading.refusals.empty() ? "" : "refused " + reading.refusals.front().key;
+    } catch (const Error& error) {
+        return "invalid " + error.problems().front().where;
+    }
+}
+
+std::string group_stops_at(const std::string& name, const std::string& text) {
+    return group_stops_at(grpo_question(name, text));
+}
+
+const std::string kGroupModel = "model_name_or_path: llama-3.2-1b\n";
+
+std::string group_script(const std::string& rewards, const std::string& config = "", const std::string& more = "") {
+    return "from trl import GRPOConfig, GRPOTrainer\nfrom transformers import AutoModelForCausalLM, "
+           "AutoModelForSequenceClassification\n"
+           "def longer(completions, **kwargs):\n    return [float(len(c)) for c in completions]\n"
+           "args = GRPOConfig(output_dir='o', per_device_train_batch_size=4, num_generations=4" +
+           config + ")\ntrainer = GRPOTrainer('meta-llama/Llama-3.2-1B', " + rewards + ", args" + more +
+           ")\ntrainer.train()\n";
+}
+
+}  // namespace
+
+TEST_CASE("GRPO's files are known by the command, the script or a key of its own") {
+    const auto format = [](const std::string& name, const std::string& text) {
+        return read_groups_of(name, text).files.front().format;
+    };
+    CHECK(format("a.sh", "trl grpo --model_name_or_path llama-3.2-1b\n") == "trl-grpo");
+    CHECK(format("a.sh", "accelerate launch -m trl.scripts.grpo --model_name_or_path llama-3.2-1b\n") == "trl-grpo");
+    CHECK(format("a.sh", "python src/open_r1/grpo.py --model_name_or_path llama-3.2-1b\n") == "trl-grpo");
+    CHECK(format("f.yaml", kGroupModel + "num_generations: 4\n") == "trl-grpo");
+    CHECK(format("f.yaml", kGroupModel + "reward_funcs: [accuracy]\n") == "trl-grpo");
+    CHECK(format("a.py", group_script("longer")) == "trl-grpo-script");
+    // RLOO and distillation have some of the keys.
+    CHECK(group_stops_at("f.yaml", kGroupModel + "num_generations: 4\noutput_dir: rloo\n") ==
+          "refused num_generations");
+    CHECK(group_stops_at("f.yaml", kGroupModel + "reward_funcs: [a]\nteacher_model_name_or_path: x\n") != "");
+}
+
+// trl 1.16.0 trainer/grpo_config.py.
+TEST_CASE("GRPOConfig's defaults and arguments") {
+    const TrainPlan plan = read_groups_of("f.yaml", kGroupModel + "num_generations: 8\n").job.plan;
+    CHECK(plan.loop.kind == LoopKind::grpo);
+    CHECK(plan.training.per_device_train_batch_size == 8);
+    CHECK(plan.training.gradient_checkpointing);
+    CHECK(plan.training.bf16);
+    CHECK(plan.load.dtype == DType::float32);
+    CHECK(plan.batch.sequence_length == 612);
+    CHECK(plan.batch.pairs.prompt.front() == 100);
+    CHECK(plan.batch.pairs.padded);
+    CHECK_FALSE(plan.preference.grpo.has_reference);
+    CHECK_FALSE(plan.preference.disable_dropout);
+    const TrainPlan other =
+        read_groups_of("f.yaml", kGroupModel +
+                                     "num_generations: 4\nbeta: 0.04\nloss_type: dr_grpo\ntemperature: 0.9\n"
+                                     "num_iterations: 2\ngeneration_batch_size: 16\nmax_completion_length: 64\n"
+                                     "scale_rewards: false\nepsilon: 0.2\nreward_funcs: [accuracy_reward]\n")
+            .job.plan;
+    const GrpoPlan& grpo = other.preference.grpo;
+    CHECK(grpo.has_reference);
+    CHECK(grpo.has_temperature);
+    CHECK(grpo.loss == GroupLoss::dr_grpo);
+    CHECK(grpo.scale == RewardScale::none);
+    CHECK(grpo.num_iterations == 2);
+    CHECK(grpo.steps_per_generation == 2);
+    CHECK(other.batch.sequence_length == 164);
+}
+
+TEST_CASE("how long prompts are is asked for, or what an older file says") {
+    const std::string text = kGroupModel + "num_generations: 8\n";
+    TrainerQuestion question = asked_of({{"f.yaml", text}});
+    CHECK(group_stops_at(question) == "invalid --prompt");
+    question.lengths = {30, 70, 20};
+    CHECK(read_trainer_files(question).job.plan.batch.pairs.prompt.front() == 70);
+    question.lengths.clear();
+    question.seq = 600;
+    CHECK(read_trainer_files(question).job.plan.batch.pairs.prompt.front() == 88);
+    question.seq = 512;
+    CHECK(group_stops_at(question) == "invalid --seq");
+    question.seq.reset();
+    question.prompt = 0;
+    CHECK(group_stops_at(question) == "invalid --prompt");
+    question.prompt.reset();
+    question.files.front().text = text + "max_prompt_length: 256\n";
+    const Reading reading = read_trainer_files(question);
+    CHECK(reading.job.plan.batch.pairs.prompt.front() == 256);
+    bool assumed = false;
+    for (const ReadingNote& note : reading.notes) assumed = assumed || note.kind == RemarkKind::assumed_length;
+    CHECK(assumed);
+    // Other trainers have no prompts of their own.
+    TrainerQuestion sft = asked_of({{"f.yaml", kGroupModel + "max_length: 64\n"}});
+    sft.prompt = 100;
+    CHECK(group_stops_at(sft) == "invalid --prompt");
+}
+
+TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
+    const auto stops = [](const std::string& keys) { return group_stops_at("f.yaml", kGroupModel + keys); };
+    CHECK(stops("num_generations: 3\n") == "invalid f.yaml:2:1 num_generations");
+    CHECK(stops("num_generations: 4\ngeneration_batch_size: 4\nsteps_per_generation: 1\n") ==
+          "invalid f.yaml:3:1 generation_batch_size");
+    CHECK(stops("num_generations: 4\ngeneration_batch_size: 12\n") == "invalid f.yaml:3:1 generation_batch_size");
+    CHECK(stops("num_generations: 4\nmax_completion_length: null\n") == "invalid f.yaml:3:1 max_completion_length");
+    for (const char* key : {"use_vllm: true", "mask_truncated_completions: true", "top_k: 50", "top_p: 0.9",
+                            "loss_type: cispo", "importance_sampling_level: sequence", "scale_rewards: all",
+                            "reward_model_name_or_path: x/y", "eval_strategy: steps", "fsdp: full_shard"}) {
+        const std::string name(key, std::string_view(key).find(':'));
+        const std::string place = name == "eval_strategy" ? "per_device_eval_batch_size" : name;
+        CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "refused " + place);
+    }
+    for (const char* key : {"use_vllm: false", "vllm_mode: server", "top_p: 1.0", "scale_rewards: true", "top_k: 0",
+                            "eval_strategy: \"no\"", "entropy_coef: 0.0"})
+        CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "");
+    TrainerQuestion two = grpo_question("f.yaml", kGroupModel + "num_generations: 4\n");
+    two.gpus = 2;
+    CHECK(group_stops_at(two) != "");
+}
+
+TEST_CASE("GRPOTrainer in a script: rewards from functions need nothing, models are refused") {
+    const Reading reading = read_groups_of("a.py", group_script("longer", ", max_completion_length=64"));
+    REQUIRE(reading.refusals.empty());
+    CHECK(reading.job.plan.loop.kind == LoopKind::grpo);
+    CHECK(reading.job.plan.training.per_device_train_batch_size == 4);
+    CHECK(reading.job.plan.batch.sequence_length == 164);
+    CHECK(reading.job.plan.trl_makes_adapters);
+    for (const char* rewards : {"[longer, longer]", "reward_funcs=longer", "make_rewards()", "[lambda **_: 1.0]"})
+        CHECK(group_stops_at("a.py", group_script(rewards)) == "");
+    for (const char* rewards : {"'weqweasdas/RM-Gemma-2B'", "[longer, 'a/b']",
+                                "AutoModelForSequenceClassification.from_pretrained('a/b', num_labels=1)",
+                                "[AutoModelForSequenceClassification.from_pretrained('a/b', num_labels=1)]"})
+        CHECK(group_stops_at("a.py", group_script(rewards)) == "refused trainer.reward_funcs");
+    CHECK(group_stops_at("a.py", group_script("longer", "", ", tools=[longer]")) == "refused trainer.tools");
+    CHECK(group_stops_at("a.py", group_script("longer", ", use_vllm=True")) == "refused use_vllm");
+    CHECK(group_stops_at("a.py", group_script("longer", ", max_prompt_length=64")).find("max_prompt_length") !=
+          std::string::npos);
+}
+
+// transformers runs two networks in place of one: the trainer's adapters come from its own argument.
+TEST_CASE("GRPOTrainer in a script: adapters") {
+    const std::string lora = "from peft import LoraConfig\n";
+    const TrainPlan plan =
+        read_groups_of("a.py",
+                       lora + group_script("longer", "", ", peft_config=LoraConfig(r=4, target_modules='all-linear')"))
+            .job.plan;
+    REQUIRE(plan.peft);
+    CHECK(plan.peft->r == 4);
+    CHECK(plan.trl_makes_adapters);
+}
