@@ -153,6 +153,10 @@ namespace vramfit::engine {
     X(softplus, "aten::softplus")                                           \
     X(softplus_backward, "aten::softplus_backward")                         \
     X(sgn, "aten::sgn")                                                     \
+    X(conv_depthwise2d, "aten::_conv_depthwise2d")                          \
+    X(convolution_backward, "aten::convolution_backward")                   \
+    X(solve_triangular, "aten::linalg_solve_triangular")                    \
+    X(flip, "aten::flip")                                                   \
     X(copy_, "aten::copy_")                                                 \
     X(unsloth_norm, "Fast_RMS_Layernorm")                                   \
     X(unsloth_swiglu, "LoRA_MLP")                                           \

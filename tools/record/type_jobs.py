@@ -20,7 +20,12 @@ BERT = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hid
 BART = {"vocab_size": 320, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 176,
         "decoder_ffn_dim": 176, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
 MIXTURE = {**LLAMA, "num_experts_per_tok": 2}
+#: Layers with a gated delta rule, then attention with heads of 256 as rotary embeddings of images want them.
+DELTA = {**{k: v for k, v in LLAMA.items() if k != "pad_token_id"}, "head_dim": 256, "linear_key_head_dim": 16, "linear_value_head_dim": 24, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+         "layer_types": ["linear_attention", "full_attention"]}
+DELTA_MIXTURE = {**DELTA, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48}
 OWN: dict[str, dict[str, Any]] = {
+    "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
     "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8},
     "minimax_m2": {**MIXTURE, "num_local_experts": 8, "head_dim": 16}, "flex_olmo": {**MIXTURE, "num_experts": 8},
     "glm4_moe": {**MIXTURE, "n_routed_experts": 8, "moe_intermediate_size": 40, "head_dim": 16},
@@ -50,8 +55,13 @@ OWN: dict[str, dict[str, Any]] = {
     "granitemoe_swa": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
     "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
+#: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
+LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72}
+IN_CHUNKS = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 #: Linear layers that get adapters.
-TARGETS = {**dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
+TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
+           "lfm2": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
+           **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            "openai-gpt": ["c_attn", "c_proj"], "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
 EAGER = {"gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
@@ -70,7 +80,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
                 "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
-                "batch": {"sequence_length": 56, "attention_mask": mask}, "loop": {"kind": loop}}
+                "batch": {"sequence_length": LENGTHS.get(name, 56) if model_type in IN_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
     made = [job("full"), job("lora", peft=peft), job("checkpointing", gradient_checkpointing=True), job("autocast", {"dtype": "float32"}, bf16=True),
             job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),

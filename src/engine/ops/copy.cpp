@@ -37,19 +37,29 @@ Tensor clone_with(const Tensor& t, const Dims& strides) {
     return out;
 }
 
-}  // namespace
-
-Tensor to(const Tensor& t, DType dtype) {
-    if (t.dtype() == dtype) return t;
+/// Another dtype, which it is.
+Tensor cast_with(const Tensor& t, DType dtype, const Dims& strides) {
     Ref<Node> node;
     if (is_floating(dtype) && needs_grad(t)) {
         node = make_node(t.session(), t.session().casts_pieces ? kToCopyOfPiecesBackward : kToCopyBackward);
         add_edge(*node, t);
         node->dtypes[0] = t.dtype();
     }
-    Tensor out = empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), dtype, Op::to_copy);
+    Tensor out = empty_strided(t.session(), t.sizes(), strides, dtype, Op::to_copy);
     if (node) set_history(out, node);
     return out;
+}
+
+}  // namespace
+
+Tensor to(const Tensor& t, DType dtype) {
+    return t.dtype() == dtype ? t : cast_with(t, dtype, preserved_strides(t.sizes(), t.strides()));
+}
+
+// TensorConversions.cpp to_will_alias: Tensor.suggest_memory_format() says contiguous whatever the strides are, but for
+// images.
+Tensor to_contiguous(const Tensor& t, DType dtype) {
+    return t.dtype() == dtype ? t : cast_with(t, dtype, contiguous_strides(t.sizes()));
 }
 
 Tensor to_device(const Tensor& host) {

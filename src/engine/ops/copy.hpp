@@ -7,6 +7,8 @@ namespace vramfit::engine {
 
 /// Tensor.to(dtype): the same tensor if nothing changes, else a copy with preserved strides.
 Tensor to(const Tensor& t, DType dtype);
+/// Tensor.to(dtype, memory_format=torch.contiguous_format): a dense copy, or the same tensor if the dtype is its own.
+Tensor to_contiguous(const Tensor& t, DType dtype);
 /// A copy of a host tensor on the device (Tensor.to(device)), dense as in the host.
 Tensor to_device(const Tensor& host);
 /// Tensor.clone() with preserved strides.

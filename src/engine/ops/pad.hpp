@@ -7,5 +7,7 @@ namespace vramfit::engine {
 
 /// F.pad(t, (0, places)): places more at the end of the last dimension.
 Tensor pad_end(const Tensor& t, Size places);
+/// F.pad(t, (0, 0, ..., 0, places)): at the end of that dimension, perhaps none.
+Tensor pad_end_of(const Tensor& t, int dim, Size places);
 
 }  // namespace vramfit::engine

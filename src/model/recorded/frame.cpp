@@ -35,13 +35,17 @@ RecordedFrame::RecordedFrame(RecordedPassPointer pass, network::Number program, 
 std::vector<Tensor> RecordedFrame::call(std::vector<Tensor> given) {
     const std::vector<network::Number> places = program_.given();
     for (std::size_t i = 0; i < places.size(); ++i) put(places[i], std::move(given[i]));
-    const auto& operators = pass_->model.operators(number_);
-    for (std::size_t i = 0; i < program_.code.size(); ++i) {
-        const network::Instruction& instruction = program_.code[i];
-        if (const auto* call = std::get_if<network::Call>(&instruction))
-            execute(*call, operators[i]);
-        else
+    const recorded::Operator* next = pass_->model.operators(number_).data();
+    for (const network::Instruction& instruction : program_.code) {
+        const recorded::Operator own = *next++;
+        if (const auto* call = std::get_if<network::Call>(&instruction)) {
+            execute(*call, own);
+        } else if (const auto* loop = std::get_if<network::Repeat>(&instruction)) {
+            execute(*loop, next);
+            next += loop->begin.size() + loop->next.size();
+        } else {
             std::visit([this](const auto& other) { execute(other); }, instruction);
+        }
     }
     std::vector<Tensor> results;
     for (const network::Number value : program_.left()) results.push_back(slots_[value]);

@@ -22,6 +22,7 @@ struct RecordedPass {
     recorded::Symbols symbols;
     std::size_t units = 0;        ///< that have begun
     bool units_are_over = false;  ///< the last one's output has gone on
+    std::int64_t steps_of_rounds = 0;  ///< that loops have run
 };
 using RecordedPassPointer = std::shared_ptr<RecordedPass>;
 
@@ -64,6 +65,9 @@ class RecordedFrame : public recorded::Scope {
     void execute(const network::End& end);
     void execute(const network::If& condition) const;
     void execute(const network::Run& what);
+    void execute(const network::Repeat& loop, const recorded::Operator* operators);
+    void execute(const network::Repeat&) {}
+    void run_round(const std::vector<network::Step>& steps, const recorded::Operator* operators);
     void put(network::Number number, Tensor tensor);
     void keep(const network::Call& call, const network::Result& result, Tensor made);
     void expect(const network::Call& call, const network::Result& result, const Tensor& made) const;

@@ -19,9 +19,16 @@ RecordedModel::RecordedModel(const network::Document& document)
     for (const network::Program& program : document.programs) {
         std::vector<recorded::Operator>& row = operators_.emplace_back();
         row.reserve(program.code.size());
-        for (const network::Instruction& instruction : program.code) {
+        const auto add_of = [&row](const auto& instruction) {
             const auto* call = std::get_if<network::Call>(&instruction);
             row.push_back(call ? recorded::operator_named(call->function) : recorded::Operator());
+        };
+        for (const network::Instruction& instruction : program.code) {
+            add_of(instruction);
+            if (const auto* loop = std::get_if<network::Repeat>(&instruction)) {
+                for (const network::Step& step : loop->begin) add_of(step);
+                for (const network::Step& step : loop->next) add_of(step);
+            }
         }
     }
     add(document.root, {});

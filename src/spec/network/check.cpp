@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -120,6 +121,30 @@ class Lifetimes {
         check_keys(comparison.condition.left);
         check_keys(comparison.condition.right);
     }
+    /// All rounds but the first leave the same values: what holds for two of them holds for any number.
+    void see(const Repeat& loop) {
+        check_argument(loop.count);
+        for (Number i = 0; i < 2 * loop.made; ++i)
+            if (states_[loop.first + i] != State::absent)
+                refuse(fmt::format("value {} of the loop is there before it", loop.first + i));
+        shape_.steps = std::min(shape_.steps + loop.begin.size() + loop.next.size(), kMostSteps + 1);
+        if (shape_.steps > kMostSteps) refuse(fmt::format("more than {} instructions in one pass", kMostSteps));
+        see_round(loop.begin);
+        const std::vector<State> left = states_;
+        for (int round = 0; round < 2; ++round) {
+            see_round(loop.next);
+            for (Number i = 0; i < loop.made; ++i) {
+                State &before = states_[loop.first + i], &now = states_[loop.first + loop.made + i];
+                if (before == State::alive)
+                    refuse(fmt::format("value {} does not end in the next round", loop.first + i));
+                before = std::exchange(now, State::absent);
+            }
+            if (states_ != left) refuse("the rounds of a loop leave different values");
+        }
+    }
+    void see_round(const std::vector<Step>& steps) {
+        for (const Step& step : steps) std::visit([this](const auto& instruction) { see(instruction); }, step);
+    }
     void close(const std::vector<Number>& given) {
         for (const Output& output : program_.outputs)
             if (output.value) use(*output.value);
@@ -171,8 +196,16 @@ class Names {
         if (visited_ > 4 * kMostSteps) refuse_at(document_, "/programs", "too many modules run too many programs");
         for (std::size_t i = 0; i < code.size(); ++i) {
             const std::string where = fmt::format("/programs/{}/code/{}", program, i);
-            if (const Call* call = std::get_if<Call>(&code[i]))
-                for_each_argument(*call, [&](const Argument& argument) { check_argument(argument, kind, where); });
+            const auto check_call = [&](const auto& instruction) {
+                if (const Call* call = std::get_if<Call>(&instruction))
+                    for_each_argument(*call, [&](const Argument& argument) { check_argument(argument, kind, where); });
+            };
+            check_call(code[i]);
+            if (const Repeat* loop = std::get_if<Repeat>(&code[i])) {
+                visited_ += loop->begin.size() + loop->next.size();
+                std::for_each(loop->begin.begin(), loop->begin.end(), check_call);
+                std::for_each(loop->next.begin(), loop->next.end(), check_call);
+            }
             const Run* run = std::get_if<Run>(&code[i]);
             if (!run) continue;
             const auto inner = run->kind == Run::Kind::module ? module(kind, run->path) : kind;

@@ -117,7 +117,21 @@ struct If {
     bool holds = true;
 };
 
-using Instruction = std::variant<Call, Run, End, If>;
+/// What a round of a loop does.
+using Step = std::variant<Call, End, If>;
+
+/// A loop. Values from `first` on belong to it, each round makes `made` of them: in `next`, which is each round but the
+/// first, those of the round before have the numbers of `begin`, its own those behind. Behind the loop the last round's
+/// have the numbers of `begin`.
+struct Repeat {
+    Argument count;
+    Number first = 0;
+    Number made = 0;
+    std::vector<Step> begin;
+    std::vector<Step> next;
+};
+
+using Instruction = std::variant<Call, Run, End, If, Repeat>;
 
 struct Input {
     std::string name;  ///< empty: no argument
@@ -237,6 +251,8 @@ inline constexpr std::size_t kMostModules = 100'000;      ///< of the whole netw
 inline constexpr std::int64_t kMostMatrices = 1'000'000;  ///< of experts, in the whole checkpoint
 inline constexpr std::size_t kMostValues = 100'000;       ///< of one program
 inline constexpr std::size_t kMostSteps = 1'000'000;      ///< instructions of one pass through a variant
+inline constexpr std::int64_t kMostRounds = 1 << 16;           ///< of one loop
+inline constexpr std::int64_t kMostStepsOfRounds = 4'000'000;  ///< of all loops in one pass
 inline constexpr std::size_t kDeepestModules = 32;        ///< modules in modules, programs in programs
 
 /// The network in a text. `file` names it in messages. Throws Error: invalid for a text that is no recording,

@@ -90,24 +90,63 @@ class ProgramReader {
     }
     void instruction(const Place& row) {
         const std::string& what = row.list(2, 6).at(0).text();
-        if (what == "call") return call(row);
+        if (what == "call") {
+            program_.code.emplace_back(call(row));
+            return;
+        }
+        if (what == "repeat") return repeat(row);
         if (what == "module") return run(row, Run::Kind::module);
         if (what == "function") return run(row, Run::Kind::function);
         if (what == "checkpoint") return run(row, Run::Kind::checkpoint);
         if (what == "end") {
-            row.list(2, 2);
-            program_.code.emplace_back(End{numbers(row.at(1))});
+            program_.code.emplace_back(end(row));
         } else if (what == "if") {
-            row.list(3, 3);
-            auto condition = parse_comparison(row.at(1).text());
-            if (!condition) row.at(1).refuse(fmt::format("{} compares no sizes", row.at(1).json().shown()));
-            program_.code.emplace_back(If{std::move(*condition), row.at(2).boolean()});
+            program_.code.emplace_back(comparison(row));
         } else {
             row.at(0).refuse(fmt::format("unknown instruction '{}'", what),
-                             "known: call, module, function, checkpoint, end, if");
+                             "known: call, module, function, checkpoint, end, if, repeat");
         }
     }
-    void call(const Place& row) {
+    End end(const Place& row) {
+        row.list(2, 2);
+        return {numbers(row.at(1))};
+    }
+    static If comparison(const Place& row) {
+        row.list(3, 3);
+        auto condition = parse_comparison(row.at(1).text());
+        if (!condition) row.at(1).refuse(fmt::format("{} compares no sizes", row.at(1).json().shown()));
+        return {std::move(*condition), row.at(2).boolean()};
+    }
+    void repeat(const Place& row) {
+        row.list(6, 6);
+        Repeat made;
+        made.count = read_argument(row.at(1));
+        if (!made.count.is(Argument::Kind::integer) && !made.count.is(Argument::Kind::formula))
+            row.at(1).refuse(fmt::format("a number of rounds is wanted, not {}", row.at(1).json().shown()));
+        made.first = row.at(2).number(kMostValues);
+        made.made = row.at(3).number(kMostValues / 2 - made.first / 2);
+        made.begin = round(row.at(4));
+        made.next = round(row.at(5));
+        program_.values = std::max(program_.values, made.first + 2 * made.made);
+        program_.code.emplace_back(std::move(made));
+    }
+    std::vector<Step> round(const Place& code) {
+        std::vector<Step> steps;
+        for (std::size_t i = 0; i < code.list(0, kMostSteps).size(); ++i) {
+            const Place row = code.at(i);
+            const std::string& what = row.list(2, 6).at(0).text();
+            if (what == "call")
+                steps.emplace_back(call(row));
+            else if (what == "end")
+                steps.emplace_back(end(row));
+            else if (what == "if")
+                steps.emplace_back(comparison(row));
+            else
+                row.at(0).refuse(fmt::format("unknown instruction '{}' in a loop", what), "known: call, end, if");
+        }
+        return steps;
+    }
+    Call call(const Place& row) {
         row.list(5, 6);
         Call made;
         made.function = row.at(1).text();
@@ -124,7 +163,7 @@ class ProgramReader {
             made.results.push_back(result(one, 0));
         }
         if (row.size() > 5) made.flags = flags(row.at(5));
-        program_.code.emplace_back(std::move(made));
+        return made;
     }
     void run(const Place& row, Run::Kind kind) {
         row.list(5, 6);

@@ -28,6 +28,7 @@ class TypeReader {
         for (std::size_t i = 0; i < keys.list().size(); ++i) read_key(keys.at(i).object());
         if (type_.has("rope")) read_rope(type_.member("rope").object());
         if (type_.has("heads")) read_heads(type_.member("heads").text());
+        if (type_.has("pairs")) read_pairs(type_.member("pairs"));
         return std::move(out_);
     }
 
@@ -53,7 +54,8 @@ class TypeReader {
             if (value && !same_value(*value, fixed))
                 refuse(key, fmt::format("{} was not recorded, {} was", value->shown(), fixed.shown()));
         } else {
-            read_states(row, key, value);
+            const JsonValue* other = row.has("also") ? given(row.member("also").text()) : nullptr;
+            read_states(row, key, other ? other : value);
         }
     }
 
@@ -145,6 +147,8 @@ class TypeReader {
     bool read_kinds(const Place& row) {
         const std::string key = list_of(row);
         const JsonValue* list = given(key);
+        JsonValue made;
+        if ((!list || is_null(*list)) && row.has("places") && kinds_at_places(row.member("places"), made)) list = &made;
         const bool said = list && !is_null(*list);
         if (!said && !row.has("pattern")) {
             reject(key, "the key is missing");
@@ -168,6 +172,20 @@ class TypeReader {
             all.push_back(kind);
         }
         out_.values[key] = JsonValue::list(std::move(all));
+        return true;
+    }
+
+    /// A list of kinds from the places of one of them.
+    bool kinds_at_places(const Place& row, JsonValue& made) const {
+        const JsonValue* places = given(row.member("key").text());
+        if (!places || is_null(*places)) return false;
+        made = JsonValue::list({});
+        for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
+            const bool there = std::any_of(places->items.begin(), places->items.end(), [i](const JsonValue& place) {
+                return place.kind == JsonKind::integer && place.integer == static_cast<std::int64_t>(i);
+            });
+            made.items.push_back(row.member(there ? "kind" : "other").json());
+        }
         return true;
     }
 
@@ -250,6 +268,9 @@ class TypeReader {
         if (name == "partial_rotary_factor") {
             if (!row.has("partial") || !same_value(row.member("partial").json(), value))
                 refuse(where, fmt::format("{} was not recorded for this type", value.shown()));
+        } else if (row.has("own") && row.member("own").object().has(name)) {
+            if (!same_value(row.member("own").member(name).json(), value))
+                refuse(where, fmt::format("{} was not recorded for this type", value.shown()));
         } else if (name != "rope_theta" && !has("needs") && !has("may")) {
             refuse(where, "the entry was not recorded for this type");
         } else if (!is_number(value)) {
@@ -266,6 +287,18 @@ class TypeReader {
             return reject("num_key_value_heads",
                           fmt::format("{} does not divide {} attention heads", pairs->second, heads->second));
         out_.chosen["num_key_value_heads == num_attention_heads"] = JsonValue::of(heads->second == pairs->second);
+    }
+
+    /// Sizes of which the first is a multiple of the second, or the same.
+    void read_pairs(const Place& pairs) {
+        for (std::size_t i = 0; i < pairs.list(0, 100).size(); ++i) {
+            const std::string &more = pairs.at(i).list(2, 2).at(0).text(), &less = pairs.at(i).at(1).text();
+            const auto first = out_.numbers.find(more), second = out_.numbers.find(less);
+            if (first == out_.numbers.end() || second == out_.numbers.end()) continue;
+            if (first->second % second->second != 0)
+                reject(more, fmt::format("{} does not divide {}", second->second, first->second));
+            out_.chosen[fmt::format("{} == {}", more, less)] = JsonValue::of(first->second == second->second);
+        }
     }
 
     const Place& type_;

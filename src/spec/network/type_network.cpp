@@ -265,7 +265,9 @@ class Maker {
             if (!kept.items.empty()) made.push_back(std::move(kept));
             return;
         }
-        if (is(row, "call")) {
+        if (is(row, "repeat")) {
+            row = repeated(row, inside, depth);
+        } else if (is(row, "call")) {
             for (std::size_t i = 2; i < row.items.size() && i < 4; ++i)
                 row.items[i] = arguments(row.items[i], inside.layer);
             if (row.items.size() > 4)
@@ -278,6 +280,22 @@ class Maker {
             row.items[1] = placed(row.items[1], inside.layer);
         }
         made.push_back(std::move(row));
+    }
+
+    /// A loop, whose rounds are instructions too.
+    JsonValue repeated(JsonValue row, const Inside& inside, std::size_t depth) {
+        if (row.items.size() != 6) inside.node.refuse("a loop is too short");
+        row.items[1] = arguments(row.items[1], -1);
+        for (std::size_t part = 4; part < 6; ++part) {
+            std::vector<JsonValue> made;
+            Inside round{inside.layer, inside.node};
+            for (const JsonValue& one : row.items[part].items) {
+                if (is(one, "repeat")) inside.node.refuse("a loop is in another one");
+                instruction(one, round, made, depth);
+            }
+            row.items[part] = JsonValue::list(std::move(made));
+        }
+        return row;
     }
 
     /// A comparison as it is left; an empty list where it is decided, as it has to be.

@@ -144,6 +144,27 @@ TEST_CASE("a recording is refused at the place that is wrong") {
     CHECK(refusal_of(untied) == "n.json /ties/0: 0 elements, fewer than 2");
 }
 
+TEST_CASE("a loop is read with its rounds, all of which leave the same values") {
+    // x; then each round doubles what the round before has made.
+    const auto loop = [](std::string_view begin, std::string_view next, std::string_view count = "\"=S//64\"") {
+        return with_code(fmt::format(R"(["repeat",{},1,1,[{}],[{}]],["call","f",["%1"],{{}},[[3,"weights",[]]]],["end",[1]])",
+                                     count, begin, next));
+    };
+    constexpr std::string_view kBegin = R"(["call","f",["%0"],{},[[1,"weights",[]]]])";
+    constexpr std::string_view kNext = R"(["call","f",["%1","#varies"],{},[[2,"weights",[]]]],["end",[1]])";
+    CHECK(loop(kBegin, kNext) == "read");
+    CHECK(loop(kBegin, kNext, "3") == "read");
+    CHECK(loop(kBegin, kNext, "\"=hidden\"") == "n.json /programs/1/code/0: 'hidden' is none of the keys that were varied");
+    CHECK(loop(kBegin, kNext, "true") == "n.json /programs/1/code/0/1: a number of rounds is wanted, not true");
+    CHECK(loop(kBegin, R"(["call","f",["%1"],{},[[2,"weights",[]]]])") ==
+          "n.json /programs/1/code/0: value 1 does not end in the next round");
+    CHECK(loop(kBegin, R"(["end",[1]])") == "n.json /programs/1/code/0: the rounds of a loop leave different values");
+    CHECK(loop(kBegin, R"(["call","f",["%0"],{},[[2,"weights",[]]]],["end",[0,1]])") !=
+          "read");  // what ends in the second round cannot end in the third
+    CHECK(loop(R"(["module","proj",0,[0],[1]])", kNext) ==
+          "n.json /programs/1/code/0/4/0/0: unknown instruction 'module' in a loop");
+}
+
 TEST_CASE("what grows without bounds is refused before it does") {
     std::string kinds = R"({"class":"A"})";
     for (int i = 0; i < 30; ++i) kinds += fmt::format(R"(,{{"class":"A","children":[["a",{}],["b",{}]]}})", i, i);

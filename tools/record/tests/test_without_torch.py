@@ -52,6 +52,18 @@ class Validator(unittest.TestCase):
         found = changed(lambda d: d["programs"][1]["code"][0].__setitem__(2, 1))
         self.assertIn("program 1, instruction 0: program 1 is not before it", found)
 
+    def test_rounds_of_a_loop_leave_the_same(self) -> None:
+        begin, following = [["call", "f", ["%0"], {}, [[1, "weights", []]]]], [["call", "f", ["%1", "#varies"], {}, [[2, "weights", []]]], ["end", [1]]]
+        rest = [["call", "f", ["%1"], {}, [[3, "weights", []]]], ["end", [1]]]
+
+        def loop(first: Any, then: Any, count: Any = "=S//64") -> list[str]:
+            return changed(lambda d: d["programs"][1].__setitem__("code", [["repeat", count, 1, 1, first, then], *rest]))
+        self.assertEqual(loop(begin, following), [])
+        self.assertIn("program 1, instruction 0: =hidden is no formula", loop(begin, following, "=hidden"))
+        self.assertIn("program 1, instruction 0: values [1] do not end in the next round", loop(begin, following[:1]))
+        self.assertIn("program 1, instruction 0: the rounds of a loop leave different values", loop(begin, following[1:]))
+        self.assertIn("program 1, instruction 0: a loop calls programs", loop([["module", "proj", 0, [0], [1]]], following))
+
     def test_a_call_gives_too_much(self) -> None:
         found = changed(lambda d: d["programs"][1]["code"][0].__setitem__(3, [0, 0]))
         self.assertIn("program 1, instruction 0: program 0 is given 2 values in place of 1", found)

@@ -78,14 +78,19 @@ class Check:
         """A value is used after it is made and before it ends, and all end that are not given back."""
         given = given_of(program)
         alive, ended = set(given), set()
+        self.instructions(i, program, program["code"], alive, ended)
+        self.end_of(i, program, given, alive, ended)
 
+    def instructions(self, i: int, program: dict[str, Any], code: list[Any], alive: set[int], ended: set[int]) -> None:
         def used(value: int, where: str) -> None:
             if value not in alive:
                 self.found.append(f"program {i} ({program['class']}), {where}: value {value} {'has ended' if value in ended else 'is not there'}")
 
-        for at, row in enumerate(program["code"]):
+        for at, row in enumerate(code):
             where = f"instruction {at}"
-            if row[0] == "call":
+            if row[0] == "repeat":
+                self.repeated(i, program, where, row, alive, ended)
+            elif row[0] == "call":
                 for ref in references(row[2:4]):
                     if ref[0] == "%":
                         used(int(ref[1:]), where)
@@ -104,6 +109,35 @@ class Check:
                     self.found.append(f"program {i}, {where}: {row[1]} is no condition")
             else:
                 self.called(i, where, row, used, alive, ended)
+
+    def repeated(self, i: int, program: dict[str, Any], where: str, row: Any, alive: set[int], ended: set[int]) -> None:
+        """All rounds but the first leave the same values: what holds for two of them holds for any number."""
+        _, count, first, made, begin, following = row
+        own, behind = range(first, first + made), range(first + made, first + 2 * made)
+        if isinstance(count, str) and not self.is_formula(count):
+            self.found.append(f"program {i}, {where}: {count} is no formula")
+        if (alive | ended) & {*own, *behind}:
+            self.found.append(f"program {i}, {where}: values of the loop are there before it")
+        if any(one[0] not in ("call", "end", "if") for one in [*begin, *following]):
+            self.found.append(f"program {i}, {where}: a loop calls programs")
+            return
+        self.instructions(i, program, begin, alive, ended)
+        left = set(alive)
+        for _ in range(2):
+            self.instructions(i, program, following, alive, ended)
+            if alive & set(own):
+                self.found.append(f"program {i}, {where}: values {sorted(alive & set(own))} do not end in the next round")
+            for states in (alive, ended):
+                now = {v - made for v in states if v in behind}
+                states -= {*own, *behind}
+                states |= now
+            if alive != left:
+                self.found.append(f"program {i}, {where}: the rounds of a loop leave different values")
+
+    def end_of(self, i: int, program: dict[str, Any], given: list[int], alive: set[int], ended: set[int]) -> None:
+        def used(value: int, where: str) -> None:
+            if value not in alive:
+                self.found.append(f"program {i} ({program['class']}), {where}: value {value} {'has ended' if value in ended else 'is not there'}")
         kept = {int(ref[1:]) for _, ref in program["outputs"] if ref[0] == "%"} | set(program.get("keeps", []))
         for value in kept:
             used(value, "its end")
@@ -145,7 +179,8 @@ class Check:
         if (program, kind) in self.seen:
             return
         self.seen.add((program, kind))
-        for at, row in enumerate(self.programs[program]["code"]):
+        code = self.programs[program]["code"]
+        for at, row in enumerate([*code, *(one for loop in code if loop[0] == "repeat" for part in loop[4:] for one in part)]):
             where = f"program {program} ({self.programs[program]['class']}), instruction {at}"
             if row[0] == "call":
                 for ref in references(row[2:4]):

@@ -35,7 +35,7 @@ def is_said_by_rows(rule: Any) -> bool:
     stacked, joined = ("MergeModulelist", 0), ("Concatenate", 1)
     if type(rule).__name__ == "WeightConverter":
         return made == [stacked] and len(rule.source_patterns) == 1 or made == [stacked, joined]
-    return type(rule).__name__ == "WeightRenaming"
+    return type(rule).__name__ in ("WeightRenaming", "PrefixChange")
 
 
 def numbered(name: str) -> str:

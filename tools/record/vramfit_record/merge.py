@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 import torch
 
+from . import loops
 from .passes import Condition, Free
 from .programs import Called, Draft, Local, Made, Result
 from .sizes import Fit
@@ -159,6 +160,13 @@ class Merge:
         outer = self.value_dtypes, self.where, getattr(self, "prefixes", None)
         first = drafts[0]
         self.where = f"{first.name or 'network'} ({first.of_class})"
+        try:
+            drafts = loops.folded(list(drafts))
+        except loops.TooFewRounds:
+            raise
+        except loops.NotALoop as reason:
+            raise Different(f"{self.where}: {reason}") from None
+        first = drafts[0]
         self.value_dtypes = [{} for _ in drafts]
         self.prefixes = [d.name + "." if d.name else "" for d in drafts]
         self.same([d.of_class for d in drafts], "classes")
@@ -214,10 +222,22 @@ class Merge:
                     out.append(["end", [first.value]])
             elif isinstance(first, Made):
                 out.append(self.made(events))
+            elif isinstance(first, loops.Repeat):
+                out.append(self.repeated(events))
             else:
                 out.append(self.called(events))
         self.conditions([a.get(len(kept[0]), []) for a in asides], conditions, out)
         return out
+
+    def repeated(self, events: Sequence[loops.Repeat]) -> list[Any]:
+        """A loop: its first round, and one for all others."""
+        first = events[0]
+        self.same([(e.first, e.made) for e in events], "values in a loop")
+        begin = self.code([e.rounds[0] for e in events])
+        rounds = [self.code([e.rounds[min(r, e.count - 1)] for e in events]) for r in range(1, max(e.count for e in events))]
+        if any(r != rounds[0] for r in rounds):
+            raise Different(f"{self.where}: the rounds of a loop differ")
+        return ["repeat", self.number([e.count for e in events]), first.first, first.made, begin, rounds[0]]
 
     def compare_lengths(self, codes: Sequence[list[Any]]) -> None:
         names = [[name_of(e) for e in code] for code in codes]
@@ -300,6 +320,8 @@ def conditions_at(code: list[Any]) -> dict[int, list[Condition]]:
 def name_of(event: Any) -> str:
     if isinstance(event, Free):
         return "the end of a value"
+    if isinstance(event, loops.Repeat):
+        return "a loop"
     return event.call.function if isinstance(event, Made) else f"{event.path or 'a function'} ({event.draft.of_class})"
 
 
@@ -329,6 +351,8 @@ def constant(x: Any) -> Any:
         return x
     if x is Ellipsis:
         return "..."
+    if x is loops.Varies:
+        return "#varies"
     if isinstance(x, torch.device):
         return "~" + x.type
     if isinstance(x, str):

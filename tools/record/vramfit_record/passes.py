@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from . import values
 from .device import CUDA, replaced
 from .functions import LOOKS, MODES, OF_DATA, grouped_mm, in_loss, is_sized_by_values, leaves, may_be_known, renamed, storage_of, writes
+from .loops import Counted, Index, Loop
 from .remembered import Remembered
 from .sizes import Number, shape_of
 
@@ -261,6 +262,17 @@ class Pass(TorchFunctionMode):
             raise Refused(f"{call.function}: values")
         return make(known)
 
+    def rounds(self, count: int) -> Iterator[Index]:
+        """A loop over a number of a shape: what happens in each round is kept apart."""
+        region, outer = self.open[-1], self.open[-1].events
+        loop = Loop([])
+        outer.append(loop)
+        for i in range(count):
+            region.events = []
+            loop.rounds.append(region.events)
+            yield Index(i)
+        region.events = outer
+
     # Modules
 
     def enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> Region:
@@ -313,8 +325,13 @@ def watching(record: Pass) -> Iterator[None]:
         record.leave(region, out)
         return out
 
-    with replaced([(torch.nn.Module, "__call__", called), (torch.autograd.Function, "apply", classmethod(applied))]):
-        yield
+    places = Counted(record.rounds).put(record.network)
+    try:
+        with replaced([(torch.nn.Module, "__call__", called), (torch.autograd.Function, "apply", classmethod(applied))]):
+            yield
+    finally:
+        for place in places:
+            del place["range"]
 
 
 def run_pass(network: torch.nn.Module, inputs: dict[str, Any], options: dict[str, Any], holder: list[Any]) -> Pass:

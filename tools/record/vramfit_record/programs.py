@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .loops import Loop, Looped
 from .passes import Call, Condition, Free, Pass, Ref, Region
 
 
@@ -148,6 +149,16 @@ class Builder:
             results: list[Result] = []
             self.made(event.out, results)
             code.append(Made(event, args, kwargs, results, asked))
+        elif isinstance(event, Loop):
+            looped = Looped(len(self.numbers), [], [])
+            for events in event.rounds:
+                before, self.draft.code = len(self.numbers), []
+                for one in events:
+                    self.add(one)
+                looped.rounds.append(self.draft.code)
+                looped.made.append(len(self.numbers) - before)
+            self.draft.code = code
+            code.append(looped)
         else:
             child = Builder(self.record, event).build()
             given = [Local(self.number(v)) for v in child.given]

@@ -13,11 +13,12 @@ import transformers
 from . import device, networks, passes, sizes, tree
 from .declared import described
 from .flash import flash_attention
+from .loops import TooFewRounds
 from .merge import Different, Merge, Point, Table, fit_at, places_of
 from .programs import draft_of
 from .passes import Condition
 from .sizes import Fit
-from .variants import BASE, BY_DTYPE, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
+from .variants import BASE, BY_DTYPE, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
 
 SCHEMA = "vramfit.network/1"
 
@@ -34,6 +35,7 @@ class Networks:
     trust_remote_code: bool = False
     vary: dict[str, tuple[int, ...]] = field(default_factory=dict)  # keys of the configuration, and their values at the points
     config_of: Callable[[dict[str, int]], Any] | None = None  # the configuration of such values; else they are set in `config`
+    longer: bool = False  # loops over chunks of a row have several rounds
     made: dict[Any, Any] = field(default_factory=dict)
     built: dict[Any, list[Condition]] = field(default_factory=dict)  # what was compared while a network was built
 
@@ -54,8 +56,8 @@ class Networks:
         return config
 
     def placed(self, points: Sequence[Point]) -> list[Point]:
-        """The points with their keys."""
-        return [replace(p, keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
+        """The points with their keys, and longer rows where loops want them."""
+        return [replace(p, length=LONGER[p.length] if self.longer else p.length, keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
 
 
 def check_varied(vary: dict[str, tuple[int, ...]]) -> None:
@@ -151,6 +153,16 @@ def differs_for_one_row(programs: list[Any], program: int) -> bool:
 
 
 def record_points(nets: Networks, variant: Variant, programs: Table, points: Sequence[Point], by_dtype: Any) -> list[dict[str, Any]]:
+    try:
+        return rows_of(nets, variant, programs, points, by_dtype)
+    except TooFewRounds as reason:
+        if nets.longer:
+            raise passes.Refused(str(reason)) from None
+        nets.longer = True
+        return rows_of(nets, variant, programs, points, by_dtype)
+
+
+def rows_of(nets: Networks, variant: Variant, programs: Table, points: Sequence[Point], by_dtype: Any) -> list[dict[str, Any]]:
     """One row where all points do the same; otherwise one for each kind of dtypes that does, or for each point."""
     made = [(point, *one_pass(nets, variant, point)) for point in nets.placed(points)]
     try:

@@ -98,7 +98,7 @@ class Fit:
             if direction := direction_of(terms):
                 self.products.setdefault(direction, (name, terms))
         self.sums: dict[tuple[int, ...], str] = {}
-        for name, terms in self.of_parts():
+        for name, terms in (*self.of_parts(), *self.of_linear_attention(), *self.of_rounded()):
             self.sums.setdefault(terms, name)
 
     def of_keys(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -117,6 +117,24 @@ class Fit:
         parts = [(k, v) for k, v in self.keys.items() if k.endswith(PARTS)]
         sums = [(f"({a}+{b})", tuple(x + y for x, y in zip(v, w))) for i, (a, v) in enumerate(parts) for b, w in parts[i + 1:]]
         return sums + [(f"{k}*{name}", times(v, terms)) for name, terms in sums for k, v in self.keys.items() if k not in name]
+
+    def of_rounded(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Two thirds of a feed-forward size, rounded up to blocks of 256 (transformers modeling_lfm2.py, Lfm2MLP)."""
+        if "intermediate_size" in self.keys:
+            yield "256*((2*intermediate_size//3+255)//256)", tuple(256 * ((2 * n // 3 + 255) // 256) for n in self.keys["intermediate_size"])
+
+    def of_linear_attention(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Keys of all heads beside values of all heads (gated delta rules), also of the heads that share a key."""
+        names = ("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads", "linear_value_head_dim")
+        if not all(name in self.keys for name in names if name != "linear_num_value_heads"):
+            return
+        more = names[2] if names[2] in self.keys else names[0]
+        k, v = (f"{names[0]}*{names[1]}", times(self.keys[names[0]], self.keys[names[1]])), (f"{more}*{names[3]}", times(self.keys[more], self.keys[names[3]]))
+        shared = (f"{names[3]}*({more}//{names[0]})", tuple(d * (m // n) for d, m, n in zip(self.keys[names[3]], self.keys[more], self.keys[names[0]]))) if more != names[0] else (names[3], self.keys[names[3]])
+        for (a, x), (b, y) in ((k, v), ((names[1], self.keys[names[1]]), shared)):
+            for p in (1, 2):
+                for q in (1, 2):
+                    yield f"{_text(p, a, 0)}+{_text(q, b, 0)}", tuple(p * m + q * n for m, n in zip(x, y))
 
     def __call__(self, numbers: Sequence[int]) -> int | str | None:
         """A plain number, a formula, or None where there is none."""
@@ -180,7 +198,7 @@ class Fit:
         for divisor in QUOTIENTS:
             for name, terms in (("S", lengths), ("B*S", [b * s for b, s in self.sizes])):
                 if [-t % divisor for t in terms] == list(numbers):
-                    return f"-{name}%{divisor}"
+                    return f"{divisor}*(({name}+{divisor - 1})//{divisor})-{name}"
                 for up in (0, divisor - 1):
                     text = f"({name}+{up})//{divisor}" if up else f"{name}//{divisor}"
                     found = self.times([(t + up) // divisor for t in terms], text, numbers)

@@ -41,6 +41,9 @@ TRAINER = tuple(Variant(mask=m, checkpointing=c, items=True) for m in ("full", "
 #: Sizes and dtypes differ at once; a formula has to hold at all three.
 POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 114, torch.float32, torch.bfloat16))
 
+#: In place of these lengths where the code goes over a row in chunks of 64: several of them, whole ones and a part of one.
+LONGER = {48: 128, 83: 150, 114: 200}
+
 #: Where the code asks for dtypes: three sizes of each kind.
 SIZES = ((2, 48), (3, 83), (5, 114))
 BY_DTYPE = (

@@ -27,6 +27,10 @@ Tensor cast(const Arguments& a) {
     }
     if (a.flag(a.count(), "copy", false)) a.refuse("copy=True");
     if (is_on_host(t)) t = to_device(t);
+    if (const network::Argument* format = a.find("memory_format")) {
+        if (!dtype || format->text != "torch.contiguous_format") a.refuse("such a memory format");
+        return to_contiguous(t, *dtype);
+    }
     return dtype ? to(t, *dtype) : t;
 }
 

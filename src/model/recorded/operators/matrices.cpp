@@ -1,11 +1,13 @@
 // Products, look-ups, attention and losses in recorded programs.
 #include "engine/ops/attention.hpp"
+#include "engine/ops/convolution.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/ops/layer_norm.hpp"
 #include "engine/ops/loss.hpp"
 #include "engine/ops/matmul.hpp"
 #include "engine/ops/pad.hpp"
 #include "engine/ops/softmax.hpp"
+#include "engine/ops/triangular.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 #include "model/recorded/operators.hpp"
@@ -74,14 +76,54 @@ Tensor normalized(const Arguments& a) {
     return engine::layer_norm(a.tensor(0), a.optional_tensor(2, "weight"), a.optional_tensor(3, "bias"));
 }
 
+/// F.pad(t, (0, ..., 0, count)).
 Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
-    const bool at_end = places.is(ArgumentKind::list) && places.items.size() == 2 &&
-                        places.items[0].is(ArgumentKind::integer) && places.items[0].integer == 0;
-    if (!at_end) a.refuse("padding elsewhere than at the end of the last dimension");
+    const std::size_t last = places.items.size() - 1;
+    bool at_end = places.is(ArgumentKind::list) && last % 2 == 1;
+    for (std::size_t i = 0; at_end && i < last; ++i)
+        at_end = places.items[i].is(ArgumentKind::integer) && places.items[i].integer == 0;
     const Tensor t = a.tensor(0);
-    const Size count = a.size(places.items[1]);
-    return t.requires_grad() ? pad_end(t, count) : pad_last(t, count);
+    const int dim = t.dim() - static_cast<int>(last / 2) - 1;
+    if (!at_end || dim < 0) a.refuse("padding elsewhere than at the end of a dimension");
+    const Size count = a.size(places.items[last]);
+    if (is_floating(t.dtype())) return pad_end_of(t, dim, count);
+    if (last != 1) a.refuse("padding of integers elsewhere than at the end");
+    return pad_last(t, count);
+}
+
+/// One channel each, along a row. cuDNN, which computes in float16, takes scratch that is not known here.
+Tensor convolved(const Arguments& a) {
+    const Tensor t = a.tensor(0), weight = a.optional_tensor(1, "weight");
+    const network::Argument *groups = a.find(6, "groups"), *padding = a.find(4, "padding");
+    const auto plain = [&a](std::size_t place, std::string_view name) {
+        const network::Argument* found = a.find(place, name);
+        return !found || (found->is(ArgumentKind::integer) && found->integer == 1);
+    };
+    if (!weight.defined() || a.find(2, "bias") || !groups || t.dim() != 3 || !plain(3, "stride") || !plain(5, "dilation"))
+        a.refuse("other than one channel each, without a bias");
+    if (!same(a.size(*groups), t.size(1)) || !same(weight.size(0), t.size(1)) || !same(weight.size(1), Size(1)))
+        a.refuse("other than one channel each");
+    const bool autocast = a.session().autocast.enabled;
+    if ((autocast ? a.session().autocast.dtype : t.dtype()) == DType::float16)
+        a.refuse("float16, in which cuDNN computes it,");
+    return conv1d_depthwise(t, weight, padding ? a.size(*padding) : Size(0));
+}
+
+/// torch.linalg.solve_triangular(a, b, upper, unitriangular).
+Tensor solved_triangular(const Arguments& a) {
+    const Tensor left = a.tensor(0), right = a.tensor(1);
+    bool fits = left.dim() == right.dim() && left.dtype() == DType::float32 && right.dtype() == DType::float32;
+    for (int i = 0; fits && i + 2 < left.dim(); ++i) fits = same(left.size(i), right.size(i));
+    if (!fits || !a.flag(a.count(), "left", true) || left.size(-1) > 512 || !is_readable_triangle(left))
+        a.refuse("such a system");
+    return solve_triangular(left, right);
+}
+
+template <Op op>
+Tensor triangle_of(const Arguments& a) {
+    if (a.tensor(0).requires_grad()) a.refuse("a gradient");
+    return triangle(a.tensor(0), op);
 }
 
 constexpr NamedOperator kMatrices[] = {
@@ -98,6 +140,13 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.Tensor.bmm", product},
     {"torch.nn.functional.cross_entropy", cross_entropy_loss},
     {"torch.nn.functional.pad", padded},
+    {"torch.nn.functional.conv1d", convolved},
+    {"torch.conv1d", convolved},
+    {"torch.linalg.solve_triangular", solved_triangular},
+    {"torch.Tensor.triu", triangle_of<Op::triu>},
+    {"torch.triu", triangle_of<Op::triu>},
+    {"torch.Tensor.tril", triangle_of<Op::tril>},
+    {"torch.tril", triangle_of<Op::tril>},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "engine/ops/index.hpp"
 #include "engine/ops/logsumexp.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/running_sum.hpp"
 #include "engine/ops/sum.hpp"
 #include "engine/ops/view.hpp"
 #include "model/recorded/operators.hpp"
@@ -53,6 +54,11 @@ Tensor running_sum(const Arguments& a) {
     const network::Argument* dim = a.find(1, "dim");
     const bool last = dim && (is_last(a, dim, t) || (t.dim() == 1 && a.integer(*dim) == 0));
     if (last && t.dim() == 1 && t.dtype() == DType::int32 && dtype == DType::int32) return cumsum_row(t);
+    if (last && t.dtype() == DType::float32 && !dtype) {
+        // One row goes to cub, whose scratch for such numbers is not known here.
+        if (t.numel() == t.size(-1)) a.refuse("a running sum of a single row");
+        return running_sum_last(t);
+    }
     if (!last || is_floating(t.dtype()) || dtype) a.refuse("such a running sum");
     Tensor sums = empty(a.session(), t.sizes(), DType::int64, Op::cumsum);
     const Tensor numbers = to(t, DType::int64);
@@ -86,6 +92,7 @@ constexpr NamedOperator kReductions[] = {
     {"torch.Tensor.mean", mean},
     {"torch.Tensor.sum", total},
     {"torch.Tensor.all", all_true},
+    {"torch.all", all_true},
     {"torch.Tensor.cumsum", running_sum},
     {"torch.sum", total},
     {"torch.cumsum", running_sum},

@@ -1,8 +1,12 @@
 // Tensor.__getitem__ of recorded programs.
+#include <algorithm>
+
 #include "engine/ops/copy.hpp"
+#include "engine/ops/copy_slices.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
+#include "engine/node.hpp"
 #include "model/recorded/operators.hpp"
 
 namespace vramfit::model::recorded {
@@ -27,10 +31,12 @@ Tensor sliced(const Arguments& a, const Tensor& t, int dim, const network::Argum
     const network::Argument& step = slice_.items[2];
     const Size length = t.size(dim);
     if (!step.is(ArgumentKind::none) && !(step.is(ArgumentKind::integer) && step.integer == 1)) {
+        const bool to_the_end = slice_.items[1].is(ArgumentKind::none);
         if (dim != t.dim() - 1 || !step.is(ArgumentKind::integer) || step.integer < 1 ||
-            !slice_.items[1].is(ArgumentKind::none))
+            (!to_the_end && needs_grad(t)))
             a.refuse("such a slice with a step");
-        return slice_step(t, bound(a, slice_.items[0], 0, length), step.integer);
+        const Tensor part = to_the_end ? t : slice(t, dim, 0, bound(a, slice_.items[1], length, length));
+        return slice_step(part, bound(a, slice_.items[0], 0, part.size(dim)), step.integer);
     }
     const Size begin = bound(a, slice_.items[0], 0, length), end = bound(a, slice_.items[1], length, length);
     if (!alone && same(begin, Size(0)) && same(end, length)) return whole(t, dim);
@@ -46,6 +52,11 @@ Tensor picked_at(const Arguments& a, const Tensor& t, const std::vector<Tensor>&
     std::vector<Tensor> dense;
     for (const Tensor& place : places) dense.push_back(contiguous(expand(place, sizes)));
     return empty(a.session(), sizes, t.dtype(), Op::index);
+}
+
+/// A number, which may be another one in each round of a loop.
+bool is_place(const network::Argument& part) {
+    return part.is(ArgumentKind::integer) || part.is(ArgumentKind::formula) || part.is(ArgumentKind::real);
 }
 
 Tensor subscript(const Arguments& a) {
@@ -81,7 +92,7 @@ Tensor subscript(const Arguments& a) {
             dim += skipped;
         } else if (one.is(ArgumentKind::slice)) {
             t = sliced(a, t, dim++, one, count == 1);
-        } else if (one.is(ArgumentKind::integer) || one.is(ArgumentKind::formula)) {
+        } else if (is_place(one)) {
             t = select(t, dim);
         } else {
             a.refuse("such a subscript");
@@ -90,10 +101,41 @@ Tensor subscript(const Arguments& a) {
     return t.get() == given.get() ? last_places(t, 0, t.size(-1)) : t;  // nothing was cut: an alias
 }
 
+/// t[:, :, i] = values, and t[..., a:b:c] = values without a gradient: a copy into a view.
+Tensor put_into_part(const Arguments& a) {
+    Tensor t = a.tensor(0);
+    const Tensor values = a.tensor(2);
+    const network::Argument& parts = a.at(1);
+    const auto is_whole = [](const network::Argument& part) {
+        return part.is(ArgumentKind::slice) && std::all_of(part.items.begin(), part.items.end(), [](const auto& end) {
+                   return end.is(ArgumentKind::none);
+               });
+    };
+    if (!needs_grad(t, values)) {
+        if (t.dtype() != values.dtype()) a.refuse("values of another dtype");
+        return t;
+    }
+    int selected = -1;
+    for (std::size_t i = 0; i < parts.items.size(); ++i) {
+        if (is_place(parts.items[i]) && selected < 0)
+            selected = static_cast<int>(i);
+        else if (!is_whole(parts.items[i]))
+            a.refuse("such a part");
+    }
+    if (selected < 0 || static_cast<int>(parts.items.size()) > t.dim() || a.base(0).defined()) a.refuse("such a part");
+    const Tensor part = select(t, selected);
+    if (!(part.sizes() == values.sizes())) a.refuse("values of other sizes");
+    copy_into_slice(t, part, values, selected);
+    return t;
+}
+
 /// t[ids] = values without a gradient: index_put_ with a row of int64 allocates nothing
 /// (ATen/native/TensorAdvancedIndexing.cpp _index_put_impl_, where nothing is added up).
 Tensor put_at(const Arguments& a) {
     const Tensor t = a.tensor(0);
+    if (a.at(1).is(ArgumentKind::list) && Arguments::is_tensor(a.at(2)) &&
+        std::none_of(a.at(1).items.begin(), a.at(1).items.end(), Arguments::is_tensor))
+        return put_into_part(a);
     if (!Arguments::is_tensor(a.at(1)) || !Arguments::is_tensor(a.at(2)))
         a.refuse("other than a tensor at a tensor of places");
     const Tensor places = a.tensor(1), values = a.tensor(2);

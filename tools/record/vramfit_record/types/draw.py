@@ -17,9 +17,11 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
              "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
              "ffn_dim": 8 * chance.randint(3, 60), "n_inner": 8 * chance.randint(3, 60), "rotary_dim": 2 * chance.randint(1, 4)}
     sizes |= experts_of(chance)
+    few = chance.choice((2, 3, 4))
+    sizes |= {"linear_num_key_heads": few, "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
-        if "states" not in row or ("default" in row and chance.random() < 0.15 and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads")):
+        if "states" not in row or ("default" in row and chance.random() < 0.15 and not row["key"].startswith("linear_num") and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads")):
             continue
         state = chance.choice(row["states"])
         if at == 0 and keys.standard(row["key"]) == "pad_token_id":

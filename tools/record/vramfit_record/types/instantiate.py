@@ -42,9 +42,13 @@ class Config:
             self.read_rope(type_["rope"])
         if EQUAL_HEADS in type_["choices"]:
             self.chosen[EQUAL_HEADS] = self.values["num_key_value_heads"] == self.values[type_["heads"]]
+        for more, less in type_.get("pairs", []):
+            if self.values[more] % self.values[less]:
+                raise NotKnown(f"{more}: {self.values[less]} does not divide {self.values[more]}")
+            self.chosen[f"{more} == {less}"] = self.values[more] == self.values[less]
 
     def value(self, row: dict[str, Any]) -> Any:
-        key = row["key"]
+        key = row["also"] if row.get("also") in self.given else row["key"]
         if key in self.given and not (self.given[key] is None and row.get("null")):
             return self.given[key]
         if "default" not in row:
@@ -107,6 +111,9 @@ class Config:
 
     def listed(self, row: dict[str, Any], name: str, count: int) -> list[str]:
         kinds = self.given.get(name)
+        places = row.get("places")
+        if kinds is None and places and self.given.get(places["key"]) is not None:
+            kinds = [places["kind"] if i in self.given[places["key"]] else places["other"] for i in range(count)]
         if kinds is None:
             if "pattern" not in row:
                 raise NotKnown(f"{name}: the key is missing")
@@ -134,6 +141,9 @@ class Config:
             if name == "partial_rotary_factor":
                 if rope.get("partial") != value:
                     raise NotKnown(f"{name}: {value}, recorded with {rope.get('partial')}")
+            elif name in rope.get("own", {}):
+                if not same(value, rope["own"][name]):
+                    raise NotKnown(f"{key}.{name}: {value}, recorded with {rope['own'][name]}")
             elif name != "rope_theta" and name not in known["needs"] + known["may"]:
                 raise NotKnown(f"{key}.{name}: given")
             elif not is_number(value) or value <= 0:
@@ -287,8 +297,18 @@ class Network:
             code.append([*row[:2], self.argument(row[2], layer), self.argument(row[3], layer), [self.result(r) for r in row[4]], *row[5:]])
         elif row[0] == "end":
             code.append(row)
+        elif row[0] == "repeat":
+            code.append(self.repeated(row, layer, below))
         else:
             code.append([row[0], placed(row[1], layer), self.program(below[row[2]], layer), *row[3:]])
+
+    def repeated(self, row: Any, layer: int | None, below: Any) -> Any:
+        """A loop, whose rounds are instructions too."""
+        rounds: list[list[Any]] = [[], []]
+        for part, code in zip(row[4:6], rounds):
+            for one in part:
+                self.instruction(one, layer, below, set(), code)
+        return ["repeat", self.size(row[1]), row[2], row[3], *rounds]
 
     def condition(self, row: Any, seen: set[str], code: list[Any] | None = None) -> None:
         left, sign, right = row[1].split(" ")

@@ -4,6 +4,7 @@ A key has states: plain values, SIZE (three numbers of which formulas are made) 
 """
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +33,29 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
+    "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
+#: Types with a gated delta rule: layers of linear attention beside those of full attention.
+DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
+#: Types of which plain rotary embeddings were recorded.
+PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe")
+#: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
+#: No published model has biases of attention.
+RARE: dict[str, list[Any]] = {"attention_bias": [False]}
+PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"head_dim": [256], **RARE}), "qwen3_next": RARE,
+                                         **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
+#: Keys that a class takes under another name too, which goes before.
+ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}}
+#: Kinds of layers that a class does not have by default.
+KINDS = {"lfm2": ["conv"], "lfm2_moe": ["conv"]}
+#: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
+AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"}}
+#: Entries of rotary embeddings that may be there with the class's own value.
+ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
+#: Sizes that may be equal, which is another network: the first is a multiple of the second.
+PAIRS = {"linear_num_value_heads": "linear_num_key_heads"}
+#: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
+ARGUMENTS = {"full_attention_interval": 4}
 #: Any nonzero number does as well as these, which differ.
 REALS = (0.11, 0.13, 0.17)
 ACTIVATIONS = ("silu", "gelu", "relu")
@@ -54,7 +77,7 @@ LAYERS = "the layers"
 ROPE_TYPE = "rope_type"
 EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
-LEAST = {"pad_token_id": 0, "num_key_value_heads": 2}
+LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
 LEAST_OF = {"codegen": {"num_attention_heads": 8}}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
@@ -95,6 +118,7 @@ class Keys:
         self.list = "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
         self.is_mixture = bool(EXPERTS & set(self.defaults))
+        self.is_simple = self.is_mixture or model_is_long(self.model_type)
         for name in [*self.defaults, *(self.names.get(n, n) for n in SIZES)]:
             if name in self.defaults and name not in self.has_to_be and (states := self.states_of(name, self.defaults[name])):
                 self.states[name] = states
@@ -106,17 +130,25 @@ class Keys:
             self.states[ROPE_TYPE] = [None]
         if "num_key_value_heads" in self.states:
             self.states[EQUAL_HEADS] = [False, True]
+        self.pairs = {f"{a} == {b}": (a, b) for a, b in PAIRS.items() if a in self.states and b in self.states}
+        self.states |= {name: [False, True] for name in self.pairs}
 
     def made(self, values: dict[str, Any]) -> dict[str, Any]:
         """The configuration that the class makes of these, as plain values."""
         config = self.cls(**values)
         return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_")}
 
+    def takes(self, argument: str) -> bool:
+        """Whether the class makes its list of kinds of layers of this argument."""
+        return argument in inspect.getsource(self.cls)
+
     def standard(self, name: str) -> str:
         return next((k for k, v in self.names.items() if v == name), name)
 
     def states_of(self, name: str, default: Any) -> list[Any] | None:
         """Of a key that is not treated apart; None: it has its default."""
+        if name in PLAIN.get(self.model_type, {}):
+            return PLAIN[self.model_type][name]
         if name == "num_key_value_heads" and "multi_query" in self.defaults:
             return None  # computed of it
         if self.standard(name) == "pad_token_id":
@@ -130,12 +162,12 @@ class Keys:
             return None
         if isinstance(default, bool):
             return [default, not default]
-        if "drop" in name and self.is_mixture:
+        if "drop" in name and self.is_simple:
             return None
         if isinstance(default, float):
             return [0.0, REAL] if default == 0 or "drop" in name else [1.0, REAL] if default == 1 else [REAL]  # code may skip a factor of 1
         if isinstance(default, str) and default in transformers.activations.ACT2FN:
-            if self.is_mixture:
+            if self.is_simple:
                 return None  # all that there are have the class's own
             return [default, *(a for a in ACTIVATIONS if a != default)]
         if default is None and any(part in name for part in ("softcapping", "clip", "_multiplier")):
@@ -147,9 +179,11 @@ class Keys:
         if self.count:
             first, then = COUNTS[self.count]
             return [[first, first, then, then], [then] * 4]
+        if model_is_long(self.model_type):  # as the class has them by default
+            return [["linear_attention", "full_attention", "linear_attention", "full_attention"]]
         if not self.list:
             return [["", "", "", ""], *([[""]] if not self.is_mixture else [])]
-        kinds = sorted({*self.defaults[self.list], *(("full_attention",) if self.list == "layer_types" else ())})
+        kinds = sorted({*self.defaults[self.list], *KINDS.get(self.model_type, ()), *(("full_attention",) if self.list == "layer_types" else ())})
         mixed = [[a, *kinds, b] for a in kinds for b in kinds] if len(kinds) > 1 else []
         return [*mixed, *([k] * 4 for k in kinds), *([k] for k in kinds)]
 
@@ -170,6 +204,8 @@ class Keys:
         if self.list:
             row |= {"kinds": sorted({kind for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
             kinds = self.kinds_by_default(key)
+            if self.model_type in AT_PLACES:
+                row["places"] = AT_PLACES[self.model_type]
             found = kinds and next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
             if found:
                 begin, period = found
@@ -197,6 +233,7 @@ class Keys:
         values = self.values(base, 0)
         row: dict[str, Any] = {"types": types, "parameters": same, "explicit": self.rope_of(values) == self.rope_of({**values, "rope_scaling": plain})}
         partial = (self.defaults["rope_parameters"] or {}).get("partial_rotary_factor", PARTIAL.get(self.model_type))
+        row |= {"own": ROPE_OWN[self.model_type]} if self.model_type in ROPE_OWN else {}
         return {**row, "partial": partial} if partial is not None else row
 
     def rope_types(self, state: Any) -> dict[str, Any]:
@@ -218,6 +255,9 @@ class Keys:
         found = {name: SIZES[self.standard(name)] for name in self.states if chosen.get(name) == SIZE and self.standard(name) in SIZES}
         if chosen.get(EQUAL_HEADS):
             del found["num_key_value_heads"]
+        for name, (more, _) in self.pairs.items():
+            if chosen.get(name):
+                del found[more]
         if chosen.get("n_group") == 1:
             found.pop("topk_group", None)
         return found
@@ -238,11 +278,14 @@ class Keys:
             elif name == ROPE_TYPE:
                 if state is not None:
                     values["rope_scaling"] = {"rope_type": state, **{k: v[i] for part in ROPE[state][:2 if optional else 1] for k, v in part.items()}}
-            elif name != EQUAL_HEADS:
+            elif name != EQUAL_HEADS and name not in self.pairs:
                 sizes = SIZES.get(self.standard(name))
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
+        for name, (more, less) in self.pairs.items():
+            if chosen.get(name):
+                values[more] = values[less]
         if chosen.get("n_group") == 1:
             values["topk_group"] = 1
         for name in self.has_to_be:
@@ -286,6 +329,11 @@ class Keys:
                 return False, None, False
             default = f"={found}"
         return True, int(default) if isinstance(default, Number) else default, nulls == without
+
+
+def model_is_long(model_type: str) -> bool:
+    """Recordings of which take long: what published models have, with the class's own activation and plain rotary embeddings."""
+    return model_type in DELTA_RULES
 
 
 def types_of(name: str, kinds: list[str] | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, ROPE, ROPE_TYPE, VARIED, Keys
+from .keys import ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PLAIN_ROPE, ROPE, ROPE_TYPE, VARIED, Keys
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -69,9 +69,9 @@ class TypeRecorder:
         """Each state alone. A key that nothing reads needs no recording; one whose other values are refused by the class has its own value."""
         keys, base = self.keys, self.keys.base()
         if keys.own_rope:
-            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not keys.is_mixture)]
+            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE]
         for name in list(keys.states):
-            if name not in APART and name not in keys.reads:
+            if name not in APART and name not in keys.pairs and name not in keys.reads:
                 del keys.states[name]
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
@@ -144,17 +144,20 @@ class TypeRecorder:
         found = self.merged()
         _, base = next(iter(self.documents.values()))
         return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "compared": {"networks": 0, "jobs": 0},
-                "keys": self.key_rows(), "choices": {name: states for name, states in keys.states.items() if name in APART},
+                "keys": self.key_rows(), "choices": {name: states for name, states in keys.states.items() if name in APART or name in keys.pairs},
                 "layers": keys.layer_row(), **({"rope": keys.rope_row()} if ROPE_TYPE in keys.states else {}),
+                **({"pairs": [list(pair) for pair in keys.pairs.values()]} if keys.pairs else {}),
                 **({"heads": keys.names.get("num_attention_heads", "num_attention_heads")} if EQUAL_HEADS in keys.states else {}),
                 **found.written(), "root": found.root}
 
     def key_rows(self) -> list[dict[str, Any]]:
         keys, rows = self.keys, []
         for name, states in keys.states.items():
-            if name in APART:
+            if name in APART or name in keys.pairs:
                 continue
             row: dict[str, Any] = {"key": name, "states": sorted(states, key=lambda s: s in VARIED)}  # the first that fits: plain values go first
+            if name in ALSO.get(keys.model_type, {}):
+                row["also"] = ALSO[keys.model_type][name]
             may, default, null = keys.absent(name)
             if may:
                 row["default"] = default
@@ -167,8 +170,9 @@ class TypeRecorder:
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
+        rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, keys.names.get("num_hidden_layers", "num_hidden_layers")}
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")}
         for name in sorted(keys.reads - known):
             if name.startswith("_") or callable(getattr(keys.cls, name, None)):
                 continue

@@ -186,6 +186,8 @@ def moved(x: Any, by: int, first: int) -> Any:
             return ["end", [value(n) for n in row[1]]]
         if row[0] == "if":
             return row
+        if row[0] == "repeat":
+            raise NotFolded("a loop beside the layers")
         if row[0] in ("module", "function", "checkpoint"):
             return [*row[:3], [value(n) for n in row[3]], [value(n) for n in row[4]], *row[5:]]
         return inside(row)

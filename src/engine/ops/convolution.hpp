@@ -1,0 +1,12 @@
+// Convolutions of one channel each along a row.
+#pragma once
+
+#include "engine/tensor.hpp"
+
+namespace vramfit::engine {
+
+/// F.conv1d(t, weight, padding=padding, groups=channels) of [batch, channels, length] with a weight of [channels, 1,
+/// width], not in float16 (which cuDNN computes).
+Tensor conv1d_depthwise(const Tensor& t, const Tensor& weight, Size padding);
+
+}  // namespace vramfit::engine
