@@ -7,7 +7,6 @@
 
 #include "base/parallel.hpp"
 #include "predict/peaks.hpp"
-#include "sweep/bounded_rows.hpp"
 #include "sweep/cards.hpp"
 #include "sweep/ranking.hpp"
 #include "sweep/row_replays.hpp"
@@ -257,8 +256,6 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
               options.stop, result);
     count(questions, result);
     find_problem(result);
-    if (std::any_of(result.rows.begin(), result.rows.end(), [](const SweepRow& row) { return row.is_bound; }))
-        result.notes.push_back(note_of_bounds());
     keep_one_of_each(result.notes);
     if (result.ranking.empty() && !result.stopped && options.shard.of == 1)
         result.nearest = nearest_miss(questions, result);

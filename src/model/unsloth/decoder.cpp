@@ -46,6 +46,13 @@ Tensor scaled(const Tensor& embedded) {
     return out;
 }
 
+/// models/vision.py _install_offload_embedding_hooks: the rows that are wanted go to the device.
+Tensor looked_up_on_host(const Run& run, const Network& network, const Batch& batch) {
+    const Dims sizes{batch.input_ids.size(0), batch.input_ids.size(1), run.spec.hidden_size};
+    return with_input_gradient(network.embed,
+                               to_device(host_tensor(run.session, sizes, network.embed.weight.dtype())));
+}
+
 }  // namespace
 
 Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batch, const Place& place) {
@@ -55,9 +62,11 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
     if (run.plan.unsloth.padding_free) {
         kept.position_ids = to(batch.position_ids, DType::int32);
         kept.row_lengths = batch.row_lengths;
+        kept.rows_alike = batch.rows_alike;
         label(kept.position_ids, Category::stored_activations);
     }
-    Tensor hidden = embed(network, batch.input_ids);
+    Tensor hidden =
+        run.unsloth->embedding_on_host ? looked_up_on_host(run, network, batch) : embed(network, batch.input_ids);
     if (is_gemma(run)) hidden = scaled(hidden);
     make_position_tables(run);
     for (const DecoderLayer& layer : network.layers) {
