@@ -172,7 +172,7 @@ Judged judge_unsloth(const Program& program, const ModelSpec& model, const Train
     const Program& own = out.of_card(program);
     if (run.timeline.out_of_memory) out.unlimited = replay(own, without_limit(options));
     out.assumptions = assumptions_of(model, plan, stack, device, own, out.unlimited ? *out.unlimited : run.timeline);
-    add_shorter_batches(model, with_choices(plan, run.choices), out.unlimited ? *out.unlimited : run.timeline,
+    add_shorter_batches(model, with_choices(plan, run.choices), own, out.unlimited ? *out.unlimited : run.timeline,
                         out.assumptions);
     const Bytes low = device.usable - at_worst(out.assumptions), high = device.usable + at_best(out.assumptions);
     const UnslothOnCard at_low = decide_on_card(model, plan, own, run.timeline, low),
@@ -232,9 +232,10 @@ SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainP
         // What is decided on a card with plenty needs the most.
         const bool decides = decide_on_card(model, plan, program, run, *worst.capacity) != UnslothOnCard{} ||
                              decide_on_card(model, plan, program, run, device.usable) != UnslothOnCard{};
-        Assumptions more;
-        if (!run.out_of_memory) add_shorter_batches(model, plan, run, more);
-        if (decides || !more.empty()) {
+        Assumptions more = assumptions_without_load(model, plan, device, program);
+        if (!run.out_of_memory) add_shorter_batches(model, plan, program, run, more);
+        const std::int64_t left = device.usable.count - at_worst(more).count - run.peak.reserved;
+        if (decides || left < 0) {
             Judged judged = judge_program(program, model, plan, stack, device);
             return {judged.ends.verdict() == Verdict::fits, std::move(judged.on_card)};
         }

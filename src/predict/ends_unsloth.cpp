@@ -83,6 +83,18 @@ std::int64_t most_tokens(const TrainPlan& plan) {
     return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
 }
 
+/// The largest allocation of a window.
+std::int64_t largest_request(const Program& program, std::size_t window) {
+    const bool is_last = window + 1 >= program.windows.size();
+    const std::size_t end = is_last ? program.events.size() : program.windows[window + 1].first_event;
+    std::int64_t out = 0;
+    for (std::size_t i = program.windows[window].first_event; i < end; ++i) {
+        const Event& event = program.events[i];
+        if (event.kind == EventKind::alloc) out = std::max(out, program.allocations[event.id].bytes);
+    }
+    return out;
+}
+
 /// The most tokens whose loss is cut into fewer parts; 0: there are none.
 std::int64_t most_with_fewer_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t tokens) {
     const auto parts = [&](std::int64_t of) {
@@ -100,32 +112,35 @@ std::int64_t most_with_fewer_parts(const ModelSpec& model, const TrainPlan& plan
 }  // namespace
 
 // unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py get_chunk_size: 1, 4, 8 parts; the less a batch exceeds what
-// is taken at once, the smaller its parts.
-void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Timeline& timeline, Assumptions& all) {
-    if (!plan.batch.lengths.empty() && !plan.batch.longest_meet) return;  // the job says all
+// is taken at once, the smaller its parts. A batch that is shorter leaves blocks behind which the next one's tensors do
+// not fit into: at worst the largest one finds no place among what is free.
+void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Program& program,
+                         const Timeline& timeline, Assumptions& all) {
+    const bool says_all = !plan.batch.lengths.empty() && !plan.batch.longest_meet;
+    if (says_all || plan.unsloth.packing || timeline.windows.empty()) return;
     const std::int64_t tokens = most_tokens(plan), fewer = most_with_fewer_parts(model, plan, tokens);
-    if (fewer == 0) return;
     const auto largest_part = [&](std::int64_t of) {
-        return ceil_div(of, model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes));
+        return of == 0 ? 0 : ceil_div(of, model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes));
     };
-    std::int64_t loss = 0, highest = 0;
-    for (const WindowLevels& window : timeline.windows) {
-        highest = std::max(highest, window.peak.requested);
+    std::int64_t loss = 0;
+    std::size_t highest = 0;
+    for (std::size_t i = 0; i < timeline.windows.size(); ++i) {
+        const WindowLevels& window = timeline.windows[i];
+        if (window.peak.requested > timeline.windows[highest].peak.requested) highest = i;
         if (window.phase.kind == PhaseKind::head) loss = std::max(loss, window.peak.requested);
     }
     constexpr std::int64_t kBytesOfLogit = 4;  // in 16 bits, and their gradient
-    const std::int64_t of_fewer =
-        loss + kBytesOfLogit * model.vocab_size * (largest_part(fewer) - largest_part(tokens));
-    if (of_fewer <= highest) return;
+    const std::int64_t more = std::max<std::int64_t>(0, largest_part(fewer) - largest_part(tokens));
+    const std::int64_t of_fewer = loss + kBytesOfLogit * model.vocab_size * more;
+    const std::int64_t excess = std::max<std::int64_t>(0, of_fewer - timeline.windows[highest].peak.requested);
     all.push_back({AssumptionKind::workspace,
                    Bytes{},
                    Bytes{},
-                   Bytes{of_fewer - highest},
-                   fmt::format("whether a batch has {} tokens in place of {}, whose loss is cut into fewer and larger "
-                               "parts",
-                               fewer, tokens),
-                   "unsloth_zoo 2026.10.7, fused_losses/cross_entropy_loss.py get_chunk_size",
-                   "rows of one length need what is predicted"});
+                   Bytes{excess + largest_request(program, highest)},
+                   "how far batches differ in their tokens: with fewer of them the loss may be cut into larger parts, "
+                   "and blocks of one batch may be too small for the next",
+                   "unsloth_zoo 2026.10.7, fused_losses/cross_entropy_loss.py get_chunk_size; replays of such rows",
+                   "--row-lengths says how long rows are"});
 }
 
 void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all) {

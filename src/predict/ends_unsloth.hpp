@@ -5,6 +5,7 @@
 #include "vramfit/spec/assumption.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/train_plan.hpp"
+#include "vramfit/trace/program.hpp"
 
 namespace vramfit {
 
@@ -12,7 +13,8 @@ namespace vramfit {
 void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all);
 
 /// Rows are rarely all of full length: what a batch with fewer tokens may need more. `timeline` is that of the full ones
-/// on a card that is large enough.
-void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Timeline& timeline, Assumptions& all);
+/// of the program on a card that is large enough.
+void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Program& program,
+                         const Timeline& timeline, Assumptions& all);
 
 }  // namespace vramfit

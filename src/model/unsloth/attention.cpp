@@ -113,9 +113,15 @@ FusedProjections project_packed(const Run& run, const DecoderLayer& layer, const
     return out;
 }
 
-/// Attention of padded rows, causal without a mask while they are trained on: [B, S, heads * head].
-Tensor attend_padded(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+/// Attention of padded rows, causal without a mask while they are trained on: [B, S, heads * head]. Where each head has
+/// keys of its own they are copied to lie one after the other.
+Tensor attend_padded(const Run& run, Tensor query, Tensor key, Tensor value) {
     const AttentionArguments arguments = arguments_for(run, query, key, value);
+    if (!arguments.enable_gqa) {
+        query = contiguous(query);
+        key = contiguous(key);
+        value = contiguous(value);
+    }
     const Tensor out = transpose(scaled_dot_product_attention(query, key, value, {}, arguments), 1, 2);
     return reshape(out, {out.size(0), out.size(1), out.size(2) * out.size(3)});
 }
@@ -137,7 +143,8 @@ Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor&
     }
     if (!run.plan.unsloth.padding_free) {
         turn(query, key, true);
-        return project_out(run, layer, attend_padded(run, query, key, value));
+        const Tensor attended = attend_padded(run, query, key, value);  // its copies end here
+        return project_out(run, layer, attended);
     }
     find_row_ends(run, batch);
     turn(query, key, false);
