@@ -133,7 +133,8 @@ Tensor project_out(const Run& run, const DecoderLayer& layer, const Tensor& out)
 
 }  // namespace
 
-Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch) {
+Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch,
+                        const PositionTables& tables) {
     Tensor query, key, value;
     {
         const FusedProjections projected = project_packed(run, layer, hidden);
@@ -142,12 +143,13 @@ Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor&
         value = by_heads(run, projected.v);
     }
     if (!run.plan.unsloth.padding_free) {
-        turn(query, key, true);
+        turn(query, key, true, {});
         const Tensor attended = attend_padded(run, query, key, value);  // its copies end here
         return project_out(run, layer, attended);
     }
     find_row_ends(run, batch);
-    turn(query, key, false);
+    const PositionTables of_layer = tables_for(run, tables, hidden.size(1));
+    turn(query, key, false, of_layer);
     keep_lengths(run, batch);
     Tensor out = attend_rows(run, query, key, value, batch);
     out = view(out, {1, out.size(0), out.size(1) * out.size(2)});

@@ -19,10 +19,11 @@ using namespace engine;
 
 namespace {
 
-Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch) {
+Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch,
+                         const PositionTables& tables) {
     Tensor residual = input;
     Tensor hidden = fused_norm(run, layer.input_norm, residual);
-    hidden = packed_attention(run, layer, hidden, batch);
+    hidden = packed_attention(run, layer, hidden, batch, tables);
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = fused_norm(run, layer.post_attention_norm, hidden);
@@ -69,14 +70,15 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
         run.unsloth->embedding_on_host ? looked_up_on_host(run, network, batch) : embed(network, batch.input_ids);
     if (is_gemma(run)) hidden = scaled(hidden);
     make_position_tables(run);
+    const PositionTables tables = run.unsloth->tables;  // which a layer's function holds, even if they grow
     for (const DecoderLayer& layer : network.layers) {
         const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
         mark_backward(layer, hidden, place);
-        const Unit unit = [&run, &layer, kept, place](std::span<const Tensor> given) {
+        const Unit unit = [&run, &layer, kept, tables, place](std::span<const Tensor> given) {
             const Scoped<Module> in_this_layer(run.session.recorder.module, {layer.index, 0});
             if (!run.session.recomputing)
                 run.session.recorder.begin(phase_at(PhaseKind::forward_layer, place, layer.index));
-            return run_unsloth_layer(run, layer, given[0], kept);
+            return run_unsloth_layer(run, layer, given[0], kept, tables);
         };
         hidden = checkpoint_layer(run, network, layer, unit, hidden);
     }

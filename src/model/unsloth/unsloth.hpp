@@ -51,10 +51,16 @@ struct LossKernels {
     LossKernel square, general;
 };
 
+/// cos and sin of so many positions.
+struct PositionTables {
+    Tensor cos, sin;
+    Size rows;
+};
+
 /// Objects of Unsloth's that live as long as the process.
 struct Unsloth {
     Tensor cos, sin;              ///< placeholders of one element, which stay
-    Tensor cos_table, sin_table;  ///< of all positions
+    PositionTables tables;        ///< of all positions
     Tensor frequencies;           ///< float32 [head / 2]
     bool has_tables = false;
     bool embedding_on_host = false;
