@@ -270,6 +270,9 @@ LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptio
         result.ranking.push_back(result.rows.size());
         result.rows.push_back(row.row);
     }
+    std::vector<const SweepRow*> found;
+    for (const SweepRow& row : result.rows) found.push_back(&row);
+    note_leaner(found, result.notes);
     return answer;
 }
 

@@ -66,10 +66,6 @@ void RowReplays::settle(SweepRow& row, std::size_t place) {
     const Program program = known->program->at(axes.values(place).all());
     const Judged judged = judge_program(program, q.model, plan_of(q.space, q.base, place), q.stack, q.device);
     row.verdict = judged.ends.verdict();
-    if (judged.program) {  // not what the formula says, which is of a card with plenty
-        row.requested = judged.whole().peak.requested;
-        row.utilization = q.utilization(row.requested);
-    }
     const Timeline& timeline = judged.on_card;
     if (timeline.out_of_memory) return;
     const std::vector<PeakResult> peaks = find_peaks(judged.of_card(program), timeline, run_shape(q.model, q.base), q.device.context);
