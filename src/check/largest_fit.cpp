@@ -178,7 +178,7 @@ LargestFit largest_fit(const Job& job) {
 }
 
 Prediction predict_with_largest_fit(const Job& job) {
-    if (generates_rows(job.plan.loop.kind)) return predict(job);
+    if (generates_rows(job.plan.loop.kind) || !job.plan.batch.lengths.empty()) return predict(job);
     if (!job.device.capacity_known || job.plan.distributed) {
         Prediction out = predict_with_next_larger(job);
         if (job.device.capacity_known && out.verdict == Verdict::fits) out.largest = largest_fit(job);

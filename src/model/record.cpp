@@ -145,6 +145,7 @@ void run_all(const Run& stored) {
         adapt_in_preference_trainer(run, network, stored.plan.prepare_kbit);
     else
         adapt(run, network);
+    if (unsloth) end_adapters(run, network);
     ask_for_bf16(run, true);
     // trl switches the argument off once it has prepared a quantized model.
     if (plan.training.gradient_checkpointing && !(by_trl && plan.load.quantization))

@@ -2,12 +2,15 @@
 #include "predict/ends.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "model/parallel/ddp/ddp.hpp"
+#include "model/record.hpp"
 #include "predict/ends_unsloth.hpp"
+#include "predict/unsloth_on_card.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -135,7 +138,6 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
 Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
                            const Program& program, const Timeline& unlimited) {
     Assumptions all = assumptions_without_load(model, plan, device, program);
-    add_unsloth_on_card(model, plan, device, program, unlimited, all);
     const Bytes load = most_of_load(model, plan, stack);
     if (load.count > unlimited.peak.reserved)
         all.push_back({AssumptionKind::load_order, Bytes{}, Bytes{}, load - Bytes{unlimited.peak.reserved},
@@ -147,8 +149,55 @@ Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const 
 
 }  // namespace
 
+namespace {
+
+/// Both ends of a run whose decisions another size of the card would change: sure is what holds for the one that needs
+/// the most of them, or the least.
+VerdictEnds ends_over_choices(const UnslothRun& run, const UnslothOnCard& at_low, const UnslothOnCard& at_high,
+                              const std::function<bool(const UnslothOnCard&, Bytes)>& fits, Bytes low, Bytes high) {
+    const UnslothOnCard most = hungrier(hungrier(at_low, run.choices), at_high);
+    const UnslothOnCard least = leaner(leaner(at_low, run.choices), at_high);
+    if (run.timeline.out_of_memory)
+        return {Verdict::too_large, fits(least, high) ? Verdict::fits : Verdict::too_large};
+    return {fits(most, low) ? Verdict::fits : Verdict::too_large, Verdict::fits};
+}
+
+/// The same of Unsloth's loop, which asks how much memory is free.
+Judged judge_unsloth(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                     const Device& device, Timeline on_card) {
+    const ReplayOptions options = allocator_of(stack, device);
+    UnslothRun run = run_on_card(program, std::move(on_card), model, plan, stack, device, options);
+    Judged out;
+    out.program = std::move(run.program);
+    const Program& own = out.of_card(program);
+    if (run.timeline.out_of_memory) out.unlimited = replay(own, without_limit(options));
+    out.assumptions = assumptions_of(model, plan, stack, device, own, out.unlimited ? *out.unlimited : run.timeline);
+    add_shorter_batches(model, with_choices(plan, run.choices), own, out.unlimited ? *out.unlimited : run.timeline,
+                        out.assumptions);
+    const Bytes low = device.usable - at_worst(out.assumptions), high = device.usable + at_best(out.assumptions);
+    const UnslothOnCard at_low = decide_on_card(model, plan, own, run.timeline, low),
+                        at_high = decide_on_card(model, plan, own, run.timeline, high);
+    if (at_low == run.choices && at_high == run.choices) {
+        out.ends = ends_of(own, options, device, out.assumptions, run.timeline,
+                           out.unlimited ? *out.unlimited : run.timeline);
+    } else {
+        const auto fits = [&](const UnslothOnCard& choices, Bytes usable) {
+            if (usable.count <= 0) return false;
+            ReplayOptions there = options;
+            there.capacity = usable;
+            return !replay(model::record(model, with_choices(plan, choices), stack, device), there).out_of_memory;
+        };
+        out.ends = ends_over_choices(run, at_low, at_high, fits, low, high);
+    }
+    out.on_card = std::move(run.timeline);
+    return out;
+}
+
+}  // namespace
+
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device, Timeline on_card) {
+    if (asks_card(plan, device)) return judge_unsloth(program, model, plan, stack, device, std::move(on_card));
     const ReplayOptions options = allocator_of(stack, device);
     Judged out;
     out.on_card = std::move(on_card);
@@ -174,11 +223,23 @@ SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainP
                        (load == 0 || load <= most_requested(program));
     if (!plain) {
         Timeline on_card = replay(program, options);
-        if (on_card.out_of_memory) return {false, std::move(on_card)};
+        if (on_card.out_of_memory && !asks_card(plan, device)) return {false, std::move(on_card)};
         Judged judged = judge_program(program, model, plan, stack, device, std::move(on_card));
         return {judged.ends.verdict() == Verdict::fits, std::move(judged.on_card)};
     }
     Timeline run = replay(program, worst);
+    if (asks_card(plan, device)) {
+        // What is decided on a card with plenty needs the most.
+        const bool decides = decide_on_card(model, plan, program, run, *worst.capacity) != UnslothOnCard{} ||
+                             decide_on_card(model, plan, program, run, device.usable) != UnslothOnCard{};
+        Assumptions more = assumptions_without_load(model, plan, device, program);
+        if (!run.out_of_memory) add_shorter_batches(model, plan, program, run, more);
+        const std::int64_t left = device.usable.count - at_worst(more).count - run.peak.reserved;
+        if (decides || left < 0) {
+            Judged judged = judge_program(program, model, plan, stack, device);
+            return {judged.ends.verdict() == Verdict::fits, std::move(judged.on_card)};
+        }
+    }
     if (run.out_of_memory) return {false, std::move(run)};
     // Without a limit of what is split, memory is given back in retries alone: a larger card changes nothing then.
     if (run.retries > 0 || options.settings.max_split_size != kNoSplitLimit) run = replay(program, options);

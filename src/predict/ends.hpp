@@ -13,11 +13,15 @@ namespace vramfit {
 struct Judged {
     Timeline on_card;
     std::optional<Timeline> unlimited;  ///< where that one ran out of memory
+    std::optional<Program> program;     ///< where the run on the card is another than on one with plenty of memory
     Assumptions assumptions;
     VerdictEnds ends;
 
     /// Of the whole run.
     const Timeline& whole() const { return unlimited ? *unlimited : on_card; }
+
+    /// The run on the card, given that on one with plenty.
+    const Program& of_card(const Program& with_plenty) const { return program ? *program : with_plenty; }
 };
 
 /// `on_card` is the replay there, with allocator_of(stack, device); `device` is that of one process (of_process).

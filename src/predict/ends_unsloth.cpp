@@ -2,7 +2,13 @@
 #include "predict/ends_unsloth.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "model/unsloth/loss_parts.hpp"
+#include "vramfit/base/checked.hpp"
 #include "vramfit/spec/modules.hpp"
 
 namespace vramfit {
@@ -70,70 +76,72 @@ Assumption layers_in_16_bits(const ModelSpec& model) {
             "a run, or give the checkpoint's config.json with --model-config"};
 }
 
-/// unsloth_zoo 2026.10.7, block_swap.py: what Unsloth takes a step to need beside what is there behind the adapters.
-std::int64_t reserve_of_unsloth(const ModelSpec& model, const TrainPlan& plan, const Program& program) {
-    constexpr std::int64_t kBytesOfActivation = 48, kRowsOfLogits = 2048, kBytesOfTrained = 4 + 12;
-    const std::int64_t tokens = plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length);
-    const std::int64_t all = tokens * model.hidden_size * kBytesOfActivation +
-                             std::min(tokens, kRowsOfLogits) * model.vocab_size * 4 +
-                             program.trainable_parameters * kBytesOfTrained;
-    return all + all / 16 + 256 * kMiB;
+/// Tokens of the largest batch.
+std::int64_t most_tokens(const TrainPlan& plan) {
+    const std::vector<std::int64_t> rows = row_lengths(plan);
+    if (rows.empty()) return tokens_of_batch(plan);
+    return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
 }
 
-// unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight: what the head does not share moves to host memory.
-bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, const Device& device, const Program& program,
-                      const Timeline& unlimited) {
-    if (model.tie_word_embeddings || !device.capacity_known) return false;
-    std::int64_t allocated = 0;
-    for (const WindowLevels& window : unlimited.windows)
-        if (window.phase.kind == PhaseKind::adapters) allocated = window.end.allocated;
-    return device.usable.count - allocated < reserve_of_unsloth(model, plan, program);
-}
-
-Assumption moved_embedding(const ModelSpec& model) {
-    const Bytes embedding = size_of(model.vocab_size * model.hidden_size, DType::bfloat16);
-    return {AssumptionKind::workspace,
-            Bytes{},
-            embedding,
-            embedding,
-            "whether the embedding waits in host memory, to which Unsloth moves it where little is left",
-            "unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight",
-            "a run: Unsloth says when it moves the embedding"};
-}
-
-/// The inputs of a layer for all tokens, which come back from host memory into a buffer of that size.
-Bytes staging_buffer(const ModelSpec& model, const TrainPlan& plan) {
-    return size_of(tokens_of_batch(plan) * model.hidden_size, DType::bfloat16);
-}
-
-// unsloth_zoo 2026.10.7, gradient_checkpointing.py: a second buffer where more than 512 MiB (DOUBLE_BUFFER_HEADROOM)
-// are free as the second forward pass begins.
-bool may_keep_one_buffer(const ModelSpec& model, const TrainPlan& plan, const Device& device,
-                         const Timeline& unlimited) {
-    constexpr std::int64_t kLeastBytes = 2 * kMiB, kHeadroom = 512 * kMiB;
-    if (plan.unsloth.checkpointing != UnslothCheckpointing::offloaded || !device.capacity_known) return false;
-    if (staging_buffer(model, plan).count <= kLeastBytes) return false;
-    std::int64_t reserved = 0;
-    int forwards = 0;
-    for (const WindowLevels& window : unlimited.windows) {
-        if (window.phase.kind == PhaseKind::forward_layer && window.phase.layer == 0 && ++forwards == 2) break;
-        reserved = window.end.reserved;
+/// The largest allocation of a window.
+std::int64_t largest_request(const Program& program, std::size_t window) {
+    const bool is_last = window + 1 >= program.windows.size();
+    const std::size_t end = is_last ? program.events.size() : program.windows[window + 1].first_event;
+    std::int64_t out = 0;
+    for (std::size_t i = program.windows[window].first_event; i < end; ++i) {
+        const Event& event = program.events[i];
+        if (event.kind == EventKind::alloc) out = std::max(out, program.allocations[event.id].bytes);
     }
-    return device.usable_low().count - reserved <= kHeadroom;
+    return out;
 }
 
-Assumption second_buffer(const ModelSpec& model, const TrainPlan& plan) {
-    const Bytes buffer = staging_buffer(model, plan);
-    return {AssumptionKind::workspace,
-            Bytes{},
-            buffer,
-            buffer,
-            "whether Unsloth takes a second buffer for the inputs of layers, for which 512 MiB have to be free",
-            "unsloth_zoo 2026.10.7, gradient_checkpointing.py",
-            "a run: \"Double buffering enabled\" says that it has two"};
+/// The most tokens whose loss is cut into fewer parts; 0: there are none.
+std::int64_t most_with_fewer_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t tokens) {
+    const auto parts = [&](std::int64_t of) {
+        return model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes);
+    };
+    const std::int64_t all = parts(tokens);
+    std::int64_t low = 0, high = tokens;
+    while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (parts(middle) < all ? low : high) = middle;
+    }
+    return low;
 }
 
 }  // namespace
+
+// unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py get_chunk_size: 1, 4, 8 parts; the less a batch exceeds what
+// is taken at once, the smaller its parts. A batch that is shorter leaves blocks behind which the next one's tensors do
+// not fit into: at worst the largest one finds no place among what is free.
+void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Program& program,
+                         const Timeline& timeline, Assumptions& all) {
+    const bool says_all = !plan.batch.lengths.empty() && !plan.batch.longest_meet;
+    if (says_all || plan.unsloth.packing || timeline.windows.empty()) return;
+    const std::int64_t tokens = most_tokens(plan), fewer = most_with_fewer_parts(model, plan, tokens);
+    const auto largest_part = [&](std::int64_t of) {
+        return of == 0 ? 0 : ceil_div(of, model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes));
+    };
+    std::int64_t loss = 0;
+    std::size_t highest = 0;
+    for (std::size_t i = 0; i < timeline.windows.size(); ++i) {
+        const WindowLevels& window = timeline.windows[i];
+        if (window.peak.requested > timeline.windows[highest].peak.requested) highest = i;
+        if (window.phase.kind == PhaseKind::head) loss = std::max(loss, window.peak.requested);
+    }
+    constexpr std::int64_t kBytesOfLogit = 4;  // in 16 bits, and their gradient
+    const std::int64_t more = std::max<std::int64_t>(0, largest_part(fewer) - largest_part(tokens));
+    const std::int64_t of_fewer = loss + kBytesOfLogit * model.vocab_size * more;
+    const std::int64_t excess = std::max<std::int64_t>(0, of_fewer - timeline.windows[highest].peak.requested);
+    all.push_back({AssumptionKind::workspace,
+                   Bytes{},
+                   Bytes{},
+                   Bytes{excess + largest_request(program, highest)},
+                   "how far batches differ in their tokens: with fewer of them the loss may be cut into larger parts, "
+                   "and blocks of one batch may be too small for the next",
+                   "unsloth_zoo 2026.10.7, fused_losses/cross_entropy_loss.py get_chunk_size; replays of such rows",
+                   "--row-lengths says how long rows are"});
+}
 
 void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all) {
     if (plan.loop.kind != LoopKind::unsloth) return;
@@ -142,13 +150,6 @@ void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all
         all.push_back(maps_of_packed(model));
     if (plan.unsloth.packing) all.push_back(lengths_of_segments(model, plan));
     if (plan.unsloth.layers_unknown && plan.load.quantization) all.push_back(layers_in_16_bits(model));
-}
-
-void add_unsloth_on_card(const ModelSpec& model, const TrainPlan& plan, const Device& device, const Program& program,
-                         const Timeline& unlimited, Assumptions& all) {
-    if (plan.loop.kind != LoopKind::unsloth) return;
-    if (embedding_leaves(model, plan, device, program, unlimited)) all.push_back(moved_embedding(model));
-    if (may_keep_one_buffer(model, plan, device, unlimited)) all.push_back(second_buffer(model, plan));
 }
 
 }  // namespace vramfit

@@ -1,9 +1,8 @@
-// What is not known of Unsloth's step, and what it does on a card with little left.
+// What is not known of Unsloth's step.
 #pragma once
 
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/spec/assumption.hpp"
-#include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/train_plan.hpp"
 #include "vramfit/trace/program.hpp"
@@ -13,9 +12,9 @@ namespace vramfit {
 /// On every card: which attention loads, what a packed checkpoint has, what rows are packed of.
 void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all);
 
-/// What leaves the GPU, or is not made, where little of it is left. `unlimited` is a replay on a card that is large
-/// enough.
-void add_unsloth_on_card(const ModelSpec& model, const TrainPlan& plan, const Device& device, const Program& program,
-                         const Timeline& unlimited, Assumptions& all);
+/// Rows are rarely all of full length: what a batch with fewer tokens may need more. `timeline` is that of the full ones
+/// of the program on a card that is large enough.
+void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Program& program,
+                         const Timeline& timeline, Assumptions& all);
 
 }  // namespace vramfit

@@ -86,7 +86,7 @@ Prediction predict_with_next_larger(const Job& job, const Record& record) {
 }
 
 Prediction predict_with_next_larger(const Job& job) {
-    if (!job.device.capacity_known) return predict(job);
+    if (!job.device.capacity_known || !job.plan.batch.lengths.empty()) return predict(job);
     const NextLarger next = next_larger_of(job.plan);
     if (job.plan.distributed && job.plan.distributed->any_rank)  // one recording for each process
         return with_next_larger(job, predict(job.model, job.plan, job.stack, job.device), next,

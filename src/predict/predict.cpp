@@ -11,6 +11,7 @@
 #include "predict/predict_recorded.hpp"
 #include "predict/quantities.hpp"
 #include "predict/stages.hpp"
+#include "predict/unsloth_on_card.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -43,35 +44,6 @@ void take_verdict(const Judged& judged, Prediction& out) {
     out.out_of_memory_levels = timeline.end;
 }
 
-/// Whether something else than the loss requests more than there is at best: smaller parts do not help then.
-bool is_too_large_without_loss(const Timeline& timeline, const Prediction& out) {
-    const std::int64_t most = out.usable_high().count;
-    return std::any_of(timeline.windows.begin(), timeline.windows.end(), [most](const WindowLevels& window) {
-        return window.phase.kind != PhaseKind::head && window.peak.requested > most;
-    });
-}
-
-// unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py: parts by what is free when the first loss is computed. The
-// program has those of more than 8 GiB (model/unsloth/loss_parts.cpp), which are the largest.
-void note_parts_of_loss(const Timeline& timeline, Prediction& out) {
-    const Device& device = out.device;
-    if (out.plan.loop.kind != LoopKind::unsloth || !device.capacity_known || out.verdict == Verdict::fits) return;
-    if (out.verdict == Verdict::too_large && is_too_large_without_loss(timeline, out)) return;
-    std::int64_t before = 0, reserved = 0;
-    for (const WindowLevels& window : timeline.windows) {
-        if (window.phase.kind == PhaseKind::head) break;
-        before = std::max(before, window.peak.requested);
-        reserved = window.end.reserved;
-    }
-    const Bytes free{device.usable.count - reserved};
-    if (before > device.usable.count || free.count > 8 * kGiB) return;
-    out.notes.push_back({NoteKind::upper_bound,
-                         fmt::format("an upper bound: {} are free when the first loss is computed; with 8 GiB or less "
-                                     "Unsloth takes smaller parts of it than predicted",
-                                     text_of(std::max(free, Bytes{}))),
-                         "shorter rows, or a GPU with more memory"});
-}
-
 }  // namespace
 
 Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& given,
@@ -87,8 +59,7 @@ Prediction predict_recorded(const ModelSpec& model, const TrainPlan& plan, const
     const Judged judged = judge_program(program, model, plan, stack, device);
     take_verdict(judged, out);
     const Timeline& timeline = judged.whole();
-    note_parts_of_loss(timeline, out);
-    out.peaks = find_peaks(program, timeline, run_shape(model, plan), device.context);
+    out.peaks = find_peaks(judged.of_card(program), timeline, run_shape(model, plan), device.context);
     if (const PeakResult* highest = highest_of(out.peaks)) out.highest = highest->name;
     out.peak = timeline.peak;
     out.after_load = at_mark(timeline, "after_load");
@@ -140,7 +111,17 @@ Timeline timeline(const ModelSpec& model, const TrainPlan& plan, const Stack& st
 
 Timeline timeline(const Job& job) {
     const ReplayOptions allocator = allocator_of(job);
-    return replay(program_of(job), allocator);
+    return replay(program_on_card(job), allocator);
+}
+
+Program program_on_card(const Job& job) {
+    Program program = program_of(job);
+    const Device device = of_process(job.device, job.plan);
+    if (!asks_card(job.plan, device)) return program;
+    const ReplayOptions options = allocator_of(job.stack, device);
+    UnslothRun run =
+        run_on_card(program, replay(program, options), job.model, job.plan, job.stack, device, options);
+    return run.program ? std::move(*run.program) : std::move(program);
 }
 
 Notes notes_of(const Job& job) {

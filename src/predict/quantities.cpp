@@ -89,6 +89,7 @@ std::map<std::string, std::int64_t> quantities_of(const Timeline& timeline, cons
         if (top) out[phase.name] = top->allocated;
     }
     for (const MarkLevels& mark : timeline.marks) {
+        if (asks_for_memory(mark.name)) continue;
         out[mark.name] = mark.now.allocated;
         out[fmt::format("{}.reserved", mark.name)] = mark.now.reserved;
         out[fmt::format("{}.peak", mark.name)] = mark.highest.allocated;

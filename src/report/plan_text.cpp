@@ -78,6 +78,8 @@ std::string batch(const TrainPlan& plan, Axes axes) {
                                                          plan.batch.sequence_length);
     if (plan.training.gradient_accumulation_steps > 1)
         out += fmt::format(", accumulated {} times", plan.training.gradient_accumulation_steps);
+    if (!plan.batch.lengths.empty() && axes != Axes::listed)
+        return out + fmt::format(" at most, rows of {} tokens", fmt::join(row_lengths(plan), ", "));
     if (plan.loop.kind == LoopKind::reward) return out + ", pairs of a chosen and a rejected row";
     if (plan.loop.kind == LoopKind::kto)
         return out + fmt::format(", a completion in each row, prompts of {} tokens",

@@ -42,6 +42,7 @@ std::string run_of(const Prediction& p) {
     std::string out =
         fmt::format("{}{} of {}, {}{} x {} tokens", words_of_loop(p.plan.loop.kind), words_of_method(p.plan),
                     p.model.name, training.per_device_train_batch_size, rows, p.plan.batch.sequence_length);
+    if (!p.plan.batch.lengths.empty()) out += " at most";
     if (training.gradient_accumulation_steps > 1)
         out += fmt::format(", {} gradient accumulation steps", training.gradient_accumulation_steps);
     return out;

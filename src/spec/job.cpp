@@ -73,7 +73,7 @@ StackChoice read_stack(ObjectReader& job) {
 // Where a trainer of preferences is not told what its rows are, it has the tracer's.
 void read_rows(ObjectReader& job, TrainPlan& plan) {
     auto batch = job.object("batch");
-    if (batch && plan.loop.kind == LoopKind::unsloth) read_unsloth_rows(*batch);
+    if (batch && plan.loop.kind == LoopKind::unsloth) read_unsloth_rows(*batch, plan.batch);
     if (!is_preference(plan.loop.kind)) {
         if (batch) read_batch(std::move(*batch), plan.batch);
         return;

@@ -44,7 +44,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments);
 /// The key `unsloth`, what FastLanguageModel is told, as it decides how the network is loaded; and what its
 /// loop adds to `batch` and `training`.
 void read_unsloth(ObjectReader& job, TrainPlan& plan);
-void read_unsloth_rows(ObjectReader& batch);
+void read_unsloth_rows(ObjectReader& batch, BatchPlan& plan);
 void read_unsloth_training(ObjectReader& training, UnslothPlan& plan);
 JsonValue unsloth_to_json(const TrainPlan& plan);
 /// `model_type`: whose layers FSDP makes units of; empty if it is not known.

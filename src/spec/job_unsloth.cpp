@@ -9,6 +9,7 @@ namespace vramfit {
 namespace {
 
 constexpr IntegerRange kTokensAtMost = {.low = 1, .high = std::int64_t{1} << 31};
+constexpr IntegerRange kRowTokens = {.low = 2, .high = std::int64_t{1} << 31};
 
 void refuse_option(ObjectReader& unsloth, std::string_view key, std::string_view what) {
     const auto value = unsloth.boolean(key, Null::absent);
@@ -69,11 +70,13 @@ void read_unsloth(ObjectReader& job, TrainPlan& plan) {
     unsloth.refuse_unknown();
 }
 
-void read_unsloth_rows(ObjectReader& batch) {
+void read_unsloth_rows(ObjectReader& batch, BatchPlan& plan) {
     const JsonValue* lengths = batch.value("lengths");
-    if (lengths && lengths->kind != JsonValue::Kind::null)
-        batch.problems().unsupported(batch.path("lengths"), "rows of different lengths are not supported",
-                                     "all rows as long as the longest, which need the most");
+    if (!lengths || lengths->kind == JsonValue::Kind::null) return;
+    ObjectReader::set(plan.lengths, batch.integers("lengths", kRowTokens));
+    if (plan.lengths.empty())
+        batch.problems().invalid(batch.path("lengths"), "a list of lengths is wanted",
+                                 "tokens of each row of a batch, [1024, 700]");
 }
 
 void read_unsloth_training(ObjectReader& training, UnslothPlan& plan) {

@@ -282,7 +282,9 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     if (!plan.unsloth.padding_free) arguments.put("padding_free", JsonValue::of(false));
     out.put("training", std::move(arguments));
     if (plan.loop.kind == LoopKind::unsloth) out.put("unsloth", unsloth_to_json(plan));
-    out.put("batch", is_preference(plan.loop.kind) ? pairs_to_json(plan) : batch(plan.batch));
+    JsonValue rows = is_preference(plan.loop.kind) ? pairs_to_json(plan) : batch(plan.batch);
+    if (!plan.batch.lengths.empty()) rows.put("lengths", integers(row_lengths(plan)));
+    out.put("batch", std::move(rows));
     out.put("loop", loop(plan.loop));
     if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));
     if (plan.distributed) out.put("distributed", distributed(*plan.distributed));

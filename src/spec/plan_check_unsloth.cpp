@@ -66,8 +66,6 @@ void check_targets(const ModelSpec& model, const TrainPlan& plan, const LoraPlan
     const bool is_gemma = model.model_type == "gemma";
     slice.refuse_if(is_gemma && (lora.lora_dropout != 0 || !plan.unsloth.padding_free), "model.model_type",
                     "gemma with dropout of the adapters or padded rows is not supported", "neither");
-    slice.refuse_if(is_gemma && !plan.load.quantization, "load.quantization_config",
-                    "gemma in 16 bits is not supported", "load_in_4bit");
     slice.refuse_if(lora.lora_dropout != 0 && (model.attention_bias || !plan.unsloth.padding_free), "peft.lora_dropout",
                     "a dropout of the adapters beside biases or padded rows is not supported", "0");
     const auto* text = std::get_if<std::string>(&lora.target_modules);
@@ -142,6 +140,13 @@ void check_arguments(const TrainPlan& plan, Slice& slice) {
     slice.refuse_if(plan.distributed.has_value(), "distributed", "several processes are not supported", "one GPU");
     slice.refuse_if(plan.batch.attention_mask != AttentionMask::ones || plan.batch.labels != Labels::copy, "batch",
                     "other masks and labels are not supported", "ones and copy");
+    const std::vector<std::int64_t> lengths = row_lengths(plan);
+    slice.refuse_if(std::any_of(lengths.begin(), lengths.end(),
+                                [&](std::int64_t length) { return length > plan.batch.sequence_length; }),
+                    "batch.lengths", "a row that is longer than batch.sequence_length is not supported",
+                    "sequence_length as long as the longest row");
+    slice.refuse_if(!lengths.empty() && plan.unsloth.packing, "batch.lengths",
+                    "lengths of packed samples are not supported", "leave lengths out: packed rows are full");
     const LoopPlan& loop = plan.loop;
     slice.refuse_if(!loop.grad || loop.loss != LoopLoss::model || !loop.before.empty() ||
                         loop.batch != BatchMove::every_step || loop.zero_grad != ZeroGrad::after_step ||
@@ -155,6 +160,16 @@ void check_arguments(const TrainPlan& plan, Slice& slice) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> row_lengths(const TrainPlan& plan) {
+    const BatchPlan& batch = plan.batch;
+    if (!batch.longest_meet || batch.lengths.empty()) return batch.lengths;
+    std::vector<std::int64_t> out;
+    const auto rows = static_cast<std::size_t>(plan.training.per_device_train_batch_size);
+    for (std::size_t row = 0; row < rows; ++row)
+        out.push_back(std::min(batch.lengths[row % batch.lengths.size()], batch.sequence_length));
+    return out;
+}
 
 bool unsloth_was_compared_on(const Capability& capability) {
     return capability >= Capability{7, 5} && capability < Capability{10, 0};
@@ -177,6 +192,9 @@ void check_packed(const ModelSpec& model, const TrainPlan& plan, Problems& probl
 
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
     check_packed(model, plan, problems);
+    if (plan.loop.kind != LoopKind::unsloth && !plan.batch.lengths.empty())
+        problems.unsupported("batch.lengths", "rows of given lengths are predicted of Unsloth's own step only",
+                             "sequence_length as long as the longest row");
     if (plan.loop.kind != LoopKind::unsloth) return;
     const Stack known = stack_from("unsloth-2026.10").stack;
     Slice slice(problems);

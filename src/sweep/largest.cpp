@@ -8,7 +8,7 @@
 
 #include "base/parallel.hpp"
 
-#include "sweep/bounded_rows.hpp"
+#include "sweep/leaner_rows.hpp"
 #include "sweep/cards.hpp"
 #include "sweep/formulas.hpp"
 #include "sweep/row_replays.hpp"
@@ -45,7 +45,6 @@ struct ColumnsFound {
     std::size_t recorded = 0;
     std::size_t replayed = 0;
     bool any_valid = false;
-    bool any_bound = false;        ///< a row is too large by an upper bound alone
     std::optional<Error> problem;  ///< of the first invalid row
 };
 
@@ -96,7 +95,6 @@ class Column {
             ++asked_.found.replayed;
             asked_.replays.settle(row, place_of(*at));
             if (row.verdict == Verdict::fits) return LargestRow{std::move(row), how(*at), looks_.size()};
-            asked_.found.any_bound = asked_.found.any_bound || row.is_bound;
         }
         return std::nullopt;
     }
@@ -137,8 +135,8 @@ class Column {
         const Highest highest = asked_.formulas.highest();
         out.requested = highest.requested;
         out.valid = true;
-        out.within = out.requested <= q.device.usable_low().count;
-        if (!out.within && is_bounded(q.base, highest.at.kind)) asked_.found.any_bound = true;
+        const std::int64_t limit = q.device.usable_low().count;
+        out.within = out.requested <= limit || may_fit_leaner(q, place, out.requested, highest.at.kind, limit);
         return out;
     }
 
@@ -257,23 +255,24 @@ LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptio
         all[i] = solve({questions[q], q, result.first_rows[q], options, watch, replays}, axis, tasks[i].columns);
     });
     std::optional<Error> problem;
-    bool any = false, any_bound = false;
+    bool any = false;
     for (ColumnsFound& found : all) {
         std::move(found.rows.begin(), found.rows.end(), std::back_inserter(answer.rows));
         result.counts.simulated += found.looked_at;
         result.counts.recorded += found.recorded;
         result.counts.replayed += found.replayed;
         any = any || found.any_valid;
-        any_bound = any_bound || found.any_bound;
         if (!problem) problem = found.problem;
     }
     if (!any && problem) throw *problem;
-    if (any_bound) result.notes.push_back(note_of_bounds());
     result.stopped = watch.stopped();
     for (const LargestRow& row : answer.rows) {
         result.ranking.push_back(result.rows.size());
         result.rows.push_back(row.row);
     }
+    std::vector<const SweepRow*> found;
+    for (const SweepRow& row : result.rows) found.push_back(&row);
+    note_leaner(found, result.notes);
     return answer;
 }
 

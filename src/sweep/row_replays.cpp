@@ -5,7 +5,6 @@
 
 #include "predict/ends.hpp"
 #include "predict/peaks.hpp"
-#include "sweep/bounded_rows.hpp"
 
 namespace vramfit {
 
@@ -67,10 +66,9 @@ void RowReplays::settle(SweepRow& row, std::size_t place) {
     const Program program = known->program->at(axes.values(place).all());
     const Judged judged = judge_program(program, q.model, plan_of(q.space, q.base, place), q.stack, q.device);
     row.verdict = judged.ends.verdict();
-    row.is_bound = row.verdict == Verdict::too_large && is_bounded(q.base, PhaseKind::head);
     const Timeline& timeline = judged.on_card;
     if (timeline.out_of_memory) return;
-    const std::vector<PeakResult> peaks = find_peaks(program, timeline, run_shape(q.model, q.base), q.device.context);
+    const std::vector<PeakResult> peaks = find_peaks(judged.of_card(program), timeline, run_shape(q.model, q.base), q.device.context);
     show_peak(row, highest_of(peaks));
 }
 

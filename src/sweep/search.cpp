@@ -6,7 +6,7 @@
 
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
-#include "sweep/bounded_rows.hpp"
+#include "sweep/leaner_rows.hpp"
 #include "vramfit/peaks/peak.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -95,9 +95,8 @@ void Search::set(SweepRow& row, std::int64_t requested, const Phase& at) {
     row.requested = requested;
     row.peak = peak_at(at);
     row.utilization = question_.utilization(requested);
-    if (requested <= limit_) return;
+    if (requested <= limit_ || may_fit_leaner(question_, row.number, requested, at.kind, limit_)) return;
     row.verdict = Verdict::too_large;
-    row.is_bound = is_bounded(question_.base, at.kind);
 }
 
 void Search::settle(std::size_t number) {
@@ -118,7 +117,7 @@ void Search::settle(std::size_t number) {
     }
     const Highest highest = formulas_->highest();
     set(row, highest.requested, highest.at);
-    if (highest.requested > limit_ && formulas_->floor() > limit_) classes_[path].add_too_large(number);
+    if (at(number).verdict == Verdict::too_large && formulas_->floor() > limit_) classes_[path].add_too_large(number);
 }
 
 void Search::settle(const std::function<bool()>& settled) {

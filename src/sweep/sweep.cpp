@@ -7,8 +7,8 @@
 
 #include "base/parallel.hpp"
 #include "predict/peaks.hpp"
-#include "sweep/bounded_rows.hpp"
 #include "sweep/cards.hpp"
+#include "sweep/leaner_rows.hpp"
 #include "sweep/ranking.hpp"
 #include "sweep/row_replays.hpp"
 #include "sweep/search.hpp"
@@ -157,7 +157,8 @@ std::vector<std::size_t> candidates(std::span<const SweepQuestion> questions, co
     std::vector<std::size_t> out;
     for (const SweepRow& r : result.rows) {
         if (r.status != RowStatus::simulated || r.verdict == Verdict::too_large) continue;
-        if (all || r.requested <= questions[r.question].device.usable_low().count) out.push_back(r.number);
+        const SweepQuestion& q = questions[r.question];
+        if (all || asks_for_memory(q) || r.requested <= q.device.usable_low().count) out.push_back(r.number);
     }
     return out;
 }
@@ -257,8 +258,9 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
               options.stop, result);
     count(questions, result);
     find_problem(result);
-    if (std::any_of(result.rows.begin(), result.rows.end(), [](const SweepRow& row) { return row.is_bound; }))
-        result.notes.push_back(note_of_bounds());
+    std::vector<const SweepRow*> ranked;
+    for (const std::size_t row : result.ranking) ranked.push_back(&result.rows[row]);
+    note_leaner(ranked, result.notes);
     keep_one_of_each(result.notes);
     if (result.ranking.empty() && !result.stopped && options.shard.of == 1)
         result.nearest = nearest_miss(questions, result);

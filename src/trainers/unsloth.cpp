@@ -2,6 +2,7 @@
 #include "trainers/unsloth.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,6 +86,17 @@ void note_unknown_layers(const std::string& copy, Reading& reading) {
          false});
 }
 
+/// The longest rows of the data may meet in a batch, whose tokens are then fewer than if all were as long.
+void take_lengths(const TrainerQuestion& question, TrainPlan& plan) {
+    constexpr std::size_t kMostRows = 1024;  // of a batch
+    if (question.lengths.empty() || !plan.unsloth.padding_free || plan.unsloth.packing) return;
+    plan.batch.lengths = question.lengths;
+    std::sort(plan.batch.lengths.begin(), plan.batch.lengths.end(), std::greater<>());
+    if (plan.batch.lengths.size() > kMostRows) plan.batch.lengths.resize(kMostRows);
+    for (std::int64_t& length : plan.batch.lengths) length = std::max<std::int64_t>(length, 2);
+    plan.batch.longest_meet = true;
+}
+
 }  // namespace
 
 void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft) {
@@ -130,6 +142,7 @@ void settle_unsloth(const TrainerQuestion& question, Draft& draft, Reading& read
     if (!reasons.empty()) return note_bound(reasons, reading);
     if (own.unsloth.layers_unknown) note_unknown_layers(unsloth.copy, reading);
     draft.job.plan = own;
+    take_lengths(question, draft.job.plan);
 }
 
 }  // namespace vramfit::trainers

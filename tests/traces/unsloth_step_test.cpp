@@ -18,9 +18,8 @@ using nlohmann::json;
 
 /// What is compared of each trace; what a job asks for beyond the slice is refused at this place.
 const std::map<std::string, std::string> kRefused = {
-    {"gemma2-2l-1x128", "/model"},      {"gemma2-2l-2x1024", "/model"},   {"llama1b-2l-2x512-padded", "lengths"},
-    {"llama1b-2l-4-uneven", "lengths"}, {"llama1b-2l-packed", "lengths"}, {"llama1b-2l-packed-1", "lengths"},
-    {"llama8b-2l-packed", "lengths"},
+    {"gemma2-2l-1x128", "/model"},      {"gemma2-2l-2x1024", "/model"},  {"llama1b-2l-packed", "lengths"},
+    {"llama1b-2l-packed-1", "lengths"}, {"llama8b-2l-packed", "lengths"},
 };
 
 struct Equal {
@@ -29,13 +28,18 @@ struct Equal {
 
 /// The tracer's first window begins behind Unsloth's import, the program's before it.
 void compare_step(const json& trace, const Timeline& timeline, Equal& out) {
+    const bool embedding_on_host = trace["name"] == "llama8b-2l-2x512-t4-embhost";
     std::size_t next = 0;
     for (const json& w : trace["windows"]) {
         if (w[0] == "start") continue;
+        // The tracer's checkpoint has zeros, which the host reads: an embedding there is taken for one that was never
+        // trained.
+        const bool is_known = embedding_on_host && w[0] == "trainer";
         while (next < timeline.windows.size() && name_of(timeline.windows[next].phase) != w[0]) ++next;
         INFO(w[0]);
         REQUIRE(next < timeline.windows.size());
         const WindowLevels& mine = timeline.windows[next++];
+        if (is_known) continue;
         ++out.windows;
         out.requested += mine.peak.requested == w[1] && mine.end.requested == w[2];
         out.allocated += mine.peak.allocated == w[3] && mine.end.allocated == w[4];
@@ -45,7 +49,7 @@ void compare_step(const json& trace, const Timeline& timeline, Equal& out) {
 
 }  // namespace
 
-TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved memory of four traces") {
+TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved memory of six traces") {
     std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");
     std::size_t compared = 0, refused = 0;
     Equal all;
@@ -73,7 +77,9 @@ TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved 
         static const std::map<std::string, std::size_t> kOthers = {{"llama1b-2l-2x512-r64", 2},
                                                                    {"qwen2-3l-3x1000-nopad", 13},
                                                                    {"gemma-2l-1x128", 6},
-                                                                   {"qwen3-2l-2x1024-skip", 10}};
+                                                                   {"qwen3-2l-2x1024-skip", 10},
+                                                                   {"gemma-2l-4x4000-positions", 2},
+                                                                   {"qwen3-2l-2x30000-positions", 3}};
         const auto known = kOthers.find(name);
         const std::size_t others = known == kOthers.end() ? 0 : known->second;
         CHECK(one.reserved + others >= one.windows);
@@ -82,8 +88,31 @@ TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved 
         all.reserved += one.reserved;
     }
     CHECK(refused == kRefused.size());
-    CHECK(compared >= 61);
-    CHECK(all.reserved + 31 >= all.windows);
+    CHECK(compared >= 95);
+    CHECK(all.reserved + 36 >= all.windows);
+}
+
+TEST_CASE("batches of unequal rows: what shorter ones need beyond full rows is in the verdict of those") {
+    std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");
+    std::size_t uneven = 0, exceed = 0;
+    for (std::string line; std::getline(in, line);) {
+        json trace = json::parse(line);
+        const json& lengths = trace["job"]["batch"]["lengths"];
+        if (lengths.is_null() || trace["job"]["training"].value("packing", false)) continue;
+        INFO(trace["name"]);
+        ++uneven;
+        std::int64_t requested = 0, reserved = 0;
+        for (const json& w : trace["windows"]) {
+            requested = std::max(requested, w[1].get<std::int64_t>());
+            reserved = std::max(reserved, w[5].get<std::int64_t>());
+        }
+        trace["job"]["batch"]["lengths"] = nullptr;
+        const Prediction full = predict(read_job(trace["job"].dump(), "job", Environment{}));
+        exceed += full.peak.requested < requested;
+        CHECK(full.peak.reserved + at_worst(full.assumptions).count >= reserved);
+    }
+    CHECK(uneven >= 25);
+    CHECK(exceed >= 2);
 }
 
 TEST_CASE("packed rows need hardly less than what is said of full ones, and not more") {

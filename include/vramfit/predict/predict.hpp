@@ -42,6 +42,8 @@ Timeline timeline(const Job& job);
 
 /// The program of the same run, after the plan was checked.
 Program program_of(const Job& job);
+/// The same as the job's card has it: Unsloth decides by what is free there. Of other loops there is one program.
+Program program_on_card(const Job& job);
 
 /// What a user should know about an answer to the question, from its files and flags, the card and the plan.
 Notes notes_of(const Job& job);

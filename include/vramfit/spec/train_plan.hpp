@@ -122,6 +122,9 @@ struct BatchPlan {
     AttentionMask attention_mask = AttentionMask::ones;
     Labels labels = Labels::copy;
     PairLengths pairs;  ///< of preference training, whose rows have no other mask and labels
+    /// Of the loop unsloth: tokens of each row of the run, over and over; empty: sequence_length.
+    std::vector<std::int64_t> lengths;
+    bool longest_meet = false;  ///< every batch is of the first of them, cut at sequence_length
 
     friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };
@@ -339,6 +342,18 @@ enum class UnslothCheckpointing : std::uint8_t {
     plain       ///< True: on the GPU
 };
 
+/// What Unsloth decides by the memory that is free while it runs; as set here: on a card with plenty.
+struct UnslothOnCard {
+    static constexpr std::int64_t kMostOfLoss = std::int64_t{4} << 30;
+
+    bool embedding_leaves_at_load = false;
+    bool embedding_leaves_with_adapters = false;
+    std::int64_t loss_bytes = kMostOfLoss;  ///< that parts of the loss are cut to
+    bool second_buffer = true;              ///< of the inputs that come back from host memory
+
+    friend bool operator==(const UnslothOnCard&, const UnslothOnCard&) = default;
+};
+
 /// What FastLanguageModel is told, beside the weights' type and quantization.
 struct UnslothPlan {
     UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
@@ -349,6 +364,7 @@ struct UnslothPlan {
     bool layers_unknown = false;                 ///< which layers the packed checkpoint has in 16 bits is not known
     /// In 16 bits although the others are in 4; empty: as the checkpoint has it.
     std::vector<std::string> skip_modules;
+    UnslothOnCard on_card;  ///< nobody's choice: predicted
 
     friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
 };
@@ -382,6 +398,9 @@ struct TrainPlan {
 
     friend bool operator==(const TrainPlan&, const TrainPlan&) = default;
 };
+
+/// Tokens of each row of the run, over and over; empty: all are of sequence_length.
+std::vector<std::int64_t> row_lengths(const TrainPlan& plan);
 
 /// LLaMA-Factory's own trainers of preferences, which are given a model with adapters.
 inline bool by_llama_factory(const TrainPlan& plan) {

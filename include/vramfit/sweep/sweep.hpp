@@ -61,7 +61,6 @@ struct SweepRow {
     std::optional<Verdict> verdict;  ///< absent: not replayed; fits and tight are those of a replay
     std::size_t path = 0;            ///< of simulated rows: those of one question, set of targets and path run alike
     std::optional<std::size_t> ruled_out_by;  ///< a row that is too large, and that this one dominates
-    bool is_bound = false;                    ///< too large, by an upper bound of what it needs
     std::string problem;                      ///< of invalid rows
     const Peak* peak = nullptr;               ///< the highest
     std::int64_t requested = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "vramfit/base/bytes.hpp"
@@ -60,6 +61,10 @@ struct Mark {
     std::string name;
     std::size_t before_event = 0;  ///< the instant just before this event
 };
+
+/// Marks where a library asks how much memory is free, for what it does next.
+inline constexpr std::string_view kAsksForLoss = "asks.loss", kAsksForSecondBuffer = "asks.second_buffer";
+inline bool asks_for_memory(std::string_view mark) { return mark.starts_with("asks."); }
 
 /// Every size-dependent decision, in order: equal signatures mean equal event sequences with other sizes.
 struct Signature {

@@ -33,7 +33,7 @@ ExitStatus compare_with_error(const CompareFlags& flags) {
     OomReport report;
     report.file = name;
     report.prediction = flags.plan.answered([&] { return predict(job); });
-    const Program program = program_of(job);
+    const Program program = program_on_card(job);
     const ReplayOptions allocator = without_limit(allocator_of(job));
     report.explanation = explain_oom(message, program, allocator, job.plan.training.per_device_train_batch_size,
                                      job.plan.batch.sequence_length);
@@ -50,7 +50,7 @@ ExitStatus compare_with_snapshot(const CompareFlags& flags) {
     report.tokens = job.plan.batch.sequence_length;
     const std::string bytes = read_input(flags.file, "SNAPSHOT", kLargestSnapshot);
     const Snapshot snapshot = read_snapshot(bytes, report.file);
-    const Program program = flags.plan.answered([&] { return program_of(job); });
+    const Program program = flags.plan.answered([&] { return program_on_card(job); });
     report.comparison = compare_snapshot(snapshot, program);
     report.devices = snapshot.devices;
     report.device = snapshot.device;

@@ -55,6 +55,7 @@ std::vector<std::int64_t> around(std::int64_t middle) {
 /// What fits of smaller and larger batches and lengths; nothing where that cannot be asked.
 std::optional<SweepReport> map_around(const Job& job) {
     if (!job.device.capacity_known || (job.plan.distributed && job.plan.distributed->any_rank)) return std::nullopt;
+    if (!job.plan.batch.lengths.empty()) return std::nullopt;  // whose rows are as long as they are
     SweepReport out;
     SweepQuestion& question = out.questions.emplace_back();
     question.model = job.model;

@@ -33,7 +33,7 @@ DrawnRun drawn_run(const TimelineFlags& flags, const Chosen& chosen) {
     }
     run.allocator = allocator_of(job);
     run.prediction = flags.plan.answered([&] { return predict(job); });
-    run.program = flags.plan.answered([&] { return program_of(job); });
+    run.program = flags.plan.answered([&] { return program_on_card(job); });
     return run;
 }
 
@@ -77,7 +77,7 @@ ExitStatus run_timeline(const TimelineFlags& flags) {
     }
     const Job job = flags.plan.job();
     const ReplayOptions allocator = allocator_of(job);
-    Program program = flags.plan.answered([&] { return program_of(job); });
+    Program program = flags.plan.answered([&] { return program_on_card(job); });
     TimelineReport report{job.model.name, replay(program, allocator), std::nullopt, notes_of(job), {}};
     if (flags.events) report.events = std::move(program);
     flags.report.deliver(format.timeline(report, flags.report.layout()));

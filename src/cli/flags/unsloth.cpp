@@ -1,4 +1,7 @@
 // Flags of a plan: Unsloth's own step, and what its functions choose where nothing is said.
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/split.hpp"
@@ -37,6 +40,18 @@ constexpr PlanFlag kUnslothFlags[] = {
              job.plan.unsloth.skip_modules.emplace_back(module);
          }
      }},
+    {"row-lengths", "", "N+N", nullptr, kUnslothGroup,
+     "Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.batch.lengths.clear();
+         for (const std::string_view row : split(value, '+')) {
+             const std::int64_t tokens = integer_from(row, where);
+             if (tokens < 2)
+                 throw Error(ErrorKind::invalid, where, fmt::format("a row of {} tokens trains nothing", tokens),
+                             "2 tokens or more");
+             job.plan.batch.lengths.push_back(tokens);
+         }
+     }},
 };
 
 }  // namespace
@@ -53,9 +68,16 @@ void complete_unsloth(Job& job, const IsGiven& given) {
         if (given("llm_int8_skip_modules"))
             throw Error(ErrorKind::invalid, "--llm_int8_skip_modules", "only Unsloth's own step has it",
                         "add --loop unsloth, or load.quantization_config of a job file");
+        if (given("row-lengths"))
+            throw Error(ErrorKind::unsupported, "--row-lengths",
+                        "rows of given lengths are predicted of Unsloth's own step only",
+                        "add --loop unsloth, or give the longest with --seq");
         return;
     }
     TrainPlan& plan = job.plan;
+    const std::vector<std::int64_t>& lengths = plan.batch.lengths;
+    if (given("row-lengths") && !given("seq"))
+        plan.batch.sequence_length = *std::max_element(lengths.begin(), lengths.end());
     if (!given("stack")) job.stack = stack_from("unsloth-2026.10").stack;
     if (!given("prepare-kbit")) plan.prepare_kbit.reset();
     const bool has_bfloat16 = job.device.capability >= Capability{8, 0};

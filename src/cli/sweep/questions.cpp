@@ -51,6 +51,10 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
     const auto ranks = axis_text(flags, asked, chosen, "rank"), batches = axis_text(flags, asked, chosen, "batch"),
                lengths = axis_text(flags, asked, chosen, "seq"), targets = axis_text(flags, asked, chosen, "targets");
     const Recipe* recipe = recipe_of(flags, asked, chosen);
+    if (!job.plan.batch.lengths.empty())
+        throw Error(ErrorKind::unsupported, flags.given("row-lengths") ? "--row-lengths" : "batch.lengths",
+                    "a sweep of rows of given lengths is not supported",
+                    "leave them out: a sweep takes all rows of a batch as long as the longest");
     SweepSpace space = paper_space(job.model);
     if (batches) space.batches = axis_from(*batches, "--batch");
     if (lengths && has_completions(flags, chosen))

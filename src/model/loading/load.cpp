@@ -47,7 +47,7 @@ int rotary_buffers(const Run& run) {
     if (run.spec.recording) return 0;  // its buffers are in the recording
     const Family& family = family_of(run.spec.model_type);
     if (!family.rotate) return 0;
-    if (run.unsloth) return 1;  // its own module's
+    if (run.unsloth) return run.spec.model_type == "gemma" ? 0 : 1;  // its own module's
     const LayerKinds kinds = layer_kinds(run.spec);
     const int sets = family.rotary_by_type && kinds.full && kinds.sliding ? 2 : 1;
     return run.stack.loader_converts_tensors() ? 2 * sets : sets;

@@ -52,6 +52,12 @@ struct Run {
     double attention_dropout() const { return session.training ? spec.attention_dropout : 0.0; }
 };
 
+/// Rows of a batch that follow each other and are of one length.
+struct RowsAlike {
+    Size count;
+    Size length;
+};
+
 /// A batch on the device.
 struct Batch {
     Tensor input_ids;             ///< [B, S] int64
@@ -61,6 +67,7 @@ struct Batch {
     Tensor shift_labels = {};     ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
     Tensor position_ids = {};     ///< the same
     Tensor row_lengths = {};      ///< of rows that are put together to one: int32 [rows]
+    std::vector<RowsAlike> rows_alike = {};  ///< of those rows
     Tensor completion_mask = {};  ///< of preferences: [2 B, S] int64
     Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};

@@ -3,6 +3,7 @@
 #include "model/unsloth/attention.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "engine/ops/attention.hpp"
 #include "engine/ops/copy.hpp"
@@ -45,12 +46,13 @@ void ask_for_kernels(const Run& run, bool with_gradients) {
     const Tensor expanded = empty(run.session, all, dtype);
 }
 
-/// [1, heads, T, head] as [rows, heads, length, head].
-Tensor by_rows(const Run& run, const Tensor& t) {
-    const Tensor tokens_first = transpose(select(t, 0), 0, 1);
-    const Tensor rows =
-        view(tokens_first, {run.sizes.batch, run.sizes.length, tokens_first.size(1), tokens_first.size(2)});
-    return transpose(rows, 1, 2);
+/// [1, heads, T, head] as [rows, heads, length, head], of some rows. A part of the tokens alone makes a slice.
+Tensor by_rows(const Tensor& t, const RowsAlike& rows, Size begin, bool is_part) {
+    Tensor of_heads = select(t, 0);
+    if (is_part) of_heads = slice(of_heads, 1, begin, begin + rows.count * rows.length);
+    const Tensor tokens_first = transpose(of_heads, 0, 1);
+    const Tensor split = view(tokens_first, {rows.count, rows.length, tokens_first.size(1), tokens_first.size(2)});
+    return transpose(split, 1, 2);
 }
 
 /// Whether a kernel other than torch's slowest takes keys of fewer heads.
@@ -72,14 +74,19 @@ AttentionArguments arguments_for(const Run& run, const Tensor& query, Tensor& ke
     return arguments;
 }
 
-/// _sdpa_packed_segments with all rows of one length: [1, T, heads * head].
-Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+/// _sdpa_packed_segments: rows of one length that follow each other are attended to at once. [T, heads, head].
+Tensor attend_rows(const Run& run, const Tensor& query, Tensor key, Tensor value, const Batch& batch) {
     const AttentionArguments arguments = arguments_for(run, query, key, value);
-    const Tensor q = by_rows(run, query), k = by_rows(run, key), v = by_rows(run, value);
-    Tensor out = scaled_dot_product_attention(q, k, v, {}, arguments);
-    out = transpose(out, 1, 2);
-    out = reshape(out, {run.sizes.batch * run.sizes.length, out.size(2), out.size(3)});
-    const Tensor parts[] = {std::move(out)};
+    const bool several = batch.rows_alike.size() > 1;
+    std::vector<Tensor> parts;
+    Size begin = 0;
+    for (const RowsAlike& rows : batch.rows_alike) {
+        const Tensor q = by_rows(query, rows, begin, several), k = by_rows(key, rows, begin, several),
+                     v = by_rows(value, rows, begin, several);
+        const Tensor out = transpose(scaled_dot_product_attention(q, k, v, {}, arguments), 1, 2);
+        parts.push_back(reshape(out, {rows.count * rows.length, out.size(2), out.size(3)}));
+        begin = begin + rows.count * rows.length;
+    }
     return cat(parts, 0);
 }
 
@@ -106,9 +113,15 @@ FusedProjections project_packed(const Run& run, const DecoderLayer& layer, const
     return out;
 }
 
-/// Attention of padded rows, causal without a mask while they are trained on: [B, S, heads * head].
-Tensor attend_padded(const Run& run, const Tensor& query, Tensor key, Tensor value) {
+/// Attention of padded rows, causal without a mask while they are trained on: [B, S, heads * head]. Where each head has
+/// keys of its own they are copied to lie one after the other.
+Tensor attend_padded(const Run& run, Tensor query, Tensor key, Tensor value) {
     const AttentionArguments arguments = arguments_for(run, query, key, value);
+    if (!arguments.enable_gqa) {
+        query = contiguous(query);
+        key = contiguous(key);
+        value = contiguous(value);
+    }
     const Tensor out = transpose(scaled_dot_product_attention(query, key, value, {}, arguments), 1, 2);
     return reshape(out, {out.size(0), out.size(1), out.size(2) * out.size(3)});
 }
@@ -120,7 +133,8 @@ Tensor project_out(const Run& run, const DecoderLayer& layer, const Tensor& out)
 
 }  // namespace
 
-Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch) {
+Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch,
+                        const PositionTables& tables) {
     Tensor query, key, value;
     {
         const FusedProjections projected = project_packed(run, layer, hidden);
@@ -129,13 +143,15 @@ Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor&
         value = by_heads(run, projected.v);
     }
     if (!run.plan.unsloth.padding_free) {
-        turn(query, key, true);
-        return project_out(run, layer, attend_padded(run, query, key, value));
+        turn(query, key, true, {});
+        const Tensor attended = attend_padded(run, query, key, value);  // its copies end here
+        return project_out(run, layer, attended);
     }
     find_row_ends(run, batch);
-    turn(query, key, false);
+    const PositionTables of_layer = tables_for(run, tables, hidden.size(1));
+    turn(query, key, false, of_layer);
     keep_lengths(run, batch);
-    Tensor out = attend_rows(run, query, key, value);
+    Tensor out = attend_rows(run, query, key, value, batch);
     out = view(out, {1, out.size(0), out.size(1) * out.size(2)});
     return project_out(run, layer, out);
 }

@@ -6,6 +6,8 @@
 namespace vramfit::model {
 
 /// A layer's attention. hidden -- [1, T, H], the norm's output.
-Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch);
+/// `tables` -- those that the batch began with.
+Tensor packed_attention(const Run& run, const DecoderLayer& layer, const Tensor& hidden, const Batch& batch,
+                        const PositionTables& tables);
 
 }  // namespace vramfit::model

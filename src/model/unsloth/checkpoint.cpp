@@ -2,8 +2,12 @@
 // stream of their own, of which each waits for the other: nothing is kept for them.
 #include "model/unsloth/checkpoint.hpp"
 
+#include <string>
+#include <utility>
+
 #include "engine/autocast.hpp"
 #include "engine/backward.hpp"
+#include "vramfit/trace/program.hpp"
 
 namespace vramfit::model {
 
@@ -55,22 +59,28 @@ void grow(Tensor& buffer, const Tensor& hidden) {
     buffer = new_buffer(session, hidden.numel(), hidden.dtype());
 }
 
-/// Both begin together; the second one grows once a backward pass has shown how much is free.
-void prepare(Staging& staging, const Tensor& hidden) {
+/// Both begin together; the second one grows once a backward pass has been, if there is room, and ends if there is
+/// none.
+void prepare(Staging& staging, const Tensor& hidden, bool has_room) {
     Session& session = hidden.session();
     if (!staging.first.defined()) {
         staging.first = new_buffer(session, kFirstElements, hidden.dtype());
         staging.second = new_buffer(session, kFirstElements, hidden.dtype());
     }
+    if (staging.uses_both && !std::exchange(staging.has_asked, true)) {
+        session.recorder.mark(std::string(kAsksForSecondBuffer));
+        if (!has_room) staging.second.reset();
+    }
     grow(staging.first, hidden);
-    if (staging.uses_both) grow(staging.second, hidden);
+    if (staging.uses_both && has_room) grow(staging.second, hidden);
 }
 
-Tensor checkpoint_offloaded(Staging& staging, const Unit& unit, const Tensor& hidden) {
+Tensor checkpoint_offloaded(const Run& run, const Unit& unit, const Tensor& hidden) {
+    Staging& staging = run.unsloth->staging;
     Session& session = hidden.session();
     const Ref<Node> node = make_node(session, kOffloadedBackward);
     add_edge(*node, hidden);
-    prepare(staging, hidden);
+    prepare(staging, hidden, run.plan.unsloth.on_card.second_buffer);
     Tensor out;
     {
         const GradMode no_grad(session, false);
@@ -97,7 +107,7 @@ Tensor checkpoint_layer(const Run& run, const Network& network, const DecoderLay
                            (!is_last || staging.first_forward);
     const Size bytes = hidden.numel() * element_size(hidden.dtype());
     if (may_leave && run.session.decide("inputs of layers leave the device", bytes > kLeastBytes))
-        return checkpoint_offloaded(staging, unit, hidden);
+        return checkpoint_offloaded(run, unit, hidden);
     return checkpoint_reentrant(unit, {hidden});
 }
 

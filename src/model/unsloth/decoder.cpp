@@ -19,10 +19,11 @@ using namespace engine;
 
 namespace {
 
-Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch) {
+Tensor run_unsloth_layer(const Run& run, const DecoderLayer& layer, const Tensor& input, const Batch& batch,
+                         const PositionTables& tables) {
     Tensor residual = input;
     Tensor hidden = fused_norm(run, layer.input_norm, residual);
-    hidden = packed_attention(run, layer, hidden, batch);
+    hidden = packed_attention(run, layer, hidden, batch, tables);
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = fused_norm(run, layer.post_attention_norm, hidden);
@@ -46,6 +47,13 @@ Tensor scaled(const Tensor& embedded) {
     return out;
 }
 
+/// models/vision.py _install_offload_embedding_hooks: the rows that are wanted go to the device.
+Tensor looked_up_on_host(const Run& run, const Network& network, const Batch& batch) {
+    const Dims sizes{batch.input_ids.size(0), batch.input_ids.size(1), run.spec.hidden_size};
+    return with_input_gradient(network.embed,
+                               to_device(host_tensor(run.session, sizes, network.embed.weight.dtype())));
+}
+
 }  // namespace
 
 Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batch, const Place& place) {
@@ -55,19 +63,22 @@ Tensor unsloth_decoder(const Run& run, const Network& network, const Batch& batc
     if (run.plan.unsloth.padding_free) {
         kept.position_ids = to(batch.position_ids, DType::int32);
         kept.row_lengths = batch.row_lengths;
+        kept.rows_alike = batch.rows_alike;
         label(kept.position_ids, Category::stored_activations);
     }
-    Tensor hidden = embed(network, batch.input_ids);
+    Tensor hidden =
+        run.unsloth->embedding_on_host ? looked_up_on_host(run, network, batch) : embed(network, batch.input_ids);
     if (is_gemma(run)) hidden = scaled(hidden);
     make_position_tables(run);
+    const PositionTables tables = run.unsloth->tables;  // which a layer's function holds, even if they grow
     for (const DecoderLayer& layer : network.layers) {
         const Scoped<Module> in_layer(session.recorder.module, {layer.index, 0});
         mark_backward(layer, hidden, place);
-        const Unit unit = [&run, &layer, kept, place](std::span<const Tensor> given) {
+        const Unit unit = [&run, &layer, kept, tables, place](std::span<const Tensor> given) {
             const Scoped<Module> in_this_layer(run.session.recorder.module, {layer.index, 0});
             if (!run.session.recomputing)
                 run.session.recorder.begin(phase_at(PhaseKind::forward_layer, place, layer.index));
-            return run_unsloth_layer(run, layer, given[0], kept);
+            return run_unsloth_layer(run, layer, given[0], kept, tables);
         };
         hidden = checkpoint_layer(run, network, layer, unit, hidden);
     }

@@ -1,6 +1,7 @@
 // unsloth_zoo 2026.10.7: what its fused cross entropy allocates, as traces show it (docs/unsloth.md).
 #include "model/unsloth/loss.hpp"
 
+#include <string>
 #include <utility>
 
 #include "engine/autocast.hpp"
@@ -15,6 +16,7 @@
 #include "model/unsloth/loss_parts.hpp"
 #include "model/unsloth/reductions.hpp"
 #include "model/unsloth/trial_runs.hpp"
+#include "vramfit/trace/program.hpp"
 
 namespace vramfit::model {
 
@@ -68,21 +70,37 @@ struct Trials {
     bool sums = false;
 };
 
-/// In the first forward all are; in the first one with a scale of float16's gradients those that multiply by it.
-Trials next_trials(Unsloth& unsloth, bool is_scaled) {
-    const bool first = !std::exchange(unsloth.has_compiled_loss, true);
-    if (first || !is_scaled) return {first, first};
-    return {!std::exchange(unsloth.has_compiled_scaled_loss, true), false};
+/// Kernels as they are compiled, now or earlier.
+struct Kernels {
+    Size pieces;
+    Trials trials;
+};
+
+/// torch.compile(dynamic=True): sizes are symbols, equal ones the same symbol. In the first forward all is compiled; in
+/// the first one with a scale of float16's gradients what multiplies by it.
+Kernels kernels_for(const Run& run, Size tokens, Size width, Size vocabulary, bool is_scaled) {
+    run.unsloth->has_compiled_loss = true;
+    LossKernels& known = run.unsloth->loss_kernels[is_scaled ? 1 : 0];
+    const bool is_square = run.session.decide("as many tokens as the network is wide", tokens == width);
+    if (is_square && known.square.is_compiled) return {known.square.pieces, {}};
+    if (known.general.is_compiled) return {known.general.pieces, {}};
+    LossKernel& made = is_square ? known.square : known.general;
+    made = {true, reduction_pieces(run.session, tokens, vocabulary)};
+    return {made.pieces, {true, !is_scaled}};
 }
 
-/// Compiled by Inductor: logits of a part of the tokens, their gradient, that of the hidden states.
-void run_part(const Run& run, Size tokens, const Tensor& hidden, const Tensor& weight, const Trials& trials) {
+/// Compiled by Inductor: logits of a part of the tokens, their gradient, that of the hidden states. Labels that do not
+/// begin on 16 bytes are copied (torch 2.11 _inductor/utils.py copy_misaligned_inputs).
+void run_part(const Run& run, Size begin, Size tokens, const Tensor& hidden, const Tensor& weight, bool is_scaled) {
     Session& session = run.session;
+    const auto [pieces, trials] = kernels_for(run, tokens, hidden.size(-1), weight.size(0), is_scaled);
+    Tensor labels;
+    if (!session.decide("labels of a part lie on 16 bytes", begin % 2 == 0))
+        labels = empty(session, {tokens}, DType::int64, Op::clone);
     const Size vocabulary = weight.size(0);
     const Dims all{tokens, vocabulary};
     const auto numbers = [&](Size count) { return empty(session, {count}, DType::float32, Op::compiled); };
     Tensor of_logits = empty(session, all, hidden.dtype(), Op::compiled);
-    const Size pieces = reduction_pieces(session, tokens, vocabulary);
     if (session.decide("few tokens for the loss", pieces > 1)) {
         // Each sum is made of several, and the gradient is written over the logits.
         const Tensor partial = numbers(tokens * pieces);
@@ -97,6 +115,7 @@ void run_part(const Run& run, Size tokens, const Tensor& hidden, const Tensor& w
         of_logits = empty(session, all, hidden.dtype(), Op::compiled);
         if (trials.reductions && tries_reduction(vocabulary)) try_kernel(session, {});
     }
+    labels.reset();
     const Tensor of_hidden = empty(session, {tokens, hidden.size(-1)}, hidden.dtype(), Op::compiled);
     of_logits.reset();
     if (trials.sums) try_kernel(session, of_hidden);
@@ -114,8 +133,12 @@ Tensor fused_loss(const Run& run, const Tensor& hidden, const Tensor& weight, co
     const Tensor divisor = divisor_of(items);
     const Tensor gradient = empty(session, hidden.sizes(), hidden.dtype(), Op::compiled);
     Tensor loss = zeros(session, {}, DType::float32);
-    for (const Size tokens : loss_parts(run, hidden.numel() / hidden.size(-1)))
-        run_part(run, tokens, hidden, weight, next_trials(*run.unsloth, is_scaled));
+    if (!std::exchange(run.unsloth->has_asked_for_loss, true)) session.recorder.mark(std::string(kAsksForLoss));
+    Size begin = 0;
+    for (const Size tokens : loss_parts(run, hidden.numel() / hidden.size(-1))) {
+        run_part(run, begin, tokens, hidden, weight, is_scaled);
+        begin = begin + tokens;
+    }
     set_history(loss, node);
     node->save(gradient);
     return loss;

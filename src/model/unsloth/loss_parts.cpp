@@ -12,15 +12,16 @@ using namespace engine;
 
 namespace {
 
-constexpr double kBudget = 4.0 * (1 << 30);  // where more than 8 GiB are free
 constexpr double kBytesOfLogit = 16;
 constexpr double kTolerance = 1e-9;
 constexpr double kMultiple = 4;
 
-/// Of tokens, vocabulary, bytes of the hidden states' gradient: those do not become fewer with more parts.
+/// Of tokens, vocabulary, bytes of the hidden states' gradient, which do not become fewer with more parts, and bytes
+/// that the loss may take.
 std::int64_t count_parts(const void*, std::span<const std::int64_t> a) {
     const double fixed = static_cast<double>(a[2]);
-    const double budget = fixed < kBudget ? kBudget - fixed : kBudget;
+    const auto target = static_cast<double>(a[3]);
+    const double budget = fixed < target ? target - fixed : target;
     const double wanted = static_cast<double>(a[0]) * static_cast<double>(a[1]) * kBytesOfLogit / budget;
     if (wanted <= 1 + kTolerance) return 1;
     const auto parts = static_cast<std::int64_t>(std::ceil(wanted / kMultiple - kTolerance) * kMultiple);
@@ -29,9 +30,15 @@ std::int64_t count_parts(const void*, std::span<const std::int64_t> a) {
 
 }  // namespace
 
+std::int64_t loss_part_count(const ModelSpec& spec, std::int64_t tokens, std::int64_t loss_bytes) {
+    const std::int64_t arguments[] = {tokens, spec.vocab_size, tokens * spec.hidden_size * 2, loss_bytes};
+    return count_parts(nullptr, arguments);
+}
+
 std::vector<Size> loss_parts(const Run& run, Size tokens) {
     const Size bytes = tokens * run.spec.hidden_size * 2;
-    const Size wanted = apply({count_parts, "loss_parts"}, nullptr, {tokens, Size(run.spec.vocab_size), bytes});
+    const Size wanted = apply({count_parts, "loss_parts"}, nullptr,
+                              {tokens, Size(run.spec.vocab_size), bytes, Size(run.plan.unsloth.on_card.loss_bytes)});
     const std::int64_t parts = run.session.decide("parts of the loss", wanted);
     if (parts == 1) return {tokens};
     // torch.chunk: the last part may be smaller, and there may be fewer.

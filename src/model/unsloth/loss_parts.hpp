@@ -10,4 +10,7 @@ namespace vramfit::model {
 /// The tokens of each part.
 std::vector<Size> loss_parts(const Run& run, Size tokens);
 
+/// Into how many it is cut where it may take `loss_bytes`, of so many tokens.
+std::int64_t loss_part_count(const ModelSpec& spec, std::int64_t tokens, std::int64_t loss_bytes);
+
 }  // namespace vramfit::model

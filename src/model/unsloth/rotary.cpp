@@ -44,11 +44,41 @@ Tensor from_host(Session& session, std::int64_t positions, std::int64_t head, DT
 }
 
 /// GemmaFixedRotaryEmbedding: made in host memory, on the device in float32.
-void make_tables_of_gemma(const Run& run) {
+void make_tables_of_gemma(const Run& run, std::int64_t rows) {
     const Scoped<Category> fresh(run.session.recorder.fresh, Category::workspaces);
-    const Dims all{run.spec.max_position_embeddings, run.spec.head_dim};
-    run.unsloth->cos_table = empty(run.session, all, DType::float32, Op::to_copy);
-    run.unsloth->sin_table = empty(run.session, all, DType::float32, Op::to_copy);
+    const Dims all{rows, run.spec.head_dim};
+    Tensor cos = empty(run.session, all, DType::float32, Op::to_copy);
+    Tensor sin = empty(run.session, all, DType::float32, Op::to_copy);
+    run.unsloth->tables = {std::move(cos), std::move(sin), rows};
+}
+
+/// _set_cos_sin_cache on the device; what there was stays until it is done.
+void build_tables(const Run& run, std::int64_t all) {
+    Session& session = run.session;
+    const Scoped<Category> fresh(session.recorder.fresh, Category::workspaces);
+    const std::int64_t head = run.spec.head_dim;
+    const DType dtype = run.plan.load.dtype;
+    Tensor numbers = empty(session, {all}, DType::int64, Op::arange);
+    numbers = to(numbers, DType::float32);
+    Rows rows;
+    Tensor cos, sin;
+    for (std::int64_t begin = 0; begin < all; begin += kRowsAtOnce) {
+        compute_rows(rows, session, std::min(kRowsAtOnce, all - begin), head, dtype);
+        if (begin > 0) continue;
+        if (all <= kRowsAtOnce) {
+            cos = std::move(rows.cos);
+            sin = std::move(rows.sin);
+        } else {
+            cos = empty(session, {all, head}, dtype);
+            sin = empty(session, {all, head}, dtype, Op::empty_like);
+        }
+    }
+    run.unsloth->tables = {std::move(cos), std::move(sin), all};
+}
+
+Tensor frequencies_of(const Run& run) {
+    const Scoped<Category> fresh(run.session.recorder.fresh, Category::workspaces);
+    return empty(run.session, {run.spec.head_dim / 2}, DType::float32, Op::to_copy);
 }
 
 }  // namespace
@@ -63,32 +93,36 @@ void make_position_tables(const Run& run) {
     Unsloth& unsloth = *run.unsloth;
     if (unsloth.has_tables) return;
     unsloth.has_tables = true;
-    Session& session = run.session;
-    if (is_gemma(run)) return make_tables_of_gemma(run);
-    const Scoped<Category> fresh(session.recorder.fresh, Category::workspaces);
-    const std::int64_t head = run.spec.head_dim, positions = run.spec.max_position_embeddings;
-    const DType dtype = run.plan.load.dtype;
-    unsloth.frequencies = empty(session, {head / 2}, DType::float32, Op::to_copy);
+    const std::int64_t positions = run.spec.max_position_embeddings;
+    if (is_gemma(run)) return make_tables_of_gemma(run, positions);
+    unsloth.frequencies = frequencies_of(run);
     if (positions <= kRowsAtOnce) {
-        unsloth.cos_table = from_host(session, positions, head, dtype);
-        unsloth.sin_table = from_host(session, positions, head, dtype);
+        const Scoped<Category> fresh(run.session.recorder.fresh, Category::workspaces);
+        const std::int64_t head = run.spec.head_dim;
+        Tensor cos = from_host(run.session, positions, head, run.plan.load.dtype);
+        Tensor sin = from_host(run.session, positions, head, run.plan.load.dtype);
+        unsloth.tables = {std::move(cos), std::move(sin), positions};
         return;
     }
     // Padded rows bring no positions: the table begins with the first ones.
-    const bool padded = !run.plan.unsloth.padding_free;
-    const std::int64_t all = padded ? kRowsAtOnce : round_up(positions, kGrowth);
-    Tensor numbers = empty(session, {all}, DType::int64, Op::arange);
-    numbers = to(numbers, DType::float32);
-    Rows rows;
-    for (std::int64_t begin = 0; begin < all; begin += kRowsAtOnce) {
-        compute_rows(rows, session, std::min(kRowsAtOnce, all - begin), head, dtype);
-        if (begin > 0 || padded) continue;
-        unsloth.cos_table = empty(session, {all, head}, dtype);
-        unsloth.sin_table = empty(session, {all, head}, dtype, Op::empty_like);
+    build_tables(run, run.plan.unsloth.padding_free ? round_up(positions, kGrowth) : kRowsAtOnce);
+}
+
+PositionTables tables_for(const Run& run, const PositionTables& given, Size tokens) {
+    Session& session = run.session;
+    if (!session.decide("more tokens than positions", tokens > given.rows)) return {};
+    Unsloth& unsloth = *run.unsloth;
+    if (session.decide("the rotary tables grow", tokens > unsloth.tables.rows)) {
+        const std::int64_t rows = kGrowth * session.decide("rows of rotary tables", ceil_div(tokens, kGrowth));
+        if (is_gemma(run)) {
+            make_tables_of_gemma(run, rows);
+        } else {
+            unsloth.frequencies = frequencies_of(run);
+            build_tables(run, rows);
+        }
     }
-    if (!padded) return;
-    unsloth.cos_table = std::move(rows.cos);
-    unsloth.sin_table = std::move(rows.sin);
+    const PositionTables& grown = unsloth.tables;
+    return {to(grown.cos, run.plan.load.dtype), to(grown.sin, run.plan.load.dtype), grown.rows};
 }
 
 namespace {
@@ -107,13 +141,17 @@ const NodeType kTurnInPlaceBackward{"Fast_RoPE_EmbeddingBackward", turn_in_place
 
 }  // namespace
 
-void turn(Tensor& query, Tensor& key, bool in_place) {
+void turn(Tensor& query, Tensor& key, bool in_place, const PositionTables& tables) {
     Session& session = query.session();
     Ref<Node> node;
     if (needs_grad(query, key)) {
         node = make_node(session, in_place ? kTurnInPlaceBackward : kTurnBackward);
         add_edge(*node, query);
         add_edge(*node, key);
+        if (tables.cos.defined()) {
+            node->save(tables.cos);
+            node->save(tables.sin);
+        }
     }
     Tensor q, k;
     {

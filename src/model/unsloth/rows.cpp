@@ -1,19 +1,53 @@
 // unsloth 2026.10.7, utils/packing.py; unsloth_zoo 2026.10.7, loss_utils.py.
 #include "model/unsloth/rows.hpp"
 
+#include <algorithm>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/unsloth/unsloth.hpp"
 
 namespace vramfit::model {
 
 using namespace engine;
 
+namespace {
+
+/// The next rows of the data.
+std::vector<RowsAlike> next_rows(const Run& run) {
+    const std::vector<std::int64_t> lengths = row_lengths(run.plan);
+    // Where sizes vary all rows are full, which needs the most.
+    const bool varies = run.sizes.batch.is_symbolic() || run.sizes.length.is_symbolic();
+    if (lengths.empty() || varies) return {{run.sizes.batch, run.sizes.length}};
+    std::vector<RowsAlike> out;
+    for (std::int64_t row = 0; row < run.plan.training.per_device_train_batch_size; ++row) {
+        const auto at = static_cast<std::size_t>(run.unsloth->rows_read++) % lengths.size();
+        if (out.empty() || out.back().length != Size(lengths[at])) out.push_back({0, lengths[at]});
+        out.back().count = out.back().count + 1;
+    }
+    return out;
+}
+
+/// The sizes of a batch's token ids: rows that are filled up to the longest, or all tokens as one row.
+Dims sizes_of_tokens(const std::vector<RowsAlike>& rows, bool padded) {
+    Size count = 0, longest = 0, all = 0;
+    for (const RowsAlike& some : rows) {
+        count = count + some.count;
+        all = all + some.count * some.length;
+        longest = rows.size() == 1 ? some.length : Size(std::max(longest.value(), some.length.value()));
+    }
+    return padded ? Dims{count, longest} : Dims{1, all};
+}
+
+}  // namespace
+
 Batch fetch_packed(const Run& run) {
     Session& session = run.session;
     const bool padded = !run.plan.unsloth.padding_free;
-    const Dims tokens = padded ? Dims{run.sizes.batch, run.sizes.length} : Dims{1, run.sizes.batch * run.sizes.length};
+    std::vector<RowsAlike> rows = next_rows(run);
+    const Dims tokens = sizes_of_tokens(rows, padded);
     const auto moved = [&](const Dims& sizes, DType dtype) {
         Tensor out = to_device(host_tensor(session, sizes, dtype));
         session.streams.host_waits(0);
@@ -28,6 +62,7 @@ Batch fetch_packed(const Run& run) {
     }
     batch.position_ids = moved(tokens, DType::int64);
     batch.row_lengths = moved({run.sizes.batch}, DType::int32);
+    batch.rows_alike = std::move(rows);
     return batch;
 }
 

@@ -18,10 +18,28 @@ void begin_load(const Run& run) {
     (void)empty(run.session, {1}, DType::int64, Op::to_copy);
 }
 
+namespace {
+
+/// models/vision.py offload_input_embedding: tokens are looked up in host memory from now on.
+void move_embedding_to_host(const Run& run, Network& network) {
+    const Tensor& weight = network.embed.weight;
+    network.embed.weight = host_tensor(run.session, weight.sizes(), weight.dtype());
+    run.unsloth->embedding_on_host = true;
+}
+
+}  // namespace
+
 void end_load(const Run& run, Network& network) {
+    if (run.plan.unsloth.on_card.embedding_leaves_at_load) move_embedding_to_host(run, network);
     run.session.recorder.empty_cache();
     network.buffers.clear();
     network.embed.output_requires_grad = true;  // prepare_model_for_training
+}
+
+void end_adapters(const Run& run, Network& network) {
+    if (!run.plan.unsloth.on_card.embedding_leaves_with_adapters) return;
+    move_embedding_to_host(run, network);
+    run.session.recorder.empty_cache();
 }
 
 namespace {
@@ -34,9 +52,10 @@ Tensor near_zero(const Tensor& matrix) {
 }
 
 /// Tokens that were never trained: of the embedding and of the head.
-void look_for_untrained_tokens(const Network& network) {
-    Session& session = network.embed.weight.session();
-    const Tensor in_embedding = near_zero(network.embed.weight);
+void look_for_untrained_tokens(const Run& run, const Network& network) {
+    Session& session = run.session;
+    Tensor in_embedding;
+    if (!run.unsloth->embedding_on_host) in_embedding = near_zero(network.embed.weight);
     Tensor in_head = near_zero(network.head.weight);
     (void)nonzero(in_head, 0);
     Tensor either;
@@ -57,7 +76,7 @@ void end_training(const Run& run) {
 
 void prepare_unsloth_trainer(const Run& run, const Network& network) {
     const GradMode no_grad(run.session, false);
-    look_for_untrained_tokens(network);
+    look_for_untrained_tokens(run, network);
     if (!is_gemma(run))
         run.unsloth->frequencies = empty(run.session, {run.spec.head_dim / 2}, DType::float32, Op::to_copy);
 }

@@ -14,6 +14,9 @@ void begin_load(const Run& run);
 /// Behind the loader: the rotary module's frequencies go to host memory.
 void end_load(const Run& run, Network& network);
 
+/// Behind get_peft_model.
+void end_adapters(const Run& run, Network& network);
+
 /// While the trainer is built.
 void prepare_unsloth_trainer(const Run& run, const Network& network);
 

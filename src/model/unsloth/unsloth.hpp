@@ -37,21 +37,42 @@ struct Staging {
     Tensor first, second;
     bool first_forward = true;  ///< no layer is known to be the last
     bool uses_both = false;
+    bool has_asked = false;  ///< whether there is room for the second one
+};
+
+/// The loss's kernels, compiled for the first tokens that they are given; other numbers run by them too.
+struct LossKernel {
+    bool is_compiled = false;
+    Size pieces;  ///< of which a token's sum is made
+};
+
+/// What is compiled while the tokens are as many as the network is wide is compiled for equal numbers of both.
+struct LossKernels {
+    LossKernel square, general;
+};
+
+/// cos and sin of so many positions.
+struct PositionTables {
+    Tensor cos, sin;
+    Size rows;
 };
 
 /// Objects of Unsloth's that live as long as the process.
 struct Unsloth {
     Tensor cos, sin;              ///< placeholders of one element, which stay
-    Tensor cos_table, sin_table;  ///< of all positions
+    PositionTables tables;        ///< of all positions
     Tensor frequencies;           ///< float32 [head / 2]
     bool has_tables = false;
+    bool embedding_on_host = false;
     Scratch scratch;
     Staging staging;
     RowEnds rows;
+    std::int64_t rows_read = 0;  ///< of the data, by all batches so far
     bool asked_for_kernels[2] = {false, false};  ///< with and without gradients
     bool has_checked_norm = false;
+    bool has_asked_for_loss = false;
     bool has_compiled_loss = false;
-    bool has_compiled_scaled_loss = false;
+    LossKernels loss_kernels[2];  ///< without and with a scale of float16's gradients
 };
 
 }  // namespace vramfit::model

@@ -74,6 +74,48 @@ TEST_CASE("packed rows are read and written with the arguments of training") {
     CHECK(refused_at(kLora, R"("bf16": true, "packing": true)") == "");
 }
 
+TEST_CASE("rows of given lengths are read and written; longer ones, packed ones and other loops' are refused") {
+    const char* job = R"({{"schema": "vramfit.job/1", "model": "llama-3.2-1b", "stack": "{}",
+        "loop": {{"kind": "{}"}}, "training": {{"bf16": true, "per_device_train_batch_size": 2{}}},
+        "batch": {{"sequence_length": 256, "lengths": {}}}, {}}})";
+    const auto read = [&](const char* lengths, const char* training, const char* loop, const char* stack) {
+        return read_job(fmt::format(fmt::runtime(job), stack, loop, training, lengths, kLora), "job.json", {});
+    };
+    const auto refused = [&](const char* lengths, const char* training) -> std::string {
+        try {
+            const Job one = read(lengths, training, "unsloth", "unsloth-2026.10");
+            (void)PlanChecker(one.model, one.stack).check(one.plan);
+        } catch (const Error& error) {
+            return error.problems().at(0).where;
+        }
+        return "";
+    };
+    const Job uneven = read("[256, 100, 30]", "", "unsloth", "unsloth-2026.10");
+    CHECK(uneven.plan.batch.lengths == std::vector<std::int64_t>{256, 100, 30});
+    CHECK(read_job(to_json_text(uneven), "job.json", {}).plan == uneven.plan);
+    CHECK(refused("[256, 100]", "") == "");
+    CHECK(refused("[256, 100]", R"(, "padding_free": false)") == "");
+    CHECK(refused("[257, 100]", "").find("lengths") != std::string::npos);
+    CHECK(refused("[256, 100]", R"(, "packing": true)").find("lengths") != std::string::npos);
+    CHECK(refused("[]", "").find("lengths") != std::string::npos);
+    CHECK(refused("[1]", "").find("lengths") != std::string::npos);
+    CHECK_THROWS_AS(read("[256, 100]", "", "trainer", "hf-2026-11"), Error);
+}
+
+TEST_CASE("where the longest rows meet, each batch has as many of them as it has rows, cut at the limit") {
+    TrainPlan plan = unsloth_job(kLora).plan;
+    plan.batch.lengths = {900, 300, 200};
+    plan.batch.longest_meet = true;
+    plan.training.per_device_train_batch_size = 2;
+    CHECK(row_lengths(plan) == std::vector<std::int64_t>{256, 256});
+    plan.batch.sequence_length = 500;
+    CHECK(row_lengths(plan) == std::vector<std::int64_t>{500, 300});
+    plan.training.per_device_train_batch_size = 4;
+    CHECK(row_lengths(plan) == std::vector<std::int64_t>{500, 300, 200, 500});
+    plan.batch.longest_meet = false;
+    CHECK(row_lengths(plan) == std::vector<std::int64_t>{900, 300, 200});
+}
+
 namespace {
 
 /// A small llama's config.json with these members more.

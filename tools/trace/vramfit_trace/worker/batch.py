@@ -151,6 +151,8 @@ def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
 
         cls = trl.SFTConfig
         arguments = {"max_length": job["unsloth"]["max_seq_length"] or job["batch"]["sequence_length"], **arguments}
+        if job["batch"]["lengths"] and not arguments.get("packing"):
+            arguments = {"train_sampling_strategy": "sequential", **arguments}  # batches are of the rows that the job says
     elif job["loop"]["kind"] in BATCHES:
         if llama_factory.is_asked(job):
             arguments = llama_factory.arguments_of(arguments)

@@ -1,0 +1,139 @@
+// unsloth and unsloth_zoo 2026.10.7: questions to torch.cuda.mem_get_info, in the order in which they are asked.
+#include "predict/unsloth_on_card.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "model/record.hpp"
+#include "model/unsloth/loss_parts.hpp"
+#include "vramfit/predict/allocator.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// The levels at a mark, if the run came so far.
+const Levels* levels_at(const Timeline& timeline, std::string_view name) {
+    for (const MarkLevels& mark : timeline.marks)
+        if (mark.name == name) return &mark.now;
+    return nullptr;
+}
+
+/// unsloth_zoo 2026.10.7, block_swap.py estimate_training_reserve_bytes: what Unsloth takes a step to need.
+std::int64_t reserve_of_unsloth(const ModelSpec& model, const TrainPlan& plan, std::int64_t trained) {
+    constexpr std::int64_t kBytesOfActivation = 48, kRowsOfLogits = 2048, kBytesOfTrained = 4 + 12;
+    const std::int64_t tokens = plan.unsloth.max_seq_length.value_or(plan.batch.sequence_length);
+    const std::int64_t all = tokens * model.hidden_size * kBytesOfActivation +
+                             std::min(tokens, kRowsOfLogits) * model.vocab_size * 4 + trained * kBytesOfTrained;
+    return all + all / 16 + 256 * kMiB;
+}
+
+/// unsloth 2026.10.7, models/_utils.py offload_embedding_if_tight: blocks that are reserved and unused are free too.
+bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, std::int64_t trained, const Levels* levels,
+                      Bytes usable) {
+    if (model.tie_word_embeddings || !levels) return false;
+    return usable.count - levels->allocated < reserve_of_unsloth(model, plan, trained);
+}
+
+/// The least that cuts the loss into as many parts: cards that cut it alike decide alike.
+std::int64_t least_for_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t bytes) {
+    constexpr std::int64_t kMost = UnslothOnCard::kMostOfLoss;
+    if (!plan.batch.lengths.empty()) return bytes;
+    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+    const std::int64_t parts = model::loss_part_count(model, tokens, bytes);
+    if (parts == model::loss_part_count(model, tokens, kMost)) return kMost;
+    std::int64_t low = 0, high = bytes;  // `low` gives more parts
+    while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (model::loss_part_count(model, tokens, middle) == parts ? high : low) = middle;
+    }
+    return high;
+}
+
+/// Whether what could not be served was a buffer for the inputs of layers.
+bool failed_in_buffers(const Program& program, const Timeline& timeline) {
+    if (!timeline.out_of_memory || timeline.out_of_memory->event >= program.events.size()) return false;
+    const Event& event = program.events[timeline.out_of_memory->event];
+    if (event.kind != EventKind::alloc) return false;
+    return program.ops[program.allocations[event.id].op] == "staging buffer";
+}
+
+}  // namespace
+
+bool asks_card(const TrainPlan& plan, const Device& device) {
+    return plan.loop.kind == LoopKind::unsloth && device.capacity_known;
+}
+
+UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, const Program& program,
+                             const Timeline& timeline, Bytes usable) {
+    UnslothOnCard out;
+    out.embedding_leaves_at_load = embedding_leaves(model, plan, 0, levels_at(timeline, "after_load"), usable);
+    out.embedding_leaves_with_adapters =
+        !out.embedding_leaves_at_load &&
+        embedding_leaves(model, plan, program.trainable_parameters, levels_at(timeline, "after_adapter"), usable);
+    // fused_losses/cross_entropy_loss.py _measured_target_gb: half of it, when the first loss is computed.
+    if (const Levels* levels = levels_at(timeline, kAsksForLoss))
+        out.loss_bytes = least_for_parts(
+            model, plan, std::clamp<std::int64_t>((usable.count - levels->reserved) / 2, 1, UnslothOnCard::kMostOfLoss));
+    // gradient_checkpointing.py DOUBLE_BUFFER_HEADROOM.
+    constexpr std::int64_t kHeadroom = 512 * kMiB;
+    if (const Levels* levels = levels_at(timeline, kAsksForSecondBuffer))
+        out.second_buffer = usable.count - levels->reserved > kHeadroom;
+    return out;
+}
+
+TrainPlan with_choices(const TrainPlan& plan, const UnslothOnCard& choices) {
+    TrainPlan out = plan;
+    out.unsloth.on_card = choices;
+    return out;
+}
+
+UnslothRun run_on_card(const Program& program, Timeline timeline, const ModelSpec& model, const TrainPlan& plan,
+                       const Stack& stack, const Device& device, const ReplayOptions& options) {
+    constexpr int kDecisions = 4;
+    UnslothRun out{plan.unsloth.on_card, {}, std::move(timeline)};
+    const auto run_with = [&](const UnslothOnCard& choices) {
+        out.choices = choices;
+        out.program = model::record(model, with_choices(plan, choices), stack, device);
+        out.timeline = replay(*out.program, options);
+    };
+    // Each decision is asked for behind those before it: so many rounds settle all.
+    for (int round = 0; round < kDecisions; ++round) {
+        const UnslothOnCard next =
+            decide_on_card(model, plan, out.program ? *out.program : program, out.timeline, *options.capacity);
+        if (next == out.choices) break;
+        run_with(next);
+    }
+    // gradient_checkpointing.py UnslothCheckpointFunction.forward: a buffer that finds no room does without the second.
+    if (out.choices.second_buffer && failed_in_buffers(out.program ? *out.program : program, out.timeline)) {
+        UnslothOnCard single = out.choices;
+        single.second_buffer = false;
+        run_with(single);
+    }
+    return out;
+}
+
+UnslothOnCard hungrier(const UnslothOnCard& a, const UnslothOnCard& b) {
+    UnslothOnCard out;
+    out.embedding_leaves_at_load = a.embedding_leaves_at_load && b.embedding_leaves_at_load;
+    const auto leaves = [](const UnslothOnCard& c) {
+        return c.embedding_leaves_at_load || c.embedding_leaves_with_adapters;
+    };
+    out.embedding_leaves_with_adapters = !out.embedding_leaves_at_load && leaves(a) && leaves(b);
+    out.loss_bytes = std::max(a.loss_bytes, b.loss_bytes);
+    out.second_buffer = a.second_buffer || b.second_buffer;
+    return out;
+}
+
+UnslothOnCard leaner(const UnslothOnCard& a, const UnslothOnCard& b) {
+    UnslothOnCard out;
+    out.embedding_leaves_at_load = a.embedding_leaves_at_load || b.embedding_leaves_at_load;
+    out.embedding_leaves_with_adapters =
+        !out.embedding_leaves_at_load && (a.embedding_leaves_with_adapters || b.embedding_leaves_with_adapters);
+    out.loss_bytes = std::min(a.loss_bytes, b.loss_bytes);
+    out.second_buffer = a.second_buffer && b.second_buffer;
+    return out;
+}
+
+}  // namespace vramfit
