@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "spec/hub_cache.hpp"
 #include "spec/json_parse.hpp"
 #include "spec/network/model.hpp"
+#include "spec/unsloth_copies.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -77,8 +79,7 @@ void refuse_other_model(std::string_view id, std::string_view where) {
     }
 }
 
-/// Unsloth publishes copies under the checkpoints' own names (unsloth/Qwen3-8B). Packed copies have other endings and
-/// are other checkpoints: they are not found.
+/// Unsloth publishes copies under the checkpoints' own names (unsloth/Qwen3-8B).
 const BuiltInModel* find_copied(std::string_view id) {
     constexpr std::string_view kCopier = "unsloth/";
     if (!id.starts_with(kCopier)) return nullptr;
@@ -86,6 +87,25 @@ const BuiltInModel* find_copied(std::string_view id) {
     for (const BuiltInModel& model : built_in_models())
         if (lower_case(model.id).ends_with(fmt::format("/{}", wanted))) return &model;
     return nullptr;
+}
+
+/// Its copies in 4 bits (unsloth/Qwen3-8B-bnb-4bit) have the same layers, in other dtypes.
+std::optional<ModelSpec> packed_copy(std::string_view id, std::string_view where) {
+    const std::string unpacked = unpacked_name(id);
+    if (unpacked == id) return std::nullopt;
+    const BuiltInModel* model = find_built_in(unpacked);
+    if (!model) model = find_copied(unpacked);
+    if (!model) return std::nullopt;
+    const std::optional<DynamicCopy> copy = dynamic_copy_of(lower_case(id));
+    if (copy && !copy->skip_modules)
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    fmt::format("which layers of {} are in 16 bits is not known here: its config.json says it", id),
+                    fmt::format("hf download {} config.json, which is found in the cache; or {}-bnb-4bit, whose layers "
+                                "are all in 4 bits",
+                                id, unpacked));
+    ModelSpec out = spec_of(*model);
+    out.packed_but_for = copy ? *copy->skip_modules : std::vector<std::string>{};
+    return out;
 }
 
 std::string letters_and_digits(std::string_view text) {
@@ -172,6 +192,7 @@ ModelSpec load_model(std::string_view text, const Environment& environment, std:
     if (const BuiltInModel* model = find_built_in(text)) return spec_of(*model);
     if (const auto cached = cached_config(text, environment)) return read_config_file(*cached, text);
     if (const BuiltInModel* model = find_copied(text)) return spec_of(*model);
+    if (auto copy = packed_copy(text, where)) return *std::move(copy);
     refuse_other_model(text, where);
     refuse_model(text, where);
 }

@@ -182,7 +182,7 @@ void check_packed(const ModelSpec& model, const TrainPlan& plan, Problems& probl
     if (!model.packed_but_for) return;
     if (plan.loop.kind != LoopKind::unsloth)
         problems.unsupported("model.quantization_config", "a checkpoint that is quantized already is not supported",
-                             "give the unquantized model and load.quantization_config, or --loop unsloth");
+                             "--loop unsloth; or the unquantized model, which --method qlora loads in 4 bits");
     else if (!plan.load.quantization)
         problems.unsupported("model.quantization_config", "a packed checkpoint in 16 bits is not supported",
                              "--method qlora (load_in_4bit), or the unquantized model");

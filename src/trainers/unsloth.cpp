@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "trainers/unsloth_copies.hpp"
+#include "spec/unsloth_copies.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/models.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -17,7 +17,6 @@ namespace vramfit::trainers {
 
 namespace {
 
-constexpr std::string_view kPacked = "-bnb-4bit";
 constexpr std::string_view kDynamic = "-unsloth-bnb-4bit";
 
 /// What the copy's config.json says, where it has been downloaded before: under the name of the mapper, or in lower
@@ -105,14 +104,6 @@ void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft) {
         draft.plan.checkpointing = UnslothCheckpointing::plain;
     else if (value != "unsloth")
         draft.inexact.emplace_back("Unsloth without checkpointing is not supported");
-}
-
-// docs.unsloth.ai, "What model should I use": names that end in unsloth-bnb-4bit are dynamic 4-bit quants, those that
-// end in bnb-4bit alone are bitsandbytes' own.
-std::string unpacked_name(const std::string& name) {
-    const std::string lower = lower_case(name);
-    if (!lower.starts_with("unsloth/") || !lower.ends_with(kPacked)) return name;
-    return name.substr(0, name.size() - (lower.ends_with(kDynamic) ? kDynamic : kPacked).size());
 }
 
 void read_unsloth_checkpoint(const std::string& name, const Environment& environment, UnslothDraft& draft) {

@@ -11,9 +11,6 @@ namespace vramfit::trainers {
 /// What `use_gradient_checkpointing` says; adds a reason where it switches it off.
 void read_unsloth_checkpointing(const std::string& word, UnslothDraft& draft);
 
-/// The name of the network whose packed copy is named; else the name itself.
-std::string unpacked_name(const std::string& name);
-
 /// The checkpoint that from_pretrained takes for the name, where weights are loaded in 4 bits.
 void read_unsloth_checkpoint(const std::string& name, const Environment& environment, UnslothDraft& draft);
 

@@ -1,6 +1,7 @@
 // Unsloth: Python scripts and notebooks with FastLanguageModel.
 #include <fmt/format.h>
 
+#include "spec/unsloth_copies.hpp"
 #include "trainers/common.hpp"
 #include "trainers/scripts.hpp"
 #include "trainers/trainer_format.hpp"

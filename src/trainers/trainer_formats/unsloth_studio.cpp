@@ -1,6 +1,7 @@
 // Unsloth Studio: YAML of its training form.
 #include <fmt/format.h>
 
+#include "spec/unsloth_copies.hpp"
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/unsloth.hpp"
@@ -102,7 +103,7 @@ const TrainerFormat unsloth_studio_entry = {
     .recognises = trainers::is_unsloth_studio,
     .keys = trainers::kStudioTables,
     .releases = "Unsloth Studio up to 2026.10",
-    .model = [](trainers::Reader& reader) { return trainers::unpacked_name(reader.text("model").value_or("")); },
+    .model = [](trainers::Reader& reader) { return unpacked_name(reader.text("model").value_or("")); },
     .read = trainers::read_unsloth_studio,
     .knobs = {.batch = "training.batch_size",
               .accumulation = "training.gradient_accumulation_steps",

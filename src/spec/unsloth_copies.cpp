@@ -1,13 +1,14 @@
 // unsloth 2026.10.7: models/loader_utils.py get_model_name, models/mapper.py.
-#include "trainers/unsloth_copies.hpp"
+#include "spec/unsloth_copies.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/split.hpp"
+#include "vramfit/spec/suggest.hpp"
 
-namespace vramfit::trainers {
+namespace vramfit {
 
 namespace {
 
@@ -96,6 +97,15 @@ std::vector<std::string> modules_in(std::string_view text) {
 
 }  // namespace
 
+// docs.unsloth.ai, "What model should I use": names that end in unsloth-bnb-4bit are dynamic 4-bit quants, those that
+// end in bnb-4bit alone are bitsandbytes' own.
+std::string unpacked_name(std::string_view name) {
+    const std::string lower = lower_case(name);
+    if (lower.starts_with("unsloth/") && lower.ends_with(kPackedEnding))
+        name.remove_suffix((lower.ends_with(kDynamicEnding) ? kDynamicEnding : kPackedEnding).size());
+    return std::string(name);
+}
+
 std::optional<DynamicCopy> dynamic_copy_of(std::string_view name) {
     std::string_view published = name.substr(name.rfind('/') + 1);
     const bool named = published.ends_with(kDynamicEnding);
@@ -110,4 +120,4 @@ std::optional<DynamicCopy> dynamic_copy_of(std::string_view name) {
     return out;
 }
 
-}  // namespace vramfit::trainers
+}  // namespace vramfit

@@ -1,4 +1,4 @@
-// Unsloth's own 4-bit copies of checkpoints of which some layers stay in 16 bits.
+// Unsloth's own 4-bit copies of checkpoints, and which of their layers stay in 16 bits.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,10 @@
 #include <string_view>
 #include <vector>
 
-namespace vramfit::trainers {
+namespace vramfit {
+
+/// The name of the network that Unsloth's packed checkpoint has: without "-bnb-4bit" or "-unsloth-bnb-4bit".
+std::string unpacked_name(std::string_view name);
 
 /// The copy that is taken for a name: which of its layers are in 16 bits.
 struct DynamicCopy {
@@ -17,4 +20,4 @@ struct DynamicCopy {
 /// Absent: the name's own checkpoint is loaded, or one that has all layers in 4 bits. name -- in lower case.
 std::optional<DynamicCopy> dynamic_copy_of(std::string_view name);
 
-}  // namespace vramfit::trainers
+}  // namespace vramfit
