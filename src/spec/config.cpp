@@ -189,31 +189,46 @@ bool check_kind(const ObjectReader& config, Problems& problems) {
     return true;
 }
 
-// Gemma3Config: the text part, as Gemma3ForCausalLM loads it. What stands beside it counts where it says nothing.
-std::optional<ModelSpec> read_text_part(const JsonValue& config, const std::string& path, Problems& problems) {
+/// A model of text and images, its text part, and whether the class of that ties its head as the whole says.
+struct TextPart {
+    std::string_view whole;
+    std::string_view part;
+    bool ties_as_whole;
+};
+// transformers 5.17.0 configuration_gemma3.py, configuration_qwen3_5.py: there the text part has a key of its own.
+constexpr TextPart kTextParts[] = {{"gemma3", "gemma3_text", true},
+                                   {"qwen3_5", "qwen3_5_text", false},
+                                   {"qwen3_5_moe", "qwen3_5_moe_text", false}};
+
+const TextPart* text_part_of(const JsonValue& config) {
+    const JsonValue* type = config.find("model_type");
+    const JsonValue* text = config.find("text_config");
+    if (!type || type->kind != JsonValue::Kind::text || !text || text->kind != JsonValue::Kind::object) return nullptr;
+    for (const TextPart& known : kTextParts)
+        if (known.whole == type->text) return &known;
+    return nullptr;
+}
+
+// The text part as its own class loads it. What stands beside it counts where it says nothing.
+std::optional<ModelSpec> read_text_part(const TextPart& part, const JsonValue& config, const std::string& path,
+                                        Problems& problems) {
     JsonValue text = *config.find("text_config");
-    constexpr const char* kType = "gemma3_text";
     if (const JsonValue* type = text.find("model_type"); !type) {
-        text.put("model_type", JsonValue::of(kType));
-    } else if (type->kind != JsonValue::Kind::text || type->text != kType) {
-        // Gemma3Config makes a Gemma3TextConfig of it, whatever it says.
+        text.put("model_type", JsonValue::of(part.part));
+    } else if (type->kind != JsonValue::Kind::text || type->text != part.part) {
+        // The whole's class makes the part's configuration of it, whatever it says.
         problems.unsupported(path + "/text_config/model_type",
-                             fmt::format("{} is no text part of gemma3", type->shown()),
-                             fmt::format("\"{}\", or give the text model's own config.json", kType));
+                             fmt::format("{} is no text part of {}", type->shown(), part.whole),
+                             fmt::format("\"{}\", or give the text model's own config.json", part.part));
         return std::nullopt;
     }
     for (const char* key : {"dtype", "torch_dtype", "tie_word_embeddings", "quantization_config"})
-        if (const JsonValue* value = config.find(key); value && !text.find(key)) text.put(key, *value);
+        if (const JsonValue* value = config.find(key);
+            value && !text.find(key) && (part.ties_as_whole || key != std::string_view("tie_word_embeddings")))
+            text.put(key, *value);
     std::optional<ModelSpec> model = read_model(text, path + "/text_config", problems);
     if (model) model->is_text_part = true;
     return model;
-}
-
-bool has_text_part(const JsonValue& config) {
-    const JsonValue* type = config.find("model_type");
-    const JsonValue* text = config.find("text_config");
-    return type && type->kind == JsonValue::Kind::text && type->text == "gemma3" && text &&
-           text->kind == JsonValue::Kind::object;
 }
 
 const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
@@ -255,7 +270,8 @@ std::string recorded_type_of(const JsonValue& config) {
 }  // namespace
 
 std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& path, Problems& problems) {
-    if (value.kind == JsonValue::Kind::object && has_text_part(value)) return read_text_part(value, path, problems);
+    if (const TextPart* part = value.kind == JsonValue::Kind::object ? text_part_of(value) : nullptr)
+        return read_text_part(*part, value, path, problems);
     Problems own(problems.file());
     ObjectReader config(value, path, own);
     std::optional<ModelSpec> read;

@@ -219,17 +219,20 @@ void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading)
     if (!draft.job.model.is_text_part) return;
     draft.job.plan.load.text_part = true;  // said here
     if (named.loaded.text_alone) return;
-    constexpr std::string_view kCheckpoint =
-        "a checkpoint of the text part (model type gemma3_text), its config.json as --model-config; gemma-3-1b-it and "
-        "gemma-3-270m have no tower";
+    const bool is_gemma = draft.job.model.model_type == "gemma3_text";
+    const std::string checkpoint =
+        fmt::format("a checkpoint of the text part (model type {}), its config.json as --model-config{}",
+                    draft.job.model.model_type, is_gemma ? "; gemma-3-1b-it and gemma-3-270m have no tower" : "");
     const std::string& what = named.loaded.what;
     const std::string& by = named.loaded.text_by;
     reading.refusals.push_back(
         {named.key, named.place,
          fmt::format("{} takes images too: {}, whose vision tower takes memory as well and is not predicted",
-                     draft.job.model.name, what.empty() ? "trainers load Gemma3ForConditionalGeneration" : what),
-         by.empty() ? std::string(kCheckpoint)
-                    : fmt::format("the text part alone is loaded by {}; or {}", by, kCheckpoint)});
+                     draft.job.model.name,
+                     what.empty() ? is_gemma ? "trainers load Gemma3ForConditionalGeneration"
+                                              : "trainers load its class for images and text"
+                                   : what),
+         by.empty() ? checkpoint : fmt::format("the text part alone is loaded by {}; or {}", by, checkpoint)});
 }
 
 /// Loads the network; what is unsupported about it is a refusal of the key that names it.

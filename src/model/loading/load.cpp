@@ -127,6 +127,16 @@ void make_recorded_buffers(const Run& run, Network& network) {
     }
 }
 
+/// modeling_utils.py _initialize_missing_keys: values that a class computes for a parameter before it sees that it is
+/// loaded.
+void make_initial_values(const Run& run) {
+    for (const network::Buffer& value : network::made_values(*run.spec.recording)) {
+        Dims sizes;
+        for (const std::int64_t size : network::sizes_of(*value.what)) sizes.push(size);
+        (void)empty(run.session, sizes, value.what->initial->dtype, Op::loader);
+    }
+}
+
 }  // namespace
 
 Network load_sorted(const Run& run) {
@@ -140,6 +150,7 @@ Network load_sorted(const Run& run) {
     if (network.tied) network.head.weight = network.embed.weight;
     if (run.spec.recording) {
         make_recorded_buffers(run, network);
+        make_initial_values(run);
         return network;
     }
     network.embed.weight->is_piece = network.embed.pieces > 1;

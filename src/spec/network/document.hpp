@@ -169,6 +169,7 @@ struct Parameter {
     std::vector<Argument> sizes;
     bool requires_grad = true;
     bool persistent = true;
+    std::optional<DTypeName> initial = std::nullopt;  ///< of values that the loader makes for it and lets go of
 };
 
 struct Child {

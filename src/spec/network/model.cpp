@@ -277,6 +277,15 @@ std::vector<Buffer> buffers_in(const Document& document) {
     return all;
 }
 
+std::vector<Buffer> made_values(const Document& document) {
+    std::vector<Buffer> all;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        for (const Parameter& p : kind.parameters)
+            if (p.initial && p.initial->of == DTypeName::Of::name) all.push_back({path_inside(path, p.name), &p});
+    });
+    return all;
+}
+
 ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view name) {
     if (document->head != "causal_lm")
         refuse_network(*document, fmt::format("networks with the head {} are not supported yet", document->head),

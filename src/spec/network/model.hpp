@@ -34,6 +34,8 @@ struct Buffer {
 };
 /// All buffers, in order of named_buffers().
 std::vector<Buffer> buffers_in(const Document& document);
+/// Parameters for which the loader makes values that it lets go of.
+std::vector<Buffer> made_values(const Document& document);
 
 /// The path of what a module of that path holds.
 inline std::string path_inside(std::string_view path, std::string_view name) {

@@ -38,6 +38,7 @@ std::vector<Parameter> parameters_of(const Place& place) {
             const Place unusual = row.at(3);
             if (unusual.object().has("requires_grad"))
                 parameter.requires_grad = unusual.member("requires_grad").boolean();
+            if (unusual.has("initial")) parameter.initial = read_dtype(unusual.member("initial"));
             if (unusual.has("persistent")) parameter.persistent = unusual.member("persistent").boolean();
         }
         all.push_back(std::move(parameter));

@@ -10,6 +10,7 @@ import torch
 import transformers
 
 from .device import fake_mode, move_network
+from .initial import mark_initial
 
 HEADS = {"causal_lm": "AutoModelForCausalLM", "sequence_classification": "AutoModelForSequenceClassification",
          "token_classification": "AutoModelForTokenClassification"}
@@ -54,6 +55,7 @@ def build(config: Any, head: str, dtype: torch.dtype, trust_remote_code: bool = 
     mode = fake_mode()
     with mode:
         move_network(mode, network)
+        mark_initial(network)
     return network, mode
 
 

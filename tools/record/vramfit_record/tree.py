@@ -38,7 +38,7 @@ def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: 
     parents = [c.__name__ for c in type(first).__mro__]
     if "GradientCheckpointingLayer" in parents:
         row["checkpointed"] = True
-    parameters = [[name, dtype_of([m._parameters[name].dtype for m in modules], points), sizes_of([m._parameters[name] for m in modules], fit), *([] if p.requires_grad else [{"requires_grad": False}])]
+    parameters = [[name, dtype_of([m._parameters[name].dtype for m in modules], points), sizes_of([m._parameters[name] for m in modules], fit), *flags_of(p)]
                   for name, p in first._parameters.items() if p is not None]
     buffers = [[name, dtype_of([m._buffers[name].dtype for m in modules], points), sizes_of([m._buffers[name] for m in modules], fit),
                 *([{"persistent": False}] if name in first._non_persistent_buffers_set else [])]
@@ -48,6 +48,12 @@ def kind_of(modules: Sequence[torch.nn.Module], points: Sequence[Point], kinds: 
         if rows:
             row[key] = rows
     return kinds.add(row)
+
+
+def flags_of(p: torch.nn.Parameter) -> list[dict[str, Any]]:
+    """What is unusual about it."""
+    flags = {**({} if p.requires_grad else {"requires_grad": False}), **({"initial": p._initial} if hasattr(p, "_initial") else {})}
+    return [flags] if flags else []
 
 
 def sizes_of(tensors: Sequence[torch.Tensor], fit: Fit) -> list[Any]:

@@ -1,0 +1,47 @@
+"""What a class makes on the device while the loader goes over modules whose parameters a checkpoint holds.
+
+transformers 5.17.0 modeling_utils.py, _initialize_missing_keys: _init_weights runs for all modules, its functions leave parameters alone that are loaded,
+but values that are computed for one are made before that is asked (modeling_qwen3_5.py, A_log).
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+FACTORIES = {f"torch.{name}" for name in ("empty", "zeros", "ones", "full", "rand", "randn", "tensor", "arange", "empty_like", "zeros_like", "ones_like")}
+
+
+class Made(TorchFunctionMode):
+    """Tensors that factories make on the device."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors: list[torch.Tensor] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        if resolve_name(function) in FACTORIES and isinstance(out, torch.Tensor) and out.device.type == "cuda":
+            self.tensors.append(out)
+        return out
+
+
+def mark_initial(network: Any) -> None:
+    """Gives a parameter the dtype of a tensor of its size that is made for it, as `_initial`. To be called under the fake mode."""
+    try:
+        from transformers import initialization  # noqa: F401  older ones ask before they compute
+    except ImportError:
+        return
+    for module in network.modules():
+        own = [p for p in module._parameters.values() if p is not None]
+        for p in own:
+            p._is_hf_initialized = True
+        with Made() as made, torch.no_grad():
+            network._init_weights(module)
+        for p in own:
+            del p._is_hf_initialized
+        for t in made.tensors:
+            of = next((p for p in reversed(own) if p.shape == t.shape), None)
+            if of is not None:
+                of._initial = str(t.dtype).removeprefix("torch.")
