@@ -12,6 +12,7 @@
 #include "vramfit/check/plan_changes.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/lengths.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -179,6 +180,7 @@ LargestFit largest_fit(const Job& job) {
 
 Prediction predict_with_largest_fit(const Job& job) {
     if (generates_rows(job.plan.loop.kind) || !job.plan.batch.lengths.empty()) return predict(job);
+    if (lengths_are_apart(job.model, job.plan)) return predict_with_next_larger(job);
     if (!job.device.capacity_known || job.plan.distributed) {
         Prediction out = predict_with_next_larger(job);
         if (job.device.capacity_known && out.verdict == Verdict::fits) out.largest = largest_fit(job);

@@ -6,6 +6,7 @@
 #include "predict/predict_recorded.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/lengths.hpp"
 
 namespace vramfit {
 
@@ -88,7 +89,8 @@ Prediction predict_with_next_larger(const Job& job, const Record& record) {
 Prediction predict_with_next_larger(const Job& job) {
     if (!job.device.capacity_known || !job.plan.batch.lengths.empty()) return predict(job);
     const NextLarger next = next_larger_of(job.plan);
-    if (job.plan.distributed && job.plan.distributed->any_rank)  // one recording for each process
+    const bool of_several = job.plan.distributed && job.plan.distributed->any_rank;  // one recording for each process
+    if (of_several || lengths_are_apart(job.model, job.plan))
         return with_next_larger(job, predict(job.model, job.plan, job.stack, job.device), next,
                                 [&](const TrainPlan& plan) {
                                     return judge(Job{job.model, plan, job.stack, job.device, {}});

@@ -10,6 +10,7 @@
 #include "predict/peaks.hpp"
 #include "symbolic/words.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/lengths.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -73,6 +74,10 @@ PeakFormulas peak_formulas(const Job& job) {
     if (generates_rows(job.plan.loop.kind))
         throw Error(ErrorKind::unsupported, "loop.kind",
                     "formulas of a run that generates are not written: each length has its own steps",
+                    "vramfit predict shows the peaks of one length");
+    if (lengths_are_apart(job.model, job.plan))
+        throw Error(ErrorKind::unsupported, "model",
+                    "formulas of a network that goes over rows in rounds are not written: each length has its own",
                     "vramfit predict shows the peaks of one length");
     const TrainPlan& plan = job.plan;
     const std::int64_t batch = plan.training.per_device_train_batch_size, length = plan.batch.sequence_length;

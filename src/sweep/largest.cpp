@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/parallel.hpp"
 
 #include "sweep/leaner_rows.hpp"
@@ -14,6 +16,7 @@
 #include "sweep/row_replays.hpp"
 #include "sweep/watch.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/lengths.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit {
@@ -232,10 +235,16 @@ ColumnsFound solve(Asked asked, SweepAxis axis, const std::vector<Coordinates>& 
 }  // namespace
 
 LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptions& options, SweepAxis axis) {
-    for (const SweepQuestion& q : questions)
+    for (const SweepQuestion& q : questions) {
         if (generates_rows(q.base.loop.kind))
             throw Error(ErrorKind::unsupported, "--max", "the largest value of a run that generates is not searched",
                         "list the values: --completion 256,512 --batch 8,16");
+        if (lengths_are_apart(q.model, q.base))
+            throw Error(ErrorKind::unsupported, "--max",
+                        fmt::format("the largest value for {}, which goes over rows in rounds, is not searched",
+                                    q.model.model_type),
+                        "list the values: --seq 2048,4096 --batch 1,2,4");
+    }
     LargestAnswer answer;
     SweepResult& result = answer.result;
     result.notes = notes_of_cards(questions);

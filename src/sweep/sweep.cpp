@@ -15,6 +15,7 @@
 #include "sweep/watch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/lengths.hpp"
 
 namespace vramfit {
 
@@ -233,8 +234,8 @@ namespace {
 
 /// Without formulas there is no early stopping.
 SweepOptions options_for(std::span<const SweepQuestion> questions, SweepOptions options) {
-    const auto generates = [](const SweepQuestion& q) { return generates_rows(q.base.loop.kind); };
-    if (std::any_of(questions.begin(), questions.end(), generates)) options.prune = false;
+    const auto apart = [](const SweepQuestion& q) { return lengths_are_apart(q.model, q.base); };
+    if (std::any_of(questions.begin(), questions.end(), apart)) options.prune = false;
     return options;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/recipes.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
+#include "vramfit/spec/lengths.hpp"
 
 namespace vramfit::cli {
 
@@ -62,8 +63,8 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
                     "give --prompt with one of them");
     if (lengths) space.lengths = axis_from(*lengths, "--seq");
     if (has_completions(flags, chosen)) space.lengths = {job.plan.batch.sequence_length};
-    // Rows that generate are run one by one: only what is listed.
-    if (generates_rows(job.plan.loop.kind)) {
+    // Where lengths share nothing, rows are run one by one: only what is listed.
+    if (lengths_are_apart(job.model, job.plan)) {
         if (!batches) space.batches = {job.plan.training.per_device_train_batch_size};
         if (!lengths) space.lengths = {job.plan.batch.sequence_length};
     }
@@ -90,7 +91,7 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
 /// The axes that nobody gave go on upwards, unless the recipe is the paper's space.
 WidenedAxes widening(const PlanFlags& flags, const SweepAsked& asked, const Chosen& chosen, const Job& job) {
     const Recipe* recipe = recipe_of(flags, asked, chosen);
-    if (!asked.widen || (recipe && recipe->paper_space) || generates_rows(job.plan.loop.kind)) return {};
+    if (!asked.widen || (recipe && recipe->paper_space) || lengths_are_apart(job.model, job.plan)) return {};
     const bool has_length = axis_text(flags, asked, chosen, "seq") || has_completions(flags, chosen);
     return {.length = !has_length, .batch = !axis_text(flags, asked, chosen, "batch")};
 }

@@ -12,6 +12,7 @@
 #include "spec/json_parse.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/lengths.hpp"
 
 namespace vramfit::network {
 
@@ -277,6 +278,18 @@ std::vector<Buffer> buffers_in(const Document& document) {
     return all;
 }
 
+namespace {
+
+bool has_rounds(const Document& document) {
+    return std::any_of(document.programs.begin(), document.programs.end(), [](const Program& program) {
+        return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& instruction) {
+            return std::holds_alternative<Repeat>(instruction);
+        });
+    });
+}
+
+}  // namespace
+
 std::vector<Buffer> made_values(const Document& document) {
     std::vector<Buffer> all;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
@@ -333,3 +346,11 @@ ModelSpec model_of(std::shared_ptr<const Document> document, std::string_view na
 }
 
 }  // namespace vramfit::network
+
+namespace vramfit {
+
+bool lengths_are_apart(const ModelSpec& model, const TrainPlan& plan) {
+    return generates_rows(plan.loop.kind) || (model.recording && network::has_rounds(*model.recording));
+}
+
+}  // namespace vramfit
