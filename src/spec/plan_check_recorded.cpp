@@ -100,8 +100,8 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
         return refuse("distributed", "a mixture of experts under ZeRO-3", "FSDP or DDP");
 }
 
-/// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback: functions for which a package
-/// is taken where it is installed.
+/// transformers 5.17.0 integrations/hub_kernels.py, use_kernel_func_from_hub_with_fallback: functions for which a
+/// package is taken where it is installed.
 bool has_packages_functions(const network::Document& recording) {
     const auto calls_one = [](const network::Program& program) {
         return std::any_of(program.code.begin(), program.code.end(), [](const network::Instruction& instruction) {
@@ -129,10 +129,11 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
                      recording.of_type ? "vramfit models types says how far the type was checked"
                                        : "docs/howto/own-network.md says how far recordings were checked"});
     if (has_packages_functions(recording))
-        notes.push_back({NoteKind::recorded_network,
-                         "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
-                         "without flash-linear-attention and causal-conv1d, whose kernels need other memory",
-                         "leave the two packages out of the environment"});
+        notes.push_back(
+            {NoteKind::recorded_network,
+             "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
+             "without flash-linear-attention and causal-conv1d, whose kernels need other memory",
+             "leave the two packages out of the environment"});
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };

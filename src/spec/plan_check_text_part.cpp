@@ -22,26 +22,26 @@ void check_text_part(const ModelSpec& model, const TrainPlan& plan, Problems& pr
     if (!model.is_text_part) return;
     const bool auto_class_takes_text = model.model_type != "gemma3_text";
     if (auto_class_takes_text && !plan.load.text_part && plan.loop.kind <= LoopKind::plain) {
-        notes.push_back({NoteKind::text_part_only,
-                         "the text part alone is predicted, as AutoModelForCausalLM loads it",
+        notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, as AutoModelForCausalLM loads it",
                          "AutoModelForImageTextToText loads the model of images too, which needs more"});
         return;
     }
     if (!plan.load.text_part) {
-        problems.unsupported("model",
-                             fmt::format("{} takes images too: {}the trainers load its vision "
-                                         "tower as well, which is not predicted",
-                                         model.name, auto_class_takes_text ? "" : "AutoModelForCausalLM and "),
-                             fmt::format("--text-only (load.text_part in jobs) predicts the text part alone, as "
-                                         "{}.from_pretrained loads it{}",
-                                         class_of_text(model),
-                                         auto_class_takes_text ? "" : "; gemma-3-1b-it and gemma-3-270m have no tower"));
+        problems.unsupported(
+            "model",
+            fmt::format("{} takes images too: {}the trainers load its vision "
+                        "tower as well, which is not predicted",
+                        model.name, auto_class_takes_text ? "" : "AutoModelForCausalLM and "),
+            fmt::format("--text-only (load.text_part in jobs) predicts the text part alone, as "
+                        "{}.from_pretrained loads it{}",
+                        class_of_text(model),
+                        auto_class_takes_text ? "" : "; gemma-3-1b-it and gemma-3-270m have no tower"));
         return;
     }
-    notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
-                     fmt::format("load it with {}.from_pretrained: {} the whole, which needs more", class_of_text(model),
-                                 auto_class_takes_text ? "trainers that are given its name load"
-                                                       : "AutoModelForCausalLM loads")});
+    notes.push_back(
+        {NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
+         fmt::format("load it with {}.from_pretrained: {} the whole, which needs more", class_of_text(model),
+                     auto_class_takes_text ? "trainers that are given its name load" : "AutoModelForCausalLM loads")});
 }
 
 }  // namespace vramfit

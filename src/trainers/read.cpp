@@ -230,8 +230,8 @@ void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading)
          fmt::format("{} takes images too: {}, whose vision tower takes memory as well and is not predicted",
                      draft.job.model.name,
                      what.empty() ? is_gemma ? "trainers load Gemma3ForConditionalGeneration"
-                                              : "trainers load its class for images and text"
-                                   : what),
+                                             : "trainers load its class for images and text"
+                                  : what),
          by.empty() ? checkpoint : fmt::format("the text part alone is loaded by {}; or {}", by, checkpoint)});
 }
 

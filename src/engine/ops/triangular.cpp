@@ -72,8 +72,6 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b) {
     return out;
 }
 
-Tensor triangle(const Tensor& t, Op op) {
-    return empty(t.session(), t.sizes(), t.dtype(), op);
-}
+Tensor triangle(const Tensor& t, Op op) { return empty(t.session(), t.sizes(), t.dtype(), op); }
 
 }  // namespace vramfit::engine

@@ -5,8 +5,8 @@
 
 namespace vramfit::engine {
 
-/// torch.linalg.solve_triangular(a, b, upper, left=True): `a` is dense in its last two dimensions or transposed so, of at
-/// most 512 rows.
+/// torch.linalg.solve_triangular(a, b, upper, left=True): `a` is dense in its last two dimensions or transposed so, of
+/// at most 512 rows.
 Tensor solve_triangular(const Tensor& a, const Tensor& b);
 /// Whether solve_triangular reads the matrices as they lie.
 bool is_readable_triangle(const Tensor& a);

@@ -20,8 +20,8 @@ struct RecordedPass {
     const RecordedModel& model;
     RecordedWindows windows;
     recorded::Symbols symbols;
-    std::size_t units = 0;        ///< that have begun
-    bool units_are_over = false;  ///< the last one's output has gone on
+    std::size_t units = 0;             ///< that have begun
+    bool units_are_over = false;       ///< the last one's output has gone on
     std::int64_t steps_of_rounds = 0;  ///< that loops have run
 };
 using RecordedPassPointer = std::shared_ptr<RecordedPass>;

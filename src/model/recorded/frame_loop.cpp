@@ -20,15 +20,17 @@ void RecordedFrame::run_round(const std::vector<network::Step>& steps, const rec
 
 /// The number of rounds is a decision of the path. Behind each round its values have the numbers of the first one's.
 void RecordedFrame::execute(const network::Repeat& loop, const recorded::Operator* operators) {
-    const Size wanted =
-        loop.count.is(network::Argument::Kind::integer) ? Size(loop.count.integer) : recorded::value_of(loop.count.formula, pass_->symbols);
+    const Size wanted = loop.count.is(network::Argument::Kind::integer)
+                            ? Size(loop.count.integer)
+                            : recorded::value_of(loop.count.formula, pass_->symbols);
     const std::int64_t rounds = session().decide("rounds of a loop", wanted);
     const auto steps = static_cast<std::int64_t>(std::max(loop.begin.size(), loop.next.size()));
     const bool allowed = rounds >= 1 && rounds <= network::kMostRounds;
     if (allowed) pass_->steps_of_rounds += rounds * steps;
     if (!allowed || pass_->steps_of_rounds > network::kMostStepsOfRounds)
         throw Error(ErrorKind::unsupported, place(),
-                    fmt::format("a loop of {} rounds, or too many of them, cannot be run", rounds), "ask for another length");
+                    fmt::format("a loop of {} rounds, or too many of them, cannot be run", rounds),
+                    "ask for another length");
     run_round(loop.begin, operators);
     operators += loop.begin.size();
     for (std::int64_t i = 1; i < rounds; ++i) {

@@ -248,13 +248,13 @@ struct Document {
 inline constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 inline constexpr std::size_t kMostPrograms = 10'000;
 inline constexpr std::size_t kMostKinds = 10'000;
-inline constexpr std::size_t kMostModules = 100'000;      ///< of the whole network
-inline constexpr std::int64_t kMostMatrices = 1'000'000;  ///< of experts, in the whole checkpoint
-inline constexpr std::size_t kMostValues = 100'000;       ///< of one program
-inline constexpr std::size_t kMostSteps = 1'000'000;      ///< instructions of one pass through a variant
+inline constexpr std::size_t kMostModules = 100'000;           ///< of the whole network
+inline constexpr std::int64_t kMostMatrices = 1'000'000;       ///< of experts, in the whole checkpoint
+inline constexpr std::size_t kMostValues = 100'000;            ///< of one program
+inline constexpr std::size_t kMostSteps = 1'000'000;           ///< instructions of one pass through a variant
 inline constexpr std::int64_t kMostRounds = 1 << 16;           ///< of one loop
 inline constexpr std::int64_t kMostStepsOfRounds = 4'000'000;  ///< of all loops in one pass
-inline constexpr std::size_t kDeepestModules = 32;        ///< modules in modules, programs in programs
+inline constexpr std::size_t kDeepestModules = 32;             ///< modules in modules, programs in programs
 
 /// The network in a text. `file` names it in messages. Throws Error: invalid for a text that is no recording,
 /// unsupported for one of a later schema.

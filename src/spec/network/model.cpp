@@ -282,9 +282,8 @@ namespace {
 
 bool has_rounds(const Document& document) {
     return std::any_of(document.programs.begin(), document.programs.end(), [](const Program& program) {
-        return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& instruction) {
-            return std::holds_alternative<Repeat>(instruction);
-        });
+        return std::any_of(program.code.begin(), program.code.end(),
+                           [](const Instruction& instruction) { return std::holds_alternative<Repeat>(instruction); });
     });
 }
 

@@ -147,14 +147,16 @@ TEST_CASE("a recording is refused at the place that is wrong") {
 TEST_CASE("a loop is read with its rounds, all of which leave the same values") {
     // x; then each round doubles what the round before has made.
     const auto loop = [](std::string_view begin, std::string_view next, std::string_view count = "\"=S//64\"") {
-        return with_code(fmt::format(R"(["repeat",{},1,1,[{}],[{}]],["call","f",["%1"],{{}},[[3,"weights",[]]]],["end",[1]])",
-                                     count, begin, next));
+        return with_code(
+            fmt::format(R"(["repeat",{},1,1,[{}],[{}]],["call","f",["%1"],{{}},[[3,"weights",[]]]],["end",[1]])", count,
+                        begin, next));
     };
     constexpr std::string_view kBegin = R"(["call","f",["%0"],{},[[1,"weights",[]]]])";
     constexpr std::string_view kNext = R"(["call","f",["%1","#varies"],{},[[2,"weights",[]]]],["end",[1]])";
     CHECK(loop(kBegin, kNext) == "read");
     CHECK(loop(kBegin, kNext, "3") == "read");
-    CHECK(loop(kBegin, kNext, "\"=hidden\"") == "n.json /programs/1/code/0: 'hidden' is none of the keys that were varied");
+    CHECK(loop(kBegin, kNext, "\"=hidden\"") ==
+          "n.json /programs/1/code/0: 'hidden' is none of the keys that were varied");
     CHECK(loop(kBegin, kNext, "true") == "n.json /programs/1/code/0/1: a number of rounds is wanted, not true");
     CHECK(loop(kBegin, R"(["call","f",["%1"],{},[[2,"weights",[]]]])") ==
           "n.json /programs/1/code/0: value 1 does not end in the next round");

@@ -79,8 +79,9 @@ Tensor normalized(const Arguments& a) {
 /// F.pad(t, (0, ..., 0, count)).
 Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
+    if (!places.is(ArgumentKind::list) || places.items.empty()) a.refuse("such a padding");
     const std::size_t last = places.items.size() - 1;
-    bool at_end = places.is(ArgumentKind::list) && last % 2 == 1;
+    bool at_end = last % 2 == 1;
     for (std::size_t i = 0; at_end && i < last; ++i)
         at_end = places.items[i].is(ArgumentKind::integer) && places.items[i].integer == 0;
     const Tensor t = a.tensor(0);
@@ -100,7 +101,8 @@ Tensor convolved(const Arguments& a) {
         const network::Argument* found = a.find(place, name);
         return !found || (found->is(ArgumentKind::integer) && found->integer == 1);
     };
-    if (!weight.defined() || a.find(2, "bias") || !groups || t.dim() != 3 || !plain(3, "stride") || !plain(5, "dilation"))
+    if (!weight.defined() || a.find(2, "bias") || !groups || t.dim() != 3 || weight.dim() != 3 || !plain(3, "stride") ||
+        !plain(5, "dilation"))
         a.refuse("other than one channel each, without a bias");
     if (!same(a.size(*groups), t.size(1)) || !same(weight.size(0), t.size(1)) || !same(weight.size(1), Size(1)))
         a.refuse("other than one channel each");
@@ -113,7 +115,8 @@ Tensor convolved(const Arguments& a) {
 /// torch.linalg.solve_triangular(a, b, upper, unitriangular).
 Tensor solved_triangular(const Arguments& a) {
     const Tensor left = a.tensor(0), right = a.tensor(1);
-    bool fits = left.dim() == right.dim() && left.dtype() == DType::float32 && right.dtype() == DType::float32;
+    bool fits = left.dim() >= 2 && left.dim() == right.dim() && left.dtype() == DType::float32 &&
+                right.dtype() == DType::float32;
     for (int i = 0; fits && i + 2 < left.dim(); ++i) fits = same(left.size(i), right.size(i));
     if (!fits || !a.flag(a.count(), "left", true) || left.size(-1) > 512 || !is_readable_triangle(left))
         a.refuse("such a system");

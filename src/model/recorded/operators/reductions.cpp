@@ -54,7 +54,7 @@ Tensor running_sum(const Arguments& a) {
     const network::Argument* dim = a.find(1, "dim");
     const bool last = dim && (is_last(a, dim, t) || (t.dim() == 1 && a.integer(*dim) == 0));
     if (last && t.dim() == 1 && t.dtype() == DType::int32 && dtype == DType::int32) return cumsum_row(t);
-    if (last && t.dtype() == DType::float32 && !dtype) {
+    if (last && t.dim() > 0 && t.dtype() == DType::float32 && !dtype) {
         // One row goes to cub, whose scratch for such numbers is not known here.
         if (t.numel() == t.size(-1)) a.refuse("a running sum of a single row");
         return running_sum_last(t);

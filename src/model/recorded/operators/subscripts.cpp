@@ -1,12 +1,12 @@
 // Tensor.__getitem__ of recorded programs.
 #include <algorithm>
 
+#include "engine/node.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/copy_slices.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
-#include "engine/node.hpp"
 #include "model/recorded/operators.hpp"
 
 namespace vramfit::model::recorded {
@@ -32,8 +32,7 @@ Tensor sliced(const Arguments& a, const Tensor& t, int dim, const network::Argum
     const Size length = t.size(dim);
     if (!step.is(ArgumentKind::none) && !(step.is(ArgumentKind::integer) && step.integer == 1)) {
         const bool to_the_end = slice_.items[1].is(ArgumentKind::none);
-        if (dim != t.dim() - 1 || !step.is(ArgumentKind::integer) || step.integer < 1 ||
-            (!to_the_end && needs_grad(t)))
+        if (dim != t.dim() - 1 || !step.is(ArgumentKind::integer) || step.integer < 1 || (!to_the_end && needs_grad(t)))
             a.refuse("such a slice with a step");
         const Tensor part = to_the_end ? t : slice(t, dim, 0, bound(a, slice_.items[1], length, length));
         return slice_step(part, bound(a, slice_.items[0], 0, part.size(dim)), step.integer);
@@ -107,9 +106,8 @@ Tensor put_into_part(const Arguments& a) {
     const Tensor values = a.tensor(2);
     const network::Argument& parts = a.at(1);
     const auto is_whole = [](const network::Argument& part) {
-        return part.is(ArgumentKind::slice) && std::all_of(part.items.begin(), part.items.end(), [](const auto& end) {
-                   return end.is(ArgumentKind::none);
-               });
+        return part.is(ArgumentKind::slice) && std::all_of(part.items.begin(), part.items.end(),
+                                                           [](const auto& end) { return end.is(ArgumentKind::none); });
     };
     if (!needs_grad(t, values)) {
         if (t.dtype() != values.dtype()) a.refuse("values of another dtype");
