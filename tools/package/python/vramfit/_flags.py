@@ -138,6 +138,8 @@ class PredictFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -315,6 +317,8 @@ class SweepFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str | Sequence[str]
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str | Sequence[str]
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -518,6 +522,8 @@ class PlanFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -748,6 +754,8 @@ class TimelineFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
