@@ -133,14 +133,11 @@ void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Pr
     const std::int64_t more = std::max<std::int64_t>(0, largest_part(fewer) - largest_part(tokens));
     const std::int64_t of_fewer = loss + kBytesOfLogit * model.vocab_size * more;
     const std::int64_t excess = std::max<std::int64_t>(0, of_fewer - timeline.windows[highest].peak.requested);
-    all.push_back({AssumptionKind::workspace,
-                   Bytes{},
-                   Bytes{},
-                   Bytes{excess + largest_request(program, highest)},
+    all.push_back({AssumptionKind::workspace, Bytes{}, Bytes{}, Bytes{excess + largest_request(program, highest)},
                    "how far batches differ in their tokens: with fewer of them the loss may be cut into larger parts, "
                    "and blocks of one batch may be too small for the next",
                    "unsloth_zoo 2026.10.7, fused_losses/cross_entropy_loss.py get_chunk_size; replays of such rows",
-                   "--row-lengths says how long rows are"});
+                   "a run; or say how long the rows are (--row-lengths)"});
 }
 
 void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all) {

@@ -6,6 +6,7 @@
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/spec/device.hpp"
 #include "vramfit/spec/model_spec.hpp"
+#include "vramfit/spec/stack.hpp"
 #include "vramfit/spec/train_plan.hpp"
 #include "vramfit/trace/program.hpp"
 

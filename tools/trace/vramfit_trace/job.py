@@ -70,7 +70,7 @@ DEFAULTS: Job = {
 #: max_seq_length, which is then the batch's. `llm_int8_skip_modules`: a BitsAndBytesConfig that leaves these in 16 bits too. `peft` has the arguments of FastLanguageModel.get_peft_model, `training` those of SFTConfig.
 UNSLOTH: Job = {"max_seq_length": None, "dtype": None, "load_in_4bit": True, "full_finetuning": False, "use_gradient_checkpointing": "unsloth",
                 "llm_int8_skip_modules": None}
-#: `lengths` has one length for each row of a batch, over and over.
+#: `lengths` has one length for each row of the run, over and over; without packing they come in this order.
 UNSLOTH_BATCH: Job = {"sequence_length": 128, "lengths": None, "attention_mask": "ones", "labels": "copy"}
 #: What is left out is Unsloth's and trl's own choice.
 UNSLOTH_TRAINING: Job = {"per_device_train_batch_size": 1, "gradient_accumulation_steps": 1, "optim": "adamw_8bit", "max_grad_norm": 1.0,

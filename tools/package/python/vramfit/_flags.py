@@ -124,6 +124,8 @@ class PredictFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: bool
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: int
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: int
@@ -138,6 +140,8 @@ class PredictFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -301,6 +305,8 @@ class SweepFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: str | int | Sequence[int]
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: str | bool | Sequence[bool]
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: str | int | Sequence[int]
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: str | int | Sequence[int]
@@ -315,6 +321,8 @@ class SweepFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str | Sequence[str]
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str | Sequence[str]
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str | Sequence[str]
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str | Sequence[str]
@@ -504,6 +512,8 @@ class PlanFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: bool
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: int
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: int
@@ -518,6 +528,8 @@ class PlanFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str
@@ -623,8 +635,10 @@ class CheckFlags(TypedDict, total=False):
     """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [the trainer's own, else hf-2026-11]"""
     seq: int
     """Tokens of the longest sequence, where the data decides [the most that the file allows]"""
+    prompt: int
+    """GRPO: tokens of the longest prompt, which the data decides [what an older file's max_prompt_length says]"""
     lengths: str | PathLike[str]
-    """Lengths of the sequences of the data: a number or {"length": N} on each line"""
+    """Lengths of the sequences of the data (GRPO: of the prompts): a number or {"length": N} on each line"""
     model: str
     """Overrides the model that the file names"""
     model_config: str | PathLike[str]
@@ -633,8 +647,8 @@ class CheckFlags(TypedDict, total=False):
     """Read the file as if it did not have this key; may be repeated"""
     set: str | Sequence[str]
     """Read the file as if it had this value; may be repeated"""
-    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-preferences", "trl-preferences-script", "trl-script", "unsloth-script", "unsloth-studio"]
-    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-preferences, trl-preferences-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
@@ -734,6 +748,8 @@ class TimelineFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: bool
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: int
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: int
@@ -748,6 +764,8 @@ class TimelineFlags(TypedDict, total=False):
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
     """Layers that the 4-bit checkpoint has in 16 bits, divided by +: model.layers.1.mlp+model.layers.3.self_attn [what quantization_config of the model's config.json says]"""
+    row_lengths: str
+    """Tokens of each row of the data, over and over: 2048+700+300 [all rows of --seq]"""
     gpu: str
     """A GPU's name (vramfit gpus), a size (24GiB), or NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE in bytes [none: nothing is too large]"""
     gpu_total: str

@@ -1,0 +1,44 @@
+// What FastLanguageModel and its trainer are told, and what Unsloth decides by the memory that is free.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vramfit {
+
+/// FastLanguageModel.get_peft_model's `use_gradient_checkpointing`.
+enum class UnslothCheckpointing : std::uint8_t {
+    offloaded,  ///< "unsloth": inputs of layers wait in host memory
+    plain       ///< True: on the GPU
+};
+
+/// What Unsloth decides by the memory that is free while it runs; as set here: on a card with plenty.
+struct UnslothOnCard {
+    static constexpr std::int64_t kMostOfLoss = std::int64_t{4} << 30;
+
+    bool embedding_leaves_at_load = false;
+    bool embedding_leaves_with_adapters = false;
+    std::int64_t loss_bytes = kMostOfLoss;  ///< that parts of the loss are cut to
+    bool second_buffer = true;              ///< of the inputs that come back from host memory
+
+    friend bool operator==(const UnslothOnCard&, const UnslothOnCard&) = default;
+};
+
+/// What FastLanguageModel is told, beside the weights' type and quantization.
+struct UnslothPlan {
+    UnslothCheckpointing checkpointing = UnslothCheckpointing::offloaded;
+    std::optional<std::int64_t> max_seq_length;  ///< absent: the rows' length
+    bool packed_checkpoint = false;              ///< its weights may come in 4 bits already
+    bool padding_free = true;                    ///< rows are put together to one; else they are padded
+    bool packing = false;                        ///< rows of several samples each; how long those are is not known
+    bool layers_unknown = false;                 ///< which layers the packed checkpoint has in 16 bits is not known
+    /// In 16 bits although the others are in 4; empty: as the checkpoint has it.
+    std::vector<std::string> skip_modules;
+    UnslothOnCard on_card;  ///< nobody's choice: predicted
+
+    friend bool operator==(const UnslothPlan&, const UnslothPlan&) = default;
+};
+
+}  // namespace vramfit
