@@ -124,6 +124,8 @@ class PredictFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: bool
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: int
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: int
@@ -301,6 +303,8 @@ class SweepFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: str | int | Sequence[int]
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: str | bool | Sequence[bool]
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: str | int | Sequence[int]
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: str | int | Sequence[int]
@@ -504,6 +508,8 @@ class PlanFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: bool
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: int
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: int
@@ -623,8 +629,10 @@ class CheckFlags(TypedDict, total=False):
     """Library versions: a name (vramfit stacks), NAME,torch=2.6.0,..., or the output of pip freeze in a file [the trainer's own, else hf-2026-11]"""
     seq: int
     """Tokens of the longest sequence, where the data decides [the most that the file allows]"""
+    prompt: int
+    """GRPO: tokens of the longest prompt, which the data decides [what an older file's max_prompt_length says]"""
     lengths: str | PathLike[str]
-    """Lengths of the sequences of the data: a number or {"length": N} on each line"""
+    """Lengths of the sequences of the data (GRPO: of the prompts): a number or {"length": N} on each line"""
     model: str
     """Overrides the model that the file names"""
     model_config: str | PathLike[str]
@@ -633,8 +641,8 @@ class CheckFlags(TypedDict, total=False):
     """Read the file as if it did not have this key; may be repeated"""
     set: str | Sequence[str]
     """Read the file as if it had this value; may be repeated"""
-    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-preferences", "trl-preferences-script", "trl-script", "unsloth-script", "unsloth-studio"]
-    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-preferences, trl-preferences-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
@@ -734,6 +742,8 @@ class TimelineFlags(TypedDict, total=False):
     """Completions of each prompt; --batch counts completions [8]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
+    padded: bool
+    """The rows of a batch differ in length, up to --prompt and --completion, and are padded; false: all are as long [true]"""
     steps_per_generation: int
     """Batches whose completions are generated at once [the steps of accumulation]"""
     num_iterations: int
