@@ -46,6 +46,7 @@ void refuse_bfloat16_before_ampere(const Run& run, std::vector<Problem>& problem
     const TrainingPlan& training = run.plan.training;
     const bool in_bfloat16 = training.bf16 || (!training.fp16 && run.plan.load.dtype == DType::bfloat16);
     if (!scores_in_chunks(run) || !in_bfloat16 || run.session.device.capability >= Capability{8, 0}) return;
+    if (run.plan.batch.sequence_length == 1) return;  // no token is scored, and nothing is multiplied
     problems.push_back({training.bf16 ? "training.bf16" : "load.dtype",
                         "torch stops in the first backward pass: gemm input type at::BFloat16 and output type float is "
                         "only supported for CUDA devices with compute capability 8.0 or higher",
