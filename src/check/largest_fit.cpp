@@ -8,6 +8,7 @@
 #include "model/record.hpp"
 #include "predict/most_rows.hpp"
 #include "predict/predict_recorded.hpp"
+#include "predict/unsloth_on_card.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/check/plan_changes.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -45,12 +46,17 @@ class Along {
           capacity_(surely_usable(job_)),
           checker_(job_.model, job_.stack) {}
 
-    /// The most steps of `unit` that fit: what requests too much needs no replay.
+    /// The most steps of `unit` that fit: what requests too much needs no replay. A loop that takes less where little
+    /// is free may fit again beyond rows that do not: then it is looked from the job's own size on.
     std::int64_t most(std::int64_t start, std::int64_t unit) {
         const std::int64_t requested =
             most_rows(start, [&](std::int64_t n) { return path_of(n * unit) && needs(n * unit) <= capacity_; });
-        if (requested == 0) return 0;
-        return most_rows(requested, [&](std::int64_t n) { return fits(n * unit); });
+        const auto fits_replay = [&](std::int64_t n) { return fits(n * unit); };
+        const std::int64_t plain = requested == 0 ? 0 : most_rows(requested, [&](std::int64_t n) {
+            return path_of(n * unit) && needs(n * unit) <= capacity_ && fits_replay(n);
+        });
+        if (plain >= start || !asks_card(job_.plan, job_.device) || !fits_replay(start)) return plain;
+        return most_rows(start, fits_replay);
     }
 
     /// The program of the run of that size, from the recording of its path.
@@ -98,7 +104,7 @@ class Along {
 
     bool fits(std::int64_t value) {
         Path* const path = path_of(value);
-        if (!path || needs(value) > capacity_) return false;
+        if (!path) return false;
         Job at = job_;  // what is assumed of a run depends on its size too
         at.plan = plan_at(value);
         return fit_of(path->recorded.program.at(std::span(&value, 1)), at).has_value();

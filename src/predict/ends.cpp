@@ -157,8 +157,7 @@ VerdictEnds ends_over_choices(const UnslothRun& run, const UnslothOnCard& at_low
                               const std::function<bool(const UnslothOnCard&, Bytes)>& fits, Bytes low, Bytes high) {
     const UnslothOnCard most = hungrier(hungrier(at_low, run.choices), at_high);
     const UnslothOnCard least = leaner(leaner(at_low, run.choices), at_high);
-    if (run.timeline.out_of_memory)
-        return {Verdict::too_large, fits(least, high) ? Verdict::fits : Verdict::too_large};
+    if (run.timeline.out_of_memory) return {Verdict::too_large, fits(least, high) ? Verdict::fits : Verdict::too_large};
     return {fits(most, low) ? Verdict::fits : Verdict::too_large, Verdict::fits};
 }
 
@@ -178,8 +177,8 @@ Judged judge_unsloth(const Program& program, const ModelSpec& model, const Train
     const UnslothOnCard at_low = decide_on_card(model, plan, own, run.timeline, low),
                         at_high = decide_on_card(model, plan, own, run.timeline, high);
     if (at_low == run.choices && at_high == run.choices) {
-        out.ends = ends_of(own, options, device, out.assumptions, run.timeline,
-                           out.unlimited ? *out.unlimited : run.timeline);
+        out.ends =
+            ends_of(own, options, device, out.assumptions, run.timeline, out.unlimited ? *out.unlimited : run.timeline);
     } else {
         const auto fits = [&](const UnslothOnCard& choices, Bytes usable) {
             if (usable.count <= 0) return false;

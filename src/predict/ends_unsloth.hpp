@@ -12,8 +12,8 @@ namespace vramfit {
 /// On every card: which attention loads, what a packed checkpoint has, what rows are packed of.
 void add_unsloth(const ModelSpec& model, const TrainPlan& plan, Assumptions& all);
 
-/// Rows are rarely all of full length: what a batch with fewer tokens may need more. `timeline` is that of the full ones
-/// of the program on a card that is large enough.
+/// Rows are rarely all of full length: what a batch with fewer tokens may need more. `timeline` is that of the full
+/// ones of the program on a card that is large enough.
 void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Program& program,
                          const Timeline& timeline, Assumptions& all);
 

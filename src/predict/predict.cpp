@@ -119,8 +119,7 @@ Program program_on_card(const Job& job) {
     const Device device = of_process(job.device, job.plan);
     if (!asks_card(job.plan, device)) return program;
     const ReplayOptions options = allocator_of(job.stack, device);
-    UnslothRun run =
-        run_on_card(program, replay(program, options), job.model, job.plan, job.stack, device, options);
+    UnslothRun run = run_on_card(program, replay(program, options), job.model, job.plan, job.stack, device, options);
     return run.program ? std::move(*run.program) : std::move(program);
 }
 

@@ -75,7 +75,8 @@ UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, cons
     // fused_losses/cross_entropy_loss.py _measured_target_gb: half of it, when the first loss is computed.
     if (const Levels* levels = levels_at(timeline, kAsksForLoss))
         out.loss_bytes = least_for_parts(
-            model, plan, std::clamp<std::int64_t>((usable.count - levels->reserved) / 2, 1, UnslothOnCard::kMostOfLoss));
+            model, plan,
+            std::clamp<std::int64_t>((usable.count - levels->reserved) / 2, 1, UnslothOnCard::kMostOfLoss));
     // gradient_checkpointing.py DOUBLE_BUFFER_HEADROOM.
     constexpr std::int64_t kHeadroom = 512 * kMiB;
     if (const Levels* levels = levels_at(timeline, kAsksForSecondBuffer))

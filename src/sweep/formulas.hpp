@@ -23,6 +23,7 @@ class TargetFormulas {
     std::size_t path_of(std::size_t row);
     /// The highest moment of the row that path_of was asked for last.
     Highest highest() { return formulas_[current_].highest(rows_[current_]); }
+    std::int64_t highest_but_in(PhaseKind kind) { return formulas_[current_].highest_but_in(rows_[current_], kind); }
     std::int64_t floor() { return formulas_[current_].floor(rows_[current_]); }
     std::size_t recorded() const { return formulas_.size(); }
 

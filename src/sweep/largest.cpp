@@ -10,9 +10,9 @@
 
 #include "base/parallel.hpp"
 
-#include "sweep/leaner_rows.hpp"
 #include "sweep/cards.hpp"
 #include "sweep/formulas.hpp"
+#include "sweep/leaner_rows.hpp"
 #include "sweep/row_replays.hpp"
 #include "sweep/watch.hpp"
 #include "vramfit/base/error.hpp"
@@ -139,7 +139,8 @@ class Column {
         out.requested = highest.requested;
         out.valid = true;
         const std::int64_t limit = q.device.usable_low().count;
-        out.within = out.requested <= limit || may_fit_leaner(q, place, out.requested, highest.at.kind, limit);
+        out.within =
+            out.requested <= limit || may_fit_leaner(q, place, asked_.formulas.highest_but_in(PhaseKind::head), limit);
         return out;
     }
 
@@ -279,9 +280,6 @@ LargestAnswer largest(std::span<const SweepQuestion> questions, const SweepOptio
         result.ranking.push_back(result.rows.size());
         result.rows.push_back(row.row);
     }
-    std::vector<const SweepRow*> found;
-    for (const SweepRow& row : result.rows) found.push_back(&row);
-    note_leaner(found, result.notes);
     return answer;
 }
 

@@ -10,15 +10,12 @@
 
 namespace vramfit {
 
-/// Whether a row that requests so much, at that moment, where plenty is free may fit where only `limit` is: then it has
-/// to be replayed. Unsloth cuts its loss into smaller parts there, and does without a buffer and the embedding.
-bool may_fit_leaner(const SweepQuestion& question, std::size_t place, std::int64_t requested, PhaseKind at,
-                    std::int64_t limit);
+/// Whether a row may fit where only `limit` is free, though it requests more where plenty is: then it has to be
+/// replayed. Unsloth cuts its loss into smaller parts there, and does without a buffer and the embedding.
+/// beside_loss -- what it requests at least outside of the loss; 0: it is not known.
+bool may_fit_leaner(const SweepQuestion& question, std::size_t place, std::int64_t beside_loss, std::int64_t limit);
 
 /// Whether any row has to be, for all that its question says.
 bool asks_for_memory(const SweepQuestion& question);
-
-/// What such rows request is said of a card with plenty.
-void note_leaner(std::span<const SweepRow* const> rows, Notes& notes);
 
 }  // namespace vramfit

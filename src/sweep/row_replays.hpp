@@ -19,7 +19,7 @@ class RowReplays {
     explicit RowReplays(std::span<const SweepQuestion> questions);
 
     /// Replays a row of this place in its question's space: its verdict and, if it fits, the levels of its highest
-    /// peak. Rows of one path share a recording. Several threads may ask at once.
+    /// peak, with what it requests on that card. Rows of one path share a recording. Several threads may ask at once.
     void settle(SweepRow& row, std::size_t place);
 
     /// Takes the programs of paths of a set of targets, as long as there is room for them; else an empty function.
@@ -48,6 +48,6 @@ class RowReplays {
 };
 
 /// Writes the highest peak of a run into its row; nullptr: the run has none.
-void show_peak(SweepRow& row, const PeakResult* highest);
+void show_run(SweepRow& row, const SweepQuestion& question, const Levels& levels, const PeakResult* highest);
 
 }  // namespace vramfit

@@ -69,6 +69,13 @@ Highest Formula::highest(Row& row) const {
     return out;
 }
 
+std::int64_t Formula::highest_but_in(Row& row, PhaseKind kind) const {
+    std::int64_t out = 0;
+    for (std::size_t i = 0; i < phases_.size(); ++i)
+        if (phases_[i].kind != kind) out = std::max(out, evaluation_.value(row, conditions_.size() + i));
+    return out;
+}
+
 std::int64_t Formula::floor(Row& row) const {
     std::int64_t out = 0;
     for (std::size_t i = 0; i < floors_; ++i)

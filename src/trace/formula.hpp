@@ -33,6 +33,8 @@ class Formula {
     /// Whether the row that has begun meets every condition of the recorded path.
     bool covers(Row& row) const;
     Highest highest(Row& row) const;
+    /// The same of all moments but those of one kind, as far as they are known: a bound from below.
+    std::int64_t highest_but_in(Row& row, PhaseKind kind) const;
     /// A bound from below of the highest moment that cannot shrink along an axis while the path stays the same.
     std::int64_t floor(Row& row) const;
 

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 /// What is compared of each trace; what a job asks for beyond the slice is refused at this place.
 const std::map<std::string, std::string> kRefused = {
-    {"gemma2-2l-1x128", "/model"},      {"gemma2-2l-2x1024", "/model"},  {"llama1b-2l-packed", "lengths"},
+    {"gemma2-2l-1x128", "/model"},      {"gemma2-2l-2x1024", "/model"},   {"llama1b-2l-packed", "lengths"},
     {"llama1b-2l-packed-1", "lengths"}, {"llama8b-2l-packed", "lengths"},
 };
 
@@ -74,12 +74,9 @@ TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved 
         CHECK(one.requested == one.windows);
         CHECK(one.allocated == one.windows);
         // Some windows of these reserve a segment more or less: blocks that are free lie in another order.
-        static const std::map<std::string, std::size_t> kOthers = {{"llama1b-2l-2x512-r64", 2},
-                                                                   {"qwen2-3l-3x1000-nopad", 13},
-                                                                   {"gemma-2l-1x128", 6},
-                                                                   {"qwen3-2l-2x1024-skip", 10},
-                                                                   {"gemma-2l-4x4000-positions", 2},
-                                                                   {"qwen3-2l-2x30000-positions", 3}};
+        static const std::map<std::string, std::size_t> kOthers = {
+            {"llama1b-2l-2x512-r64", 2},  {"qwen2-3l-3x1000-nopad", 13},    {"gemma-2l-1x128", 6},
+            {"qwen3-2l-2x1024-skip", 10}, {"gemma-2l-4x4000-positions", 2}, {"qwen3-2l-2x30000-positions", 3}};
         const auto known = kOthers.find(name);
         const std::size_t others = known == kOthers.end() ? 0 : known->second;
         CHECK(one.reserved + others >= one.windows);

@@ -60,16 +60,16 @@ struct RowsAlike {
 
 /// A batch on the device.
 struct Batch {
-    Tensor input_ids;             ///< [B, S] int64
-    Tensor attention_mask;        ///< [B, S] int64, or undefined
-    Tensor labels;                ///< [B, S] int64, or undefined
-    Tensor inputs_embeds;         ///< [B, S, H]: given instead of token ids
-    Tensor shift_labels = {};     ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
-    Tensor position_ids = {};     ///< the same
-    Tensor row_lengths = {};      ///< of rows that are put together to one: int32 [rows]
+    Tensor input_ids;          ///< [B, S] int64
+    Tensor attention_mask;     ///< [B, S] int64, or undefined
+    Tensor labels;             ///< [B, S] int64, or undefined
+    Tensor inputs_embeds;      ///< [B, S, H]: given instead of token ids
+    Tensor shift_labels = {};  ///< of a part of a sequence: labels are shifted before it is cut; undefined otherwise
+    Tensor position_ids = {};  ///< the same
+    Tensor row_lengths = {};   ///< of rows that are put together to one: int32 [rows]
     std::vector<RowsAlike> rows_alike = {};  ///< of those rows
-    Tensor completion_mask = {};  ///< of preferences: [2 B, S] int64
-    Tensor kl_input_ids = {};     ///< KTO: each prompt with the completion of another row
+    Tensor completion_mask = {};             ///< of preferences: [2 B, S] int64
+    Tensor kl_input_ids = {};                ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};
     Tensor kl_completion_mask = {};
     Tensor kl_labels = {};            ///< of LLaMA-Factory in place of the mask

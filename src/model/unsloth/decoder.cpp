@@ -50,8 +50,7 @@ Tensor scaled(const Tensor& embedded) {
 /// models/vision.py _install_offload_embedding_hooks: the rows that are wanted go to the device.
 Tensor looked_up_on_host(const Run& run, const Network& network, const Batch& batch) {
     const Dims sizes{batch.input_ids.size(0), batch.input_ids.size(1), run.spec.hidden_size};
-    return with_input_gradient(network.embed,
-                               to_device(host_tensor(run.session, sizes, network.embed.weight.dtype())));
+    return with_input_gradient(network.embed, to_device(host_tensor(run.session, sizes, network.embed.weight.dtype())));
 }
 
 }  // namespace

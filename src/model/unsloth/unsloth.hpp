@@ -59,15 +59,15 @@ struct PositionTables {
 
 /// Objects of Unsloth's that live as long as the process.
 struct Unsloth {
-    Tensor cos, sin;              ///< placeholders of one element, which stay
-    PositionTables tables;        ///< of all positions
-    Tensor frequencies;           ///< float32 [head / 2]
+    Tensor cos, sin;        ///< placeholders of one element, which stay
+    PositionTables tables;  ///< of all positions
+    Tensor frequencies;     ///< float32 [head / 2]
     bool has_tables = false;
     bool embedding_on_host = false;
     Scratch scratch;
     Staging staging;
     RowEnds rows;
-    std::int64_t rows_read = 0;  ///< of the data, by all batches so far
+    std::int64_t rows_read = 0;                  ///< of the data, by all batches so far
     bool asked_for_kernels[2] = {false, false};  ///< with and without gradients
     bool has_checked_norm = false;
     bool has_asked_for_loss = false;
