@@ -93,8 +93,8 @@ class SweepData {
         const std::vector<std::string> values = axis_values(report_, row);
         for (std::size_t i = 0; i < values.size(); ++i) out += fmt::format("{},", number_in(values_[i], values[i]));
         const std::int64_t peak = row.peak ? static_cast<std::int64_t>(number_in(peaks_, row.peak->name)) : -1;
-        return out +
-               fmt::format("{},{},{},{},{:.5f}", outcome_of(row), peak, row.requested, row.reserved, row.utilization);
+        return out + fmt::format("{},{},{},{},{:.5f}", outcome_of(row), peak, row.requested_on_card(), row.reserved,
+                                 report_.question_of(row).utilization(row.requested_on_card()));
     }
 
     const SweepReport& report_;

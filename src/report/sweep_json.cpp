@@ -142,6 +142,7 @@ JsonValue ranked(const SweepReport& report, std::size_t place, const SweepRow& r
     if (!report.choices.empty()) out.put("choices", choices_of(report, row));
     out.put("peak", text(row.peak ? row.peak->name : ""));
     out.put("requested", JsonValue::of(row.requested));
+    if (row.is_leaner()) out.put("requested_on_card", JsonValue::of(row.requested_on_card()));
     out.put("allocated", JsonValue::of(row.allocated));
     out.put("reserved", JsonValue::of(row.reserved));
     out.put("utilization", JsonValue::of(row.utilization));

@@ -98,7 +98,7 @@ std::string cell(const Picture& p, const SweepRow* row, int x, int y) {
     const bool fits = row->verdict == Verdict::fits;
     std::string out = fits ? box(fmt::format("fill=\"{}\"", kColours[number]))
                            : box(fmt::format("fill=\"url(#no{0})\" stroke=\"{1}\"", number, kColours[number]));
-    const double requested = static_cast<double>(row->requested) / static_cast<double>(kGiB);
+    const double requested = static_cast<double>(row->requested_on_card()) / static_cast<double>(kGiB);
     const std::string amount = fmt::format("{:.{}f}", requested, requested < 99.95 ? 1 : 0);
     // A plain ground keeps the number legible on hatching.
     if (!fits)

@@ -33,9 +33,9 @@ Cells cells_of(const SweepReport& report, std::size_t place) {
     out.push_back(adapters ? space.targets[c.target].name : "");
     out.push_back(adapters ? std::to_string(space.ranks[c.rank]) : "");
     for (const std::int64_t n :
-         {space.batches[c.batch], space.lengths[c.length], row.requested, row.allocated, row.reserved})
+         {space.batches[c.batch], space.lengths[c.length], row.requested_on_card(), row.allocated, row.reserved})
         out.push_back(std::to_string(n));
-    out.push_back(fmt::format("{:.6f}", row.utilization));
+    out.push_back(fmt::format("{:.6f}", question.utilization(row.requested_on_card())));
     out.emplace_back(row.peak ? row.peak->name : "");
     out.push_back(fmt::format("{}", fmt::join(command_of(report, row), " ")));
     return out;

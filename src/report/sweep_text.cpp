@@ -141,8 +141,9 @@ std::string table_of(const SweepReport& report, const std::vector<std::size_t>& 
         cells.insert(cells.end(), {std::to_string(space.batches[c.batch]), std::to_string(space.lengths[c.length])});
         for (const SweepMeasure* measure : more_columns(report))
             cells.push_back(std::to_string(measure->of_plan(question, c).value_or(0)));
-        cells.insert(cells.end(), {gib(row.requested), gib(row.reserved),
-                                   fmt::format("{:.1f} %", 100.0 * row.utilization), row.peak ? row.peak->name : ""});
+        cells.insert(cells.end(), {gib(row.requested_on_card()), gib(row.reserved),
+                                   fmt::format("{:.1f} %", 100.0 * question.utilization(row.requested_on_card())),
+                                   row.peak ? row.peak->name : ""});
         if (!report.largest.empty()) cells.emplace_back(found_by(report.largest_rows[i].how));
     }
     return text_of(table, width);

@@ -5,7 +5,6 @@
 
 #include "predict/ends.hpp"
 #include "predict/peaks.hpp"
-#include "sweep/leaner_rows.hpp"
 
 namespace vramfit {
 
@@ -71,14 +70,11 @@ void RowReplays::settle(SweepRow& row, std::size_t place) {
     if (timeline.out_of_memory) return;
     const std::vector<PeakResult> peaks =
         find_peaks(judged.of_card(program), timeline, run_shape(q.model, q.base), q.device.context);
-    show_run(row, q, timeline.peak, highest_of(peaks));
+    show_run(row, timeline.peak, highest_of(peaks));
 }
 
-void show_run(SweepRow& row, const SweepQuestion& question, const Levels& levels, const PeakResult* highest) {
-    if (asks_for_memory(question)) {
-        row.requested = levels.requested;
-        row.utilization = question.utilization(levels.requested);
-    }
+void show_run(SweepRow& row, const Levels& levels, const PeakResult* highest) {
+    row.requested_there = levels.requested;
     if (!highest) return;
     for (const Peak* peak : all_peaks())
         if (peak->name == highest->name) row.peak = peak;

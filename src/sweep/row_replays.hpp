@@ -47,7 +47,7 @@ class RowReplays {
     std::map<Key, std::shared_ptr<Recorded>> recordings_;
 };
 
-/// Writes the highest peak of a run into its row; nullptr: the run has none.
-void show_run(SweepRow& row, const SweepQuestion& question, const Levels& levels, const PeakResult* highest);
+/// Writes what a run requests at most, and its highest peak, into its row; nullptr: the run has none.
+void show_run(SweepRow& row, const Levels& levels, const PeakResult* highest);
 
 }  // namespace vramfit

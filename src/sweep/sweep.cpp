@@ -150,7 +150,7 @@ void predict_row(const SweepQuestion& question, const SweepResult& result, Sweep
     const TrainPlan plan = plan_of(question.space, question.base, result.place_of(row));
     const Prediction p = predict(question.model, plan, question.stack, question.device);
     row.verdict = p.verdict;
-    if (row.verdict == Verdict::fits) show_run(row, question, p.peak, highest_of(p.peaks));
+    if (row.verdict == Verdict::fits) show_run(row, p.peak, highest_of(p.peaks));
 }
 
 /// Simulated rows that may fit at the worst end of what is assumed; with `all` those also that may at the best.
@@ -239,17 +239,6 @@ SweepOptions options_for(std::span<const SweepQuestion> questions, SweepOptions 
     return options;
 }
 
-/// Rows were ranked by what they request where plenty is free; where a card with less lets them run with less, they
-/// are shown in the order of that.
-void order_as_run(std::span<const SweepQuestion> questions, const SweepSelection& selection, SweepResult& result) {
-    if (std::none_of(questions.begin(), questions.end(), [](const SweepQuestion& q) { return asks_for_memory(q); }))
-        return;
-    if (selection.sort || selection.group || !selection.pareto.empty()) return;
-    std::stable_sort(result.ranking.begin(), result.ranking.end(), [&](std::size_t a, std::size_t b) {
-        return result.rows[a].utilization > result.rows[b].utilization;
-    });
-}
-
 }  // namespace
 
 SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& asked) {
@@ -268,7 +257,6 @@ SweepResult sweep(std::span<const SweepQuestion> questions, const SweepOptions& 
     const bool all = options.selection.top == 0 || !asked.prune;
     rank_rows(questions, options.selection, candidates(questions, result, all), {decide, all, options.threads},
               options.stop, result);
-    order_as_run(questions, options.selection, result);
     count(questions, result);
     find_problem(result);
     keep_one_of_each(result.notes);

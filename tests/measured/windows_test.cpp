@@ -44,7 +44,7 @@ const std::set<std::string> kByData = {"attention-left_padded", "attention-right
 const std::set<std::string> kByThreads = {"kto-2", "reward-2"};
 
 struct Group {
-    std::size_t jobs = 0, refused = 0, windows = 0, requested = 0, allocated = 0, reserved = 0, jobs_equal = 0;
+    std::size_t jobs = 0, windows = 0, requested = 0, allocated = 0, reserved = 0, jobs_equal = 0;
     double worst = 0;  ///< of the reserved peak, in percent
 };
 
@@ -85,10 +85,7 @@ TEST_CASE("runs on an H200: every window requests what is predicted, verdicts ar
         INFO(run.name << " " << c.message << (c.differing.empty() ? "" : c.differing[0]));
         REQUIRE(!group.empty());
         CHECK_FALSE(c.refused);
-        if (c.unsupported) {
-            ++all.refused;
-            continue;
-        }
+        REQUIRE_FALSE(c.unsupported);
         CHECK(c.ending_equal);
         out_of_memory += !run.oom_window.empty();
         if (kByData.count(run.name) == 0) CHECK(c.requested_equal + kByThreads.count(run.name) == c.windows);
@@ -97,7 +94,6 @@ TEST_CASE("runs on an H200: every window requests what is predicted, verdicts ar
             add(c, *to);
         }
     }
-    CHECK(all.refused == 1);  // rows of different lengths under Unsloth
     CHECK(out_of_memory >= 8);
     CHECK(percent(all.allocated, all.windows) >= 95);
     CHECK(percent(all.reserved, all.windows) >= 92);

@@ -63,10 +63,15 @@ struct SweepRow {
     std::optional<std::size_t> ruled_out_by;  ///< a row that is too large, and that this one dominates
     std::string problem;                      ///< of invalid rows
     const Peak* peak = nullptr;               ///< the highest
-    std::int64_t requested = 0;
+    std::int64_t requested = 0;               ///< on a card with plenty of memory; rows are ranked by it
+    std::int64_t requested_there =
+        0;                       ///< on the question's card, which Unsloth's step may run with less on; 0: not replayed
     std::int64_t allocated = 0;  ///< 0 where the row was not replayed
     std::int64_t reserved = 0;
     double utilization = 0;  ///< requested bytes by the card's usable bytes
+
+    std::int64_t requested_on_card() const { return requested_there > 0 ? requested_there : requested; }
+    bool is_leaner() const { return requested_on_card() < requested; }
 };
 
 struct SweepCounts {

@@ -72,6 +72,7 @@ void read_ranked(ObjectReader item, SweepPart& part) {
     row.status = RowStatus::simulated;
     row.verdict = Verdict::fits;
     row.requested = static_cast<std::int64_t>(count_at(item, "requested"));
+    row.requested_there = item.integer("requested_on_card").value_or(0);
     row.allocated = static_cast<std::int64_t>(count_at(item, "allocated"));
     row.reserved = static_cast<std::int64_t>(count_at(item, "reserved"));
     const std::string peak = item.text("peak").value_or("");
