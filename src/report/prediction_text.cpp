@@ -68,7 +68,10 @@ std::string verdict_rest(const Prediction& p) {
     switch (p.verdict) {
         case Verdict::fits: return run;
         case Verdict::tight:
-            return fmt::format("{} It may or may not fit: it needs {}, with {}. {}", run, need, usable_text(p),
+            // More than there can be: with as little it runs by giving unused blocks back, or by what Unsloth saves
+            // then.
+            return fmt::format("{} It may or may not fit: it needs {}{}, with {}. {}", run,
+                               p.peak.reserved > p.usable_high().count ? "up to " : "", need, usable_text(p),
                                what_decides(p));
         case Verdict::too_large:
             return fmt::format("{} It needs {}, {} more than the GPU has for it.", run, need,
