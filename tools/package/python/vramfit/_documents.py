@@ -522,6 +522,8 @@ class RankedRow:
     """Asks for this row alone; a shell reads it"""
     tokens_per_step: int
     """Batch x length x accumulation"""
+    requested_on_card: int | None = None
+    """The same on this card, where that is less: Unsloth's step takes less where little is free. Absent elsewhere"""
     choices: dict[str, Any] | None = None
     """The values of these flags for this row"""
     found_by: Literal["bisection", "scan", "end of range"] | None = None
@@ -537,6 +539,7 @@ class RankedRow:
             plan=of["plan"],
             peak=of["peak"],
             requested=of["requested"],
+            requested_on_card=of.get("requested_on_card"),
             allocated=of["allocated"],
             reserved=of["reserved"],
             utilization=of["utilization"],
