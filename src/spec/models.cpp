@@ -15,6 +15,7 @@
 #include "spec/hub_cache.hpp"
 #include "spec/json_parse.hpp"
 #include "spec/network/model.hpp"
+#include "spec/network/type.hpp"
 #include "spec/unsloth_copies.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
@@ -62,7 +63,16 @@ ModelSpec read_config_file(const fs::path& path, std::string_view name) {
     return network::model_of(std::move(recording), name);
 }
 
-/// Checkpoints of families that are known and not supported: their config.json would not help.
+/// Whether the checkpoint's config.json would be read: of a recorded type, whose checkpoints have no names here; of one
+/// with images, whose text part is such a type.
+bool is_recorded(std::string_view model_type, bool text) {
+    const std::string type = text ? std::string(model_type) : fmt::format("{}_text", model_type);
+    const auto types = network::built_in_types();
+    return std::any_of(types.begin(), types.end(), [&](const auto& known) { return known.model_type == type; });
+}
+
+/// Checkpoints that are known by name, and not built in. Most are of families that are not supported either: their
+/// config.json would not help.
 void refuse_other_model(std::string_view id, std::string_view where) {
     for (std::string_view rest = embedded_other_models(); !rest.empty();) {
         std::string_view line = rest.substr(0, rest.find('\n'));
@@ -72,6 +82,13 @@ void refuse_other_model(std::string_view id, std::string_view where) {
             words.push_back(line.substr(0, line.find(' ')));
         const auto named = [&](std::string_view known) { return lower_case(known) == lower_case(id); };
         if (words.size() < 3 || std::none_of(words.begin() + 2, words.end(), named)) continue;
+        if (is_recorded(words[0], words[1] == "text"))
+            throw Error(
+                ErrorKind::invalid, std::string(where),
+                fmt::format("{} is not built in by name; its model type '{}' is, for any config.json", id, words[0]),
+                fmt::format("hf download {} config.json, and the name is found in the Hugging Face cache; or "
+                            "give the path of its config.json",
+                            id));
         throw Error(ErrorKind::unsupported, std::string(where),
                     words[1] != "text" ? fmt::format("{} is a model of {} (model type '{}')", id, words[1], words[0])
                                        : fmt::format("the model type '{}' of {} is not supported", words[0], id),
