@@ -1,6 +1,8 @@
 // What could be changed in a trainer's file so that the run needs less, cheapest first.
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,17 @@ constexpr std::int64_t kShortest = 128;
 constexpr std::int64_t kLowestRank = 8;
 
 std::string_view before(std::string_view text, char sign) { return text.substr(0, text.find(sign)); }
+
+/// What divides a number and is less, the largest first.
+std::vector<std::int64_t> divisors_below(std::int64_t number) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t low = 1; low <= number / low; ++low)
+        if (number % low == 0) out.insert(out.end(), {low, number / low});
+    std::sort(out.begin(), out.end(), std::greater<>());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    std::erase(out, number);
+    return out;
+}
 
 /// Proposals in the words of one file.
 class Proposer {
@@ -111,8 +124,7 @@ class Proposer {
         const std::string steps_key = follows ? std::string() : key_of(knobs_.accumulation);
         const std::int64_t rows = integer_at(batch, plan().training.per_device_train_batch_size);
         const std::int64_t steps = integer_at(steps_key, plan().training.gradient_accumulation_steps);
-        for (std::int64_t fewer = rows - 1; fewer >= 1; --fewer) {
-            if (rows % fewer != 0) continue;
+        for (const std::int64_t fewer : divisors_below(rows)) {
             const std::int64_t times = rows / fewer;
             std::vector<TrainerEdit> edits = {{batch, std::to_string(fewer)}};
             if (!follows) edits.push_back({steps_key, std::to_string(steps * times)});
