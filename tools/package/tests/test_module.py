@@ -74,7 +74,10 @@ class Questions(unittest.TestCase):
             check = vramfit.check(config, gpu=["24GiB", "1GiB"], set=["lora_r=16", "micro_batch_size=2"])
             self.assertEqual([answer.verdict for answer in check.answers], ["fits", "too_large"])
             self.assertEqual(check.plan["peft"]["r"], 16)
-            config.write_text("base_model: llama-3.2-1b\ndatasets: []\nrl: dpo\nmicro_batch_size: 1\n")
+            config.write_text(
+                "base_model: llama-3.2-1b\ndatasets: []\nrl: grpo\nsequence_len: 512\nadapter: lora\nlora_r: 8\nbf16: true\n"
+                "micro_batch_size: 1\n"
+            )
             with self.assertRaises(vramfit.Unsupported) as caught:
                 vramfit.check(config, gpu="24GiB")
             self.assertIn("config.yml:3:1", caught.exception.where)
