@@ -49,14 +49,12 @@ class Along {
     /// The most steps of `unit` that fit: what requests too much needs no replay. A loop that takes less where little
     /// is free may fit again beyond rows that do not: then it is looked from the job's own size on.
     std::int64_t most(std::int64_t start, std::int64_t unit) {
-        const std::int64_t requested =
-            most_rows(start, [&](std::int64_t n) { return path_of(n * unit) && needs(n * unit) <= capacity_; });
-        const auto fits_replay = [&](std::int64_t n) { return fits(n * unit); };
-        const std::int64_t plain = requested == 0 ? 0 : most_rows(requested, [&](std::int64_t n) {
-            return path_of(n * unit) && needs(n * unit) <= capacity_ && fits_replay(n);
-        });
-        if (plain >= start || !asks_card(job_.plan, job_.device) || !fits_replay(start)) return plain;
-        return most_rows(start, fits_replay);
+        const auto is_within = [&](std::int64_t n) { return path_of(n * unit) && needs(n * unit) <= capacity_; };
+        const auto fits_there = [&](std::int64_t n) { return fits(n * unit); };
+        std::int64_t most = most_rows(start, is_within);
+        if (most > 0) most = most_rows(most, [&](std::int64_t n) { return is_within(n) && fits_there(n); });
+        if (most >= start || !asks_card(job_.plan, job_.device) || !fits_there(start)) return most;
+        return most_rows(start, fits_there);
     }
 
     /// The program of the run of that size, from the recording of its path.

@@ -147,10 +147,6 @@ Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const 
     return all;
 }
 
-}  // namespace
-
-namespace {
-
 /// Both ends of a run whose decisions another size of the card would change: sure is what holds for the one that needs
 /// the most of them, or the least.
 VerdictEnds ends_over_choices(const UnslothRun& run, const UnslothOnCard& at_low, const UnslothOnCard& at_high,
@@ -170,15 +166,14 @@ Judged judge_unsloth(const Program& program, const ModelSpec& model, const Train
     out.program = std::move(run.program);
     const Program& own = out.of_card(program);
     if (run.timeline.out_of_memory) out.unlimited = replay(own, without_limit(options));
-    out.assumptions = assumptions_of(model, plan, stack, device, own, out.unlimited ? *out.unlimited : run.timeline);
-    add_shorter_batches(model, with_choices(plan, run.choices), own, out.unlimited ? *out.unlimited : run.timeline,
-                        out.assumptions);
+    const Timeline& unlimited = out.unlimited ? *out.unlimited : run.timeline;
+    out.assumptions = assumptions_of(model, plan, stack, device, own, unlimited);
+    add_shorter_batches(model, with_choices(plan, run.choices), own, unlimited, out.assumptions);
     const Bytes low = device.usable - at_worst(out.assumptions), high = device.usable + at_best(out.assumptions);
     const UnslothOnCard at_low = decide_on_card(model, plan, own, run.timeline, low),
                         at_high = decide_on_card(model, plan, own, run.timeline, high);
     if (at_low == run.choices && at_high == run.choices) {
-        out.ends =
-            ends_of(own, options, device, out.assumptions, run.timeline, out.unlimited ? *out.unlimited : run.timeline);
+        out.ends = ends_of(own, options, device, out.assumptions, run.timeline, unlimited);
     } else {
         const auto fits = [&](const UnslothOnCard& choices, Bytes usable) {
             if (usable.count <= 0) return false;

@@ -8,16 +8,13 @@
 #include <fmt/format.h>
 
 #include "model/unsloth/loss_parts.hpp"
+#include "predict/unsloth_on_card.hpp"
 #include "vramfit/base/checked.hpp"
 #include "vramfit/spec/modules.hpp"
 
 namespace vramfit {
 
 namespace {
-
-std::int64_t tokens_of_batch(const TrainPlan& plan) {
-    return plan.training.per_device_train_batch_size * plan.batch.sequence_length;
-}
 
 // unsloth 2026.10.7, utils/attention_dispatch.py: with xformers keys and values are copied for all heads.
 Bytes kept_by_xformers(const ModelSpec& model, const TrainPlan& plan) {

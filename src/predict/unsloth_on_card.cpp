@@ -40,7 +40,7 @@ bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, std::int64_
 std::int64_t least_for_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t bytes) {
     constexpr std::int64_t kMost = UnslothOnCard::kMostOfLoss;
     if (!plan.batch.lengths.empty()) return bytes;
-    const std::int64_t tokens = plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+    const std::int64_t tokens = tokens_of_batch(plan);
     const std::int64_t parts = model::loss_part_count(model, tokens, bytes);
     if (parts == model::loss_part_count(model, tokens, kMost)) return kMost;
     std::int64_t low = 0, high = bytes;  // `low` gives more parts

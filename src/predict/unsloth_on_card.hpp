@@ -19,6 +19,11 @@ struct UnslothRun {
     Timeline timeline;               ///< of that program there
 };
 
+/// Tokens of a batch of full rows.
+inline std::int64_t tokens_of_batch(const TrainPlan& plan) {
+    return plan.training.per_device_train_batch_size * plan.batch.sequence_length;
+}
+
 /// Whether the plan's loop asks how much memory is free, and the card says it.
 bool asks_card(const TrainPlan& plan, const Device& device);
 

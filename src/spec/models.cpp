@@ -66,9 +66,7 @@ ModelSpec read_config_file(const fs::path& path, std::string_view name) {
 /// Whether the checkpoint's config.json would be read: of a recorded type, whose checkpoints have no names here; of one
 /// with images, whose text part is such a type.
 bool is_recorded(std::string_view model_type, bool text) {
-    const std::string type = text ? std::string(model_type) : fmt::format("{}_text", model_type);
-    const auto types = network::built_in_types();
-    return std::any_of(types.begin(), types.end(), [&](const auto& known) { return known.model_type == type; });
+    return !network::built_in_type(text ? std::string(model_type) : fmt::format("{}_text", model_type)).empty();
 }
 
 /// Checkpoints that are known by name, and not built in. Most are of families that are not supported either: their

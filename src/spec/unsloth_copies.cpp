@@ -13,7 +13,6 @@ namespace vramfit {
 namespace {
 
 constexpr std::string_view kPackedEnding = "-bnb-4bit";
-constexpr std::string_view kDynamicEnding = "-unsloth-bnb-4bit";
 
 /// Names, behind that of whoever published them, of which such a copy is taken; of the families whose step is
 /// predicted.

@@ -8,6 +8,9 @@
 
 namespace vramfit {
 
+/// Of copies with layers in 16 bits; those with none end in "-bnb-4bit" alone.
+inline constexpr std::string_view kDynamicEnding = "-unsloth-bnb-4bit";
+
 /// The name of the network that Unsloth's packed checkpoint has: without "-bnb-4bit" or "-unsloth-bnb-4bit".
 std::string unpacked_name(std::string_view name);
 

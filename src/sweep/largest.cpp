@@ -139,8 +139,9 @@ class Column {
         out.requested = highest.requested;
         out.valid = true;
         const std::int64_t limit = q.device.usable_low().count;
-        out.within =
-            out.requested <= limit || may_fit_leaner(q, place, asked_.formulas.highest_but_in(PhaseKind::head), limit);
+        out.within = out.requested <= limit ||
+                     may_fit_leaner(
+                         q, place, [this] { return asked_.formulas.highest_but_in(PhaseKind::head); }, limit);
         return out;
     }
 

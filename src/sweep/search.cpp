@@ -6,7 +6,6 @@
 
 #include "model/record.hpp"
 #include "predict/peaks.hpp"
-#include "sweep/leaner_rows.hpp"
 #include "vramfit/peaks/peak.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
@@ -90,7 +89,7 @@ const Peak* Search::peak_at(const Phase& at) {
     return known_peaks_.back().second;
 }
 
-void Search::set(SweepRow& row, std::int64_t requested, std::int64_t beside_loss, const Phase& at) {
+void Search::set(SweepRow& row, std::int64_t requested, const Phase& at, const BesideLoss& beside_loss) {
     row.status = RowStatus::simulated;
     row.requested = requested;
     row.peak = peak_at(at);
@@ -104,7 +103,8 @@ void Search::settle(std::size_t number) {
     if (!formulas_) {
         const TrainPlan plan = plan_of(question_.space, question_.base, number);
         const Summary summary = model::summarize(question_.model, plan, question_.stack, question_.device);
-        set(row, summary.requested, summary.at.kind == PhaseKind::head ? 0 : summary.requested, summary.at);
+        set(row, summary.requested, summary.at,
+            [&] { return summary.at.kind == PhaseKind::head ? 0 : summary.requested; });
         ++recorded_;
         return;
     }
@@ -116,7 +116,7 @@ void Search::settle(std::size_t number) {
         return;
     }
     const Highest highest = formulas_->highest();
-    set(row, highest.requested, formulas_->highest_but_in(PhaseKind::head), highest.at);
+    set(row, highest.requested, highest.at, [this] { return formulas_->highest_but_in(PhaseKind::head); });
     if (at(number).verdict == Verdict::too_large && formulas_->floor() > limit_) classes_[path].add_too_large(number);
 }
 

@@ -9,6 +9,7 @@
 
 #include "sweep/dominance.hpp"
 #include "sweep/formulas.hpp"
+#include "sweep/leaner_rows.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/sweep/sweep.hpp"
 
@@ -44,7 +45,7 @@ class Search {
     const Peak* peak_at(const Phase& at);
     SweepRow& at(std::size_t row) { return rows_[row - first_]; }
     void settle(std::size_t row);
-    void set(SweepRow& row, std::int64_t requested, std::int64_t beside_loss, const Phase& at);
+    void set(SweepRow& row, std::int64_t requested, const Phase& at, const BesideLoss& beside_loss);
 
     const SweepQuestion& question_;
     bool dominance_;

@@ -7,8 +7,8 @@
 
 #include "base/parallel.hpp"
 #include "predict/peaks.hpp"
+#include "predict/unsloth_on_card.hpp"
 #include "sweep/cards.hpp"
-#include "sweep/leaner_rows.hpp"
 #include "sweep/ranking.hpp"
 #include "sweep/row_replays.hpp"
 #include "sweep/search.hpp"
@@ -159,7 +159,7 @@ std::vector<std::size_t> candidates(std::span<const SweepQuestion> questions, co
     for (const SweepRow& r : result.rows) {
         if (r.status != RowStatus::simulated || r.verdict == Verdict::too_large) continue;
         const SweepQuestion& q = questions[r.question];
-        if (all || asks_for_memory(q) || r.requested <= q.device.usable_low().count) out.push_back(r.number);
+        if (all || asks_card(q.base, q.device) || r.requested <= q.device.usable_low().count) out.push_back(r.number);
     }
     return out;
 }

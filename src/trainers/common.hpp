@@ -43,6 +43,9 @@ struct ArgumentDefaults {
         false;  ///< the script calls trainer.evaluate() behind trainer.train() where do_eval is true
 };
 
+/// trl 1.16.0 trainer/base_config.py: of all its trainers.
+inline constexpr ArgumentDefaults kTrlDefaults = {.batch = 8, .checkpointing = true, .bf16 = true};
+
 /// per_device_train_batch_size, accumulation, precision, checkpointing, optimizer, clipping, evaluation.
 void read_training_arguments(Reader& reader, const ArgumentDefaults& defaults, Draft& draft);
 

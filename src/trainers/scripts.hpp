@@ -2,12 +2,20 @@
 #pragma once
 
 #include "trainers/reader.hpp"
+#include "trainers/trainer_format.hpp"
 
 namespace vramfit::trainers {
 
 /// Keys of the calls in any script, beside those of the trainer's configuration.
 extern const std::span<const KeyRow> kScriptKeys;
 extern const std::span<const KeyRow> kScriptHarmless;
+
+/// What proposals change in scripts of trl's trainers.
+inline constexpr TrainerKnobs kTrlScriptKnobs = {.batch = "per_device_train_batch_size",
+                                                 .accumulation = "gradient_accumulation_steps",
+                                                 .rank = "peft_config.r",
+                                                 .checkpointing = "gradient_checkpointing=True",
+                                                 .optimizer = "optim=paged_adamw_8bit"};
 
 /// The configuration is known, and its names are those of the release; false: the rest need not be read.
 bool judge_script(Reader& reader);

@@ -17,14 +17,13 @@ namespace vramfit::trainers {
 
 namespace {
 
-constexpr std::string_view kDynamic = "-unsloth-bnb-4bit";
-
 /// What the copy's config.json says, where it has been downloaded before: under the name of the mapper, or in lower
 /// case as earlier releases asked for it.
 std::optional<std::vector<std::string>> layers_in_cache(const DynamicCopy& copy, const std::string& asked,
                                                         const Environment& environment) {
     const std::string published = asked.substr(asked.rfind('/') + 1);
-    const std::string suffixed = published.ends_with(kDynamic) ? published : fmt::format("{}{}", published, kDynamic);
+    const std::string suffixed =
+        published.ends_with(kDynamicEnding) ? published : fmt::format("{}{}", published, kDynamicEnding);
     for (const std::string& name : {fmt::format("unsloth/{}", suffixed), copy.name}) {
         try {
             return load_model(name, environment).packed_but_for;

@@ -124,6 +124,14 @@ void read_trl(Reader& reader, Draft& draft) {
         reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", loss), "supported: nll");
 }
 
+constexpr TrainerKnobs kSftKnobs = [] {
+    TrainerKnobs out = kTrlKnobs;
+    out.flash_attention = "attn_implementation=flash_attention_2";
+    out.liger = "use_liger_kernel=true";
+    out.unpacked = "packing=false";
+    return out;
+}();
+
 }  // namespace
 
 }  // namespace vramfit::trainers
@@ -142,20 +150,7 @@ const TrainerFormat trl_entry = {
     .is_of_release = trainers::is_sft,
     .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
     .read = trainers::read_trl,
-    .knobs = {.batch = "per_device_train_batch_size",
-              .accumulation = "gradient_accumulation_steps",
-              .rank = "lora_r",
-              .checkpointing = "gradient_checkpointing=true",
-              .sdpa = "attn_implementation=sdpa",
-              .flash_attention = "attn_implementation=flash_attention_2",
-              .liger = "use_liger_kernel=true",
-              .optimizer = "optim=paged_adamw_8bit",
-              .unpacked = "packing=false",
-              .double_quant = "use_bnb_nested_quant=true",
-              .bfloat16 = "torch_dtype|dtype=bfloat16",
-              .quantize = "load_in_4bit=true use_bnb_nested_quant=true load_in_8bit=",
-              .lora = "use_peft=true",
-              .qlora = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true"},
+    .knobs = trainers::kSftKnobs,
 };
 
 }  // namespace vramfit::trainer_formats

@@ -1,6 +1,5 @@
 // TRL: YAML and launch lines of `trl grpo` and of scripts with the same arguments, recipes of open-r1.
 #include <algorithm>
-#include <cctype>
 
 #include "trainers/common.hpp"
 #include "trainers/grpo.hpp"
@@ -46,7 +45,7 @@ bool is_grpo(const Document& document) {
 
 void read_trl_grpo(Reader& reader, Draft& draft) {
     draft.training_read = true;
-    read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
+    read_training_arguments(reader, kTrlDefaults, draft);
     read_trl_model(reader, draft);
     read_groups(reader, draft);
 }
@@ -67,17 +66,7 @@ const TrainerFormat trl_grpo_entry = {
     .keys = trainers::kGrpoTables,
     .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
     .read = trainers::read_trl_grpo,
-    .knobs = {.batch = "per_device_train_batch_size",
-              .accumulation = "gradient_accumulation_steps",
-              .rank = "lora_r",
-              .checkpointing = "gradient_checkpointing=true",
-              .sdpa = "attn_implementation=sdpa",
-              .optimizer = "optim=paged_adamw_8bit",
-              .double_quant = "use_bnb_nested_quant=true",
-              .bfloat16 = "torch_dtype|dtype=bfloat16",
-              .quantize = "load_in_4bit=true use_bnb_nested_quant=true load_in_8bit=",
-              .lora = "use_peft=true",
-              .qlora = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true"},
+    .knobs = trainers::kTrlKnobs,
 };
 
 }  // namespace vramfit::trainer_formats

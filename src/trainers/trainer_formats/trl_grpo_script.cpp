@@ -58,7 +58,7 @@ void read_grpo_script(Reader& reader, Draft& draft) {
     if (config.find("GRPOConfig") == config.npos)
         reader.invalid("config_class", fmt::format("GRPOTrainer takes no {}", config), "GRPOConfig");
     judge_rewards(reader);
-    read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
+    read_training_arguments(reader, kTrlDefaults, draft);
     draft.job.plan.loop.kind = LoopKind::grpo;
     read_script_network(reader, true, draft);
     draft.job.plan.trl_makes_adapters = !reader.has("adapted");
@@ -81,11 +81,7 @@ const TrainerFormat trl_grpo_script_entry = {
     .keys = trainers::kGrpoScriptTables,
     .model = [](trainers::Reader& reader) { return reader.text("model").value_or(""); },
     .read = trainers::read_grpo_script,
-    .knobs = {.batch = "per_device_train_batch_size",
-              .accumulation = "gradient_accumulation_steps",
-              .rank = "peft_config.r",
-              .checkpointing = "gradient_checkpointing=True",
-              .optimizer = "optim=paged_adamw_8bit"},
+    .knobs = trainers::kTrlScriptKnobs,
 };
 
 }  // namespace vramfit::trainer_formats

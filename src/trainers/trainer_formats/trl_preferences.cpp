@@ -119,7 +119,7 @@ void read_trl_preferences(Reader& reader, Draft& draft) {
     refuse_divided(draft);
     const PreferenceTrainer* trainer = trainer_of(reader.document());
     if (!trainer) trainer = preference_trainer("dpo");  // --format-of
-    read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
+    read_training_arguments(reader, kTrlDefaults, draft);
     read_trl_model(reader, draft);
     read_preferences(reader, *trainer, draft);
     judge_task(reader, "lora_task_type", *trainer, draft);
@@ -141,17 +141,7 @@ const TrainerFormat trl_preferences_entry = {
     .keys = trainers::kPreferenceTables,
     .model = [](trainers::Reader& reader) { return reader.text("model_name_or_path").value_or(""); },
     .read = trainers::read_trl_preferences,
-    .knobs = {.batch = "per_device_train_batch_size",
-              .accumulation = "gradient_accumulation_steps",
-              .rank = "lora_r",
-              .checkpointing = "gradient_checkpointing=true",
-              .sdpa = "attn_implementation=sdpa",
-              .optimizer = "optim=paged_adamw_8bit",
-              .double_quant = "use_bnb_nested_quant=true",
-              .bfloat16 = "torch_dtype|dtype=bfloat16",
-              .quantize = "load_in_4bit=true use_bnb_nested_quant=true load_in_8bit=",
-              .lora = "use_peft=true",
-              .qlora = "use_peft=true load_in_4bit=true use_bnb_nested_quant=true"},
+    .knobs = trainers::kTrlKnobs,
 };
 
 }  // namespace vramfit::trainer_formats

@@ -96,7 +96,7 @@ void read_preferences_script(Reader& reader, Draft& draft) {
         reader.invalid("config_class", fmt::format("{} takes no {}", trainer.name, config),
                        std::string(trainer.config));
     judge_moved_arguments(reader, trainer);
-    read_training_arguments(reader, {.batch = 8, .checkpointing = true, .bf16 = true}, draft);
+    read_training_arguments(reader, kTrlDefaults, draft);
     draft.job.plan.loop.kind = trainer.loop;
     read_script_network(reader, true, draft);
     judge_labels(reader, trainer);
@@ -121,11 +121,7 @@ const TrainerFormat trl_preferences_script_entry = {
     .keys = trainers::kPreferenceScriptTables,
     .model = [](trainers::Reader& reader) { return reader.text("model").value_or(""); },
     .read = trainers::read_preferences_script,
-    .knobs = {.batch = "per_device_train_batch_size",
-              .accumulation = "gradient_accumulation_steps",
-              .rank = "peft_config.r",
-              .checkpointing = "gradient_checkpointing=True",
-              .optimizer = "optim=paged_adamw_8bit"},
+    .knobs = trainers::kTrlScriptKnobs,
 };
 
 }  // namespace vramfit::trainer_formats
