@@ -29,11 +29,16 @@ using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 /// (invalid) for a text that is no formula, or whose numbers have more than 63 bits.
 JsonValue folded(std::string_view formula, const Numbers& numbers);
 
-/// Instructions whose values from number `first` on have numbers that are higher by `by`.
-JsonValue moved(const JsonValue& row, std::int64_t by, std::int64_t first);
+/// Raises the numbers of an instruction's values by `by`, from number `first` on.
+void renumber(JsonValue& row, std::int64_t by, std::int64_t first);
 
 /// Whether two values are the same in JSON; numbers are by what they are, not how they are written.
 bool same_value(const JsonValue& a, const JsonValue& b);
+
+/// Equal for values that are the same; the kind of a number counts.
+struct HashOfValue {
+    std::size_t operator()(const JsonValue& value) const;
+};
 
 /// A config.json by the keys of a type.
 struct TypeConfig {

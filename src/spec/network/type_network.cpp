@@ -18,13 +18,19 @@ constexpr std::size_t kDeepestNodes = 64;
 /// Programs or kinds of modules, each once.
 struct Table {
     std::vector<JsonValue> rows;
-    std::unordered_map<std::string, std::int64_t> known;
+    std::unordered_multimap<std::size_t, std::size_t> places;  ///< of rows by their hash
 
     JsonValue add(JsonValue row) {
-        const auto [place, fresh] = known.emplace(to_text(row), static_cast<std::int64_t>(rows.size()));
-        if (fresh) rows.push_back(std::move(row));
-        return JsonValue::of(place->second);
+        const std::size_t hash = HashOfValue{}(row);
+        const auto [begin, end] = places.equal_range(hash);
+        for (auto place = begin; place != end; ++place)
+            if (same_value(rows[place->second], row)) return number(place->second);
+        places.emplace(hash, rows.size());
+        rows.push_back(std::move(row));
+        return number(rows.size() - 1);
     }
+
+    static JsonValue number(std::size_t place) { return JsonValue::of(static_cast<std::int64_t>(place)); }
 };
 
 JsonValue* member(JsonValue& object, std::string_view key) { return const_cast<JsonValue*>(object.find(key)); }
@@ -148,7 +154,7 @@ class Maker {
         for (const char* key : {"parameters", "buffers"})
             if (JsonValue* all = member(row, key))
                 for (JsonValue& one : all->items)
-                    if (one.items.size() > 2) one.items[2] = arguments(one.items[2], -1);
+                    if (one.items.size() > 2) fill(one.items[2], -1);
         JsonValue* children = member(row, "children");
         if (!children) return kinds_.add(std::move(row));
         JsonValue made = JsonValue::list({});
@@ -205,7 +211,7 @@ class Maker {
         JsonValue* code = member(row, "code");
         if (!inputs || !code) of.refuse("its body is no program");
         for (JsonValue& input : inputs->items)
-            if (input.items.size() > 3) input.items[3] = arguments(input.items[3], -1);
+            if (input.items.size() > 3) fill(input.items[3], -1);
         Inside inside{layer, of};
         std::vector<JsonValue> made;
         std::int64_t back = 0, first = 0;
@@ -214,14 +220,15 @@ class Maker {
             if (is(one, "layers"))
                 layers(one, inside, made, depth, back, first);
             else
-                instruction(moved(one, back, first), inside, made, depth);
+                instruction(renumbered(one, back, first), inside, made, depth);
         }
         *code = JsonValue::list(std::move(made));
         for (const char* key : {"outputs", "keeps"})
             if (JsonValue* all = member(row, key); all && back != 0)
-                for (JsonValue& one : all->items)
-                    one = one.kind == JsonKind::integer ? JsonValue::of(one.integer + (one.integer >= first ? back : 0))
-                                                        : moved(one, back, first);
+                for (JsonValue& one : all->items) {
+                    renumber(one, back, first);
+                    if (one.kind == JsonKind::integer && one.integer >= first) one = JsonValue::of(one.integer + back);
+                }
         return programs_.add(std::move(row));
     }
 
@@ -253,7 +260,8 @@ class Maker {
             if (!part || part->kind != JsonKind::list) inside.node.refuse("a kind of layer is not among those it runs");
             const std::int64_t outer = std::exchange(inside.layer, i);
             const std::int64_t by = (i > 0 ? i - 1 : 0) * each;
-            for (const JsonValue& row : part->items) instruction(moved(written(row), by, first), inside, made, depth);
+            for (const JsonValue& row : part->items)
+                instruction(renumbered(written(row), by, first), inside, made, depth);
             inside.layer = outer;
         }
         back = (count > 2 ? count - 2 : 0) * each;
@@ -268,16 +276,15 @@ class Maker {
         if (is(row, "repeat")) {
             row = repeated(row, inside, depth);
         } else if (is(row, "call")) {
-            for (std::size_t i = 2; i < row.items.size() && i < 4; ++i)
-                row.items[i] = arguments(row.items[i], inside.layer);
+            for (std::size_t i = 2; i < row.items.size() && i < 4; ++i) fill(row.items[i], inside.layer);
             if (row.items.size() > 4)
                 for (JsonValue& result : row.items[4].items)
-                    if (result.items.size() > 2) result.items[2] = arguments(result.items[2], -1);
+                    if (result.items.size() > 2) fill(result.items[2], -1);
         } else if (!is(row, "end")) {
             if (row.items.size() < 3) inside.node.refuse("an instruction is too short");
             const Place child = below(inside.node, row.items[2].text);
             row.items[2] = program(child, inside.layer, depth + 1);
-            row.items[1] = placed(row.items[1], inside.layer);
+            place(row.items[1], inside.layer);
         }
         made.push_back(std::move(row));
     }
@@ -285,7 +292,7 @@ class Maker {
     /// A loop, whose rounds are instructions too.
     JsonValue repeated(JsonValue row, const Inside& inside, std::size_t depth) {
         if (row.items.size() != 6) inside.node.refuse("a loop is too short");
-        row.items[1] = arguments(row.items[1], -1);
+        fill(row.items[1], -1);
         for (std::size_t part = 4; part < 6; ++part) {
             std::vector<JsonValue> made;
             Inside round{inside.layer, inside.node};
@@ -333,24 +340,29 @@ class Maker {
         return false;
     }
 
-    /// Arguments or sizes: formulas with their numbers, `*` with the layer's.
-    JsonValue arguments(const JsonValue& value, std::int64_t layer) const {
+    /// Arguments or sizes get numbers in their formulas and the layer's in place of `*`.
+    void fill(JsonValue& value, std::int64_t layer) {
         if (value.kind == JsonKind::text) {
-            if (value.text.starts_with('@')) return placed(value, layer);
-            if (!value.text.starts_with('=')) return value;
-            JsonValue found = folded(std::string_view(value.text).substr(1), config_.numbers);
-            return found.kind == JsonKind::integer ? found : JsonValue::of(std::string_view("=" + found.text));
+            if (value.text.starts_with('@')) return place(value, layer);
+            if (!value.text.starts_with('=')) return;
+            const auto [found, fresh] = formulas_.try_emplace(value.text);
+            if (fresh) {
+                found->second = folded(std::string_view(value.text).substr(1), config_.numbers);
+                if (found->second.kind == JsonKind::text) found->second.text.insert(0, 1, '=');
+            }
+            value = found->second;
         }
-        JsonValue made = value;
-        for (JsonValue& item : made.items) item = arguments(item, layer);
-        return made;
+        for (JsonValue& item : value.items) fill(item, layer);
     }
 
-    static JsonValue placed(const JsonValue& path, std::int64_t layer) {
-        std::string text = path.text;
-        const std::size_t star = layer < 0 ? std::string::npos : text.find('*');
-        if (star == std::string::npos) return path;
-        return JsonValue::of(std::string_view(text.replace(star, 1, fmt::format("{}", layer))));
+    static void place(JsonValue& path, std::int64_t layer) {
+        const std::size_t star = layer < 0 ? std::string::npos : path.text.find('*');
+        if (star != std::string::npos) path.text.replace(star, 1, fmt::format("{}", layer));
+    }
+
+    static JsonValue renumbered(JsonValue row, std::int64_t by, std::int64_t first) {
+        renumber(row, by, first);
+        return row;
     }
 
     /// The configuration as far as it was read, and what it says besides.
@@ -370,6 +382,7 @@ class Maker {
     std::unordered_map<const JsonValue*, JsonValue> kinds_made_;
     std::map<std::pair<const JsonValue*, std::int64_t>, JsonValue> programs_made_;
     std::unordered_map<const JsonValue*, bool> starred_;
+    std::unordered_map<std::string, JsonValue> formulas_;  ///< with numbers, by what stands in the type
 };
 
 }  // namespace

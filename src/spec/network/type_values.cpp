@@ -16,57 +16,67 @@ struct Renumbering {
 
     std::int64_t number(std::int64_t n) const { return n >= first && n < (std::int64_t{1} << 31) ? n + by : n; }
 
+    void integer(JsonValue& value) const {
+        if (value.kind == JsonKind::integer) value = JsonValue::of(number(value.integer));
+    }
+
     /// "%3" and "!%3".
-    JsonValue text(const JsonValue& value) const {
+    void text(JsonValue& value) const {
         const std::size_t at = value.text.starts_with('!') ? 1 : 0;
-        if (value.text.size() < at + 2 || value.text[at] != '%') return value;
+        if (value.text.size() < at + 2 || value.text[at] != '%') return;
         std::int64_t n = 0;
         const char* const begin = value.text.data() + at + 1;
         const char* const end = value.text.data() + value.text.size();
         const auto [rest, error] = std::from_chars(begin, end, n);
-        if (error != std::errc() || rest != end || n < 0) return value;
-        return JsonValue::of(std::string_view(fmt::format("{}{}", value.text.substr(0, at + 1), number(n))));
+        if (error != std::errc() || rest != end || n < first) return;
+        value.text.replace(at + 1, std::string::npos, std::to_string(number(n)));
     }
 
-    JsonValue inside(const JsonValue& value) const {
-        if (value.kind == JsonKind::text) return text(value);
-        JsonValue made = value;
-        for (JsonValue& item : made.items) item = inside(item);
-        return made;
+    void inside(JsonValue& value) const {
+        if (value.kind == JsonKind::text) text(value);
+        for (JsonValue& item : value.items) inside(item);
     }
 
-    JsonValue numbers(JsonValue list) const {
-        for (JsonValue& item : list.items)
-            if (item.kind == JsonKind::integer) item = JsonValue::of(number(item.integer));
-        return list;
+    void numbers(JsonValue& list) const {
+        for (JsonValue& item : list.items) integer(item);
     }
 };
 
+std::size_t mixed(std::size_t seed, std::size_t hash) { return seed ^ (hash + 0x9e3779b97f4a7c15 + (seed << 6) + (seed >> 2)); }
+
 }  // namespace
 
-JsonValue moved(const JsonValue& row, std::int64_t by, std::int64_t first) {
-    if (by == 0 || row.kind != JsonKind::list || row.items.empty() || row.items[0].kind != JsonKind::text) return row;
+void renumber(JsonValue& row, std::int64_t by, std::int64_t first) {
+    if (by == 0 || row.kind != JsonKind::list || row.items.empty() || row.items[0].kind != JsonKind::text) return;
     const Renumbering mover{by, first};
     const std::string& what = row.items[0].text;
-    if (what == "if") return row;
-    JsonValue made = row;
+    if (what == "if") return;
     if (what == "end") {
-        for (JsonValue& item : made.items) item = mover.numbers(std::move(item));
+        for (JsonValue& item : row.items) mover.numbers(item);
     } else if (what == "call") {
-        for (std::size_t i = 2; i < made.items.size() && i < 4; ++i) made.items[i] = mover.inside(made.items[i]);
-        if (made.items.size() > 4)
-            for (JsonValue& result : made.items[4].items) {
-                JsonValue all = mover.inside(result);
-                if (!all.items.empty() && all.items[0].kind == JsonKind::integer)
-                    all.items[0] = JsonValue::of(mover.number(all.items[0].integer));
-                result = std::move(all);
-            }
+        for (std::size_t i = 2; i < row.items.size() && i < 5; ++i) mover.inside(row.items[i]);
+        if (row.items.size() > 4)
+            for (JsonValue& result : row.items[4].items)
+                if (!result.items.empty()) mover.integer(result.items[0]);
     } else if (what == "module" || what == "function" || what == "checkpoint") {
-        for (std::size_t i = 3; i < made.items.size() && i < 5; ++i) made.items[i] = mover.numbers(made.items[i]);
+        for (std::size_t i = 3; i < row.items.size() && i < 5; ++i) mover.numbers(row.items[i]);
     } else {
-        made = mover.inside(row);  // an output
+        mover.inside(row);  // an output
     }
-    return made;
+}
+
+std::size_t HashOfValue::operator()(const JsonValue& value) const {
+    std::size_t seed = mixed(static_cast<std::size_t>(value.kind), value.items.size());
+    switch (value.kind) {
+        case JsonKind::boolean: return mixed(seed, value.boolean ? 1 : 0);
+        case JsonKind::integer:
+        case JsonKind::real: return mixed(seed, std::hash<double>{}(value.real));
+        case JsonKind::text: return mixed(seed, std::hash<std::string>{}(value.text));
+        default: break;
+    }
+    for (const std::string& key : value.keys) seed = mixed(seed, std::hash<std::string>{}(key));
+    for (const JsonValue& item : value.items) seed = mixed(seed, (*this)(item));
+    return seed;
 }
 
 bool same_value(const JsonValue& a, const JsonValue& b) {

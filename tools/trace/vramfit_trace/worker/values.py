@@ -161,11 +161,26 @@ def count_by_values(device: Device) -> Any:
     return library
 
 
+class Drawn(TorchFunctionMode):
+    """A real device draws at random: the job's completions are written over what it drew."""
+
+    def __init__(self, completions: Completions) -> None:
+        super().__init__()
+        self.completions = completions
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        if getattr(function, "__name__", "") == "multinomial":
+            out.copy_(torch.tensor(self.completions.draw(len(out)), dtype=out.dtype).reshape(out.shape))
+        return out
+
+
 @contextlib.contextmanager
 def beside(device: Device, completions: Completions | None) -> Iterator[None]:
-    """Values are known while this lasts; a real device has its own."""
+    """Values are known while this lasts; a real device has its own, but for what is drawn."""
     if device.real:
-        yield
+        with Drawn(completions) if completions else contextlib.nullcontext():
+            yield
         return
     library = count_by_values(device)
     try:
