@@ -258,13 +258,13 @@ void refuse_balancing(const Run& run, std::vector<Problem>& problems) {
 
 /// What else of a plan recorded networks do not know; the check of plans has said the rest (plan_check_recorded.cpp).
 void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
-    const TrainPlan& plan = run.plan;
     if (!run.stack.loader_converts_tensors())
         problems.push_back(
             {"model", "recorded networks are supported with transformers 5", "choose a stack with transformers 5"});
-    if (plan.load.upcast)
-        problems.push_back(
-            {"load", "the casts of trainers were not compared with recorded networks yet", "leave them out"});
+    // Without autocast torch stops where routers stay in float32 and their inputs do not.
+    if (plan.load.upcast && !plan.training.bf16 && !plan.training.fp16)
+        problems.push_back({"load.upcast", "axolotl's casts without autocast were not compared with recorded networks",
+                            "training.bf16 (axolotl: bf16: true)"});
     refuse_in_fsdp(run, problems);
     refuse_in_zero(run, problems);
 }

@@ -193,7 +193,7 @@ struct ModelMention {
     std::string network;  ///< the text of a config.json that stands for it
     std::string key;
     FilePlace place;
-    LoadedClass loaded = {};  ///< of a checkpoint of text and images
+    ModelLoader loader = {};
 };
 
 ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>& all, Reading& scratch,
@@ -209,7 +209,7 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
             if (reader.has(asked)) key = asked;
         std::string network = each.format->network ? each.format->network(reader) : std::string();
         const FilePlace place = reader.place(key);
-        return {std::move(name), std::move(network), key, place, loaded_class(each.format->name, reader)};
+        return {std::move(name), std::move(network), key, place, model_loader(each.format->name, reader)};
     }
     return {};
 }
@@ -218,21 +218,19 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
 void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading) {
     if (!draft.job.model.is_text_part) return;
     draft.job.plan.load.text_part = true;  // said here
-    if (named.loaded.text_alone) return;
+    const LoadedClass loaded = loaded_class(named.loader, draft.job.model.model_type);
+    if (loaded.text_alone) return;
     const bool is_gemma = draft.job.model.model_type == "gemma3_text";
     const std::string checkpoint =
         fmt::format("a checkpoint of the text part (model type {}), its config.json as --model-config{}",
                     draft.job.model.model_type, is_gemma ? "; gemma-3-1b-it and gemma-3-270m have no tower" : "");
-    const std::string& what = named.loaded.what;
-    const std::string& by = named.loaded.text_by;
     reading.refusals.push_back(
         {named.key, named.place,
          fmt::format("{} takes images too: {}, whose vision tower takes memory as well and is not predicted",
                      draft.job.model.name,
-                     what.empty() ? is_gemma ? "trainers load Gemma3ForConditionalGeneration"
-                                             : "trainers load its class for images and text"
-                                  : what),
-         by.empty() ? checkpoint : fmt::format("the text part alone is loaded by {}; or {}", by, checkpoint)});
+                     loaded.what.empty() ? "trainers load its class for images and text" : loaded.what),
+         loaded.text_by.empty() ? checkpoint
+                                : fmt::format("the text part alone is loaded by {}; or {}", loaded.text_by, checkpoint)});
 }
 
 /// Loads the network; what is unsupported about it is a refusal of the key that names it.

@@ -58,8 +58,10 @@ namespace {
 bool is_upcast(const Run& run, const std::string& name, UpcastParts parts) {
     if (name.find("norm") != std::string::npos) return true;
     if (parts == UpcastParts::norms) return false;
-    const bool neox = run.spec.model_type == "gpt_neox";
-    for (const char* word : {neox ? "embed_in" : "embed_tokens", neox ? "embed_out" : "lm_head"})
+    const std::string_view type = run.spec.model_type;
+    const bool neox = type == "gpt_neox";
+    const char* const table = neox ? "embed_in" : type == "falcon" ? "word_embeddings" : "embed_tokens";
+    for (const char* word : {table, neox ? "embed_out" : "lm_head"})
         if (name.find(word) != std::string::npos) return true;
     return false;
 }
@@ -74,6 +76,8 @@ void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
             if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos))
                 cast_in_place(*p.tensor, dtype);
         }
+        // The head is a module of its own where its table has another name in named_parameters().
+        if (network.tied && parts == UpcastParts::norms_and_embeddings) cast_in_place(network.head.weight, dtype);
     };
     cast(DType::float32, true);
     if (run.plan.prepare_kbit) prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);

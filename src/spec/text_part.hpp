@@ -1,0 +1,30 @@
+// Models of text and images by the type of their text part: the classes that load the whole and the part.
+#pragma once
+
+#include <string_view>
+
+namespace vramfit {
+
+struct TextPartClasses {
+    std::string_view part;   ///< model type of the text part
+    std::string_view whole;  ///< class
+    std::string_view text;   ///< class of the text part alone
+    bool auto_takes_text;    ///< what AutoModelForCausalLM loads of a checkpoint of the whole is the part
+};
+
+// transformers 5.17.0 models/auto/modeling_auto.py MODEL_FOR_CAUSAL_LM_MAPPING_NAMES: ("gemma3",
+// "Gemma3ForConditionalGeneration"), and so from 4.50 on, where the family came; ("qwen3_5", "Qwen3_5ForCausalLM"),
+// ("qwen3_5_moe", "Qwen3_5MoeForCausalLM").
+inline constexpr TextPartClasses kTextPartClasses[] = {
+    {"gemma3_text", "Gemma3ForConditionalGeneration", "Gemma3ForCausalLM", false},
+    {"qwen3_5_text", "Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM", true},
+    {"qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM", true}};
+
+/// Of a model whose spec says is_text_part.
+constexpr const TextPartClasses& classes_of_text_part(std::string_view model_type) {
+    for (const TextPartClasses& row : kTextPartClasses)
+        if (row.part == model_type) return row;
+    return kTextPartClasses[0];
+}
+
+}  // namespace vramfit
