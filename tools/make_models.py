@@ -3,10 +3,13 @@
 
     tools/make_models.py TABLE.json models/ [COUNTS.jsonl]
 
+models/types/ has the recorded types: their checkpoints keep the keys that the type reads.
+
 TABLE.json: {"models": [{"id", "aliases", "model_type", "config", "source", "params", "check"}, ...]} with config in the
 naming of config.json. Checkpoints of one network (a base model and its chat versions, mirrors) become one file; their
 names are aliases. COUNTS.jsonl gets the configurations of all rows with their parameter counts, for the tests.
 """
+import glob
 import json
 import os
 import re
@@ -29,7 +32,8 @@ KEYS = ["model_type", "hidden_size", "intermediate_size", "num_hidden_layers", "
 # What describes a network; rotary and norm constants and a source's missing dtype say nothing about its shape.
 SHAPE = KEYS[:KEYS.index("rope_scaling")]
 # Short names that the rule of short_name does not give.
-NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": "tinyllama-1.1b", "huggyllama/llama-7b": "llama-7b"}
+NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": "tinyllama-1.1b", "huggyllama/llama-7b": "llama-7b",
+         "zai-org/glm-4-9b-chat-hf": "glm-4-9b-chat-hf"}  # without -hf it is of another model type
 # Mistral checkpoints whose attention slides; every other one has "sliding_window": null in its config.json.
 SLIDING = {"mistralai/Mistral-7B-v0.1": 4096, "mistralai/Mistral-7B-Instruct-v0.1": 4096,
            "HuggingFaceH4/zephyr-7b-beta": 4096, "mistralai/Ministral-8B-Instruct-2410": 32768}
@@ -63,12 +67,39 @@ FIXES = {
     "Qwen/Qwen1.5-0.5B": {"tie_word_embeddings": True},
     "Qwen/Qwen1.5-0.5B-Chat": {"tie_word_embeddings": True},
 }
+# Of recorded types: what their config.json says, where the table leaves it out or counts positions behind the rotary scaling.
+RECORDED_FIXES = {
+    "EleutherAI/gpt-neo-125m": {"attention_layers": ["global", "local"] * 6},
+    "EleutherAI/gpt-neo-1.3B": {"attention_layers": ["global", "local"] * 12},
+    "EleutherAI/gpt-neo-2.7B": {"attention_layers": ["global", "local"] * 16},
+    "swiss-ai/Apertus-8B-2509": {"max_position_embeddings": 65536},
+    "swiss-ai/Apertus-8B-Instruct-2509": {"max_position_embeddings": 65536},
+    "LGAI-EXAONE/EXAONE-4.0-32B": {"max_position_embeddings": 131072},
+    # One group of experts; the class has eight.
+    "moonshotai/Moonlight-16B-A3B": {"n_group": 1, "topk_group": 1, "max_position_embeddings": 8192},
+}
+OLMO3 = {"allenai/Olmo-3-1025-7B", "allenai/Olmo-3-1125-32B", "allenai/Olmo-3-7B-Instruct", "allenai/Olmo-3-7B-Instruct-SFT",
+         "allenai/Olmo-3-7B-Think-SFT", "allenai/Olmo-3.1-32B-Think"}
+RECORDED_FIXES.update({one: {"max_position_embeddings": 65536} for one in OLMO3})
+# The default of the class, where the table says nothing.
+POSITIONS = {"deepseek_v3": 4096, "lfm2": 128000, "glm4_moe": 131072}
+# A router's e_score_correction_bias is a buffer.
+ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
+# Configurations that the recording of their type does not cover, by the key that stands against it.
+UNRECORDED = {"facebook/opt-350m": "word_embed_proj_dim", "stabilityai/stablelm-2-12b": "qk_layernorm",
+              "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window"}
+# Copies in bfloat16 of checkpoints whose weights are published in FP8.
+UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16"}
 # Names that other tools have for a network: LitGPT's.
 OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
                "keeeeenw/MicroLlama": ["micro-llama-300M"]}
+# Models of images too whose text part AutoModelForCausalLM loads as a recorded type: kTextParts in src/spec/config.cpp.
+TEXT_PARTS = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
+WITH_IMAGES = {"gemma3", *TEXT_PARTS}
 MULTIMODAL = {"gemma3n", "llama4"}  # the table has only their text parts
 # Checkpoints that the table has not, by what the examples of axolotl that name them say of their networks.
-OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("falcon_h1", "text"): [
+OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("chatglm", "text"): ["THUDM/glm-4-9b-chat", "zai-org/glm-4-9b"],
+          ("falcon_h1", "text"): [
               "tiiuae/Falcon-H1-0.5B-Instruct", "tiiuae/Falcon-H1-1.5B-Base", "tiiuae/Falcon-H1-1.5B-Deep-Base"],
           ("gemma4_unified", "images"): ["google/gemma-4-12B-it"], ("hunyuan_v1_dense", "text"): ["tencent/Hunyuan-0.5B-Instruct"],
           ("jamba", "text"): ["ai21labs/Jamba-v0.1"], ("kimi_linear", "text"): ["moonshotai/Kimi-Linear-48B-A3B-Instruct"],
@@ -77,7 +108,7 @@ OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("falcon_h1", "t
           ("voxtral", "sound"): ["mistralai/Voxtral-Mini-3B-2507"]}
 MIRRORS = ("NousResearch/Llama", "NousResearch/Meta", "unsloth/")  # copies of other makers' models
 # Repositories that hold quantized weights, and aliases that are other networks than their row.
-NOT_ALIAS = re.compile(r"bnb|fp8|awq|gptq|nf4|4bit|v0\.2|starling|zephyr-7b-gemma|zephyr-sft", re.I)
+NOT_ALIAS = re.compile(r"bnb|fp8|awq|gptq|nf4|4bit|v0\.2|starling|zephyr-7b-gemma|zephyr-sft|/glm-4-9b(-chat)?$", re.I)
 SUFFIX = re.compile(r"-(instruct|chat|it|base|preview|deduped)$")
 
 
@@ -109,6 +140,65 @@ def config_of(row):
         config.pop("qkv_bias", None)
         config.pop("use_qk_norm", None)
     return {key: config[key] for key in KEYS if key in config}
+
+
+def recorded_types(folder):
+    """The recorded types by name, each with the keys that it reads of a config.json."""
+    types = {}
+    for path in glob.glob(os.path.join(folder, "types", "*.json")):
+        with open(path) as file:
+            type_ = json.load(file)
+        layers = type_["layers"]
+        keys = [layers["key"], layers.get("list", "layer_types"), *(layers[by]["key"] for by in ("count", "places") if by in layers)]
+        keys += [row["key"] for row in type_["keys"] if "absent" not in row]
+        rope = ["rope_scaling", "rope_theta", "partial_rotary_factor"] if "rope" in type_ else []
+        types[os.path.basename(path)[:-len(".json")]] = ["model_type", *dict.fromkeys(keys), *rope, "torch_dtype"]
+    return types
+
+
+def recorded_type(row, types):
+    """The recorded type of the row's network, of a model of images too that of its text part; None where it is not built in."""
+    if row["id"] in UNRECORDED or (row["config"].get("quantization_config") and row["id"] not in UNPACKED):
+        return None
+    whole = row["model_type"] in TEXT_PARTS and "text_config" in row["config"]
+    if not whole and "text_config" in row["config"]:
+        return None
+    name = TEXT_PARTS[row["model_type"]] if whole else row["model_type"]
+    return name if name in types else None
+
+
+def recorded_config(row, name, types):
+    """What the type reads of the row's config, as its own class would."""
+    config, defaults = row["config"], row.get("defaults_applied", {})
+    dtype = config.get("torch_dtype", config.get("dtype"))
+    if "text_config" in config:
+        config, defaults = config["text_config"], defaults.get("text_config", {})
+    config = {**defaults, **config, **RECORDED_FIXES.get(row["id"], {}), "model_type": name}
+    config["torch_dtype"] = config.get("torch_dtype", config.get("dtype", dtype))
+    return {key: config[key] for key in types[name] if key in config and not (key == "torch_dtype" and not config[key])}
+
+
+def parameters_of(row, config):
+    """As published, but what a checkpoint has and the network does not count."""
+    total = row["params"]["text_total"]
+    if row["id"].startswith("Qwen/Qwen1.5-0.5B"):  # the tied head
+        total -= config["vocab_size"] * config["hidden_size"]
+    if config["model_type"] in ROUTER_BUFFERS:
+        total -= (config["num_hidden_layers"] - config.get("first_k_dense_replace", 1)) * config["n_routed_experts"]
+    return total
+
+
+def facts_of(row, config, types):
+    """What `vramfit models` says of the network, which takes long to make; a test counts again."""
+    layers = next(key for key in types[config["model_type"]][1:] if key in config)
+    positions = next((config[key] for key in ("max_position_embeddings", "n_positions") if config.get(key)),
+                     POSITIONS.get(config["model_type"]))
+    return {"parameters": parameters_of(row, config), "layers": config[layers], "max_position_embeddings": positions}
+
+
+def shape_of_recorded(config):
+    return json.dumps({key: value for key, value in sorted(config.items())
+                       if value is not None and not key.startswith(("rope_", "hidden_act", "max_position", "torch_dtype", "rms_norm"))})
 
 
 def shape_of(config):
@@ -143,18 +233,36 @@ def full_shape(config):
     return shape_of(filled)
 
 
+def name_of(row):
+    return short_name(UNPACKED.get(row["id"], row["id"]))
+
+
 def aliases_of(row):
-    return [alias for alias in row.get("aliases", []) if not NOT_ALIAS.search(alias)]
+    published = [alias for alias in row.get("aliases", []) if not NOT_ALIAS.search(alias)]
+    return [alias for alias in published if row["id"] not in UNPACKED or alias.lower().endswith("bf16")]
 
 
-def write_others(rows, path):
-    """One line for each family that is not supported: its model_type, what it reads, its checkpoints."""
+def why_other(row, types):
+    """What stands against the checkpoint, in a word, and the model type that it is about."""
+    name = TEXT_PARTS.get(row["model_type"], row["model_type"])
+    if name in types and row["config"].get("quantization_config"):
+        return "fp8"
+    if name in types and row["id"] in UNRECORDED:
+        return f"key={UNRECORDED[row['id']]}"
+    return "images" if "vision_config" in row["config"] or row["model_type"] in MULTIMODAL else "text"
+
+
+def write_others(rows, built_in, types, path):
+    """One line for each family that is not supported: its model_type, what it reads, its checkpoints. Of supported
+    ones the checkpoints whose weights are in FP8, and those with a key that their type's recording does not cover."""
+    packed = re.compile("-bnb-4bit$", re.I)  # found by the name of the unpacked checkpoint
     families = {key: set(names) for key, names in OTHERS.items()}
     for row in rows:
-        if row["model_type"] not in FAMILIES:
-            reads = "images" if "vision_config" in row["config"] or row["model_type"] in MULTIMODAL else "text"
-            names = families.setdefault((row["model_type"], reads), set())
-            names.update([row["id"], *row.get("aliases", [])])
+        names = {row["id"], *row.get("aliases", [])} - built_in - {name for others in OTHERS.values() for name in others}
+        if row["id"] in built_in:
+            names = {name for name in names if not packed.search(name)}
+        if row["model_type"] not in FAMILIES and names:
+            families.setdefault((row["model_type"], why_other(row, types)), set()).update(names)
     with open(path, "w") as file:
         for (model_type, reads), names in sorted(families.items()):
             file.write(" ".join([model_type, reads, *sorted(names)]) + "\n")
@@ -164,12 +272,16 @@ def main():
     table, folder, *counts = sys.argv[1:]
     with open(table) as file:
         all_rows = json.load(file)["models"]
-    rows = [row for row in all_rows if row["model_type"] in FAMILIES]
-    write_others(all_rows, os.path.join(folder, "not_supported.txt"))
+    types = recorded_types(folder)
+    rows = [row for row in all_rows if row["model_type"] in FAMILIES or recorded_type(row, types)]
     groups = {}
     for row in rows:
-        config = config_of(row)
-        key = (stem(short_name(row["id"])), full_shape(config))
+        if row["model_type"] in FAMILIES:
+            config = config_of(row)
+            key = (stem(short_name(row["id"])), full_shape(config))
+        else:
+            config = recorded_config(row, recorded_type(row, types), types)
+            key = (stem(name_of(row)), shape_of_recorded(config))
         groups.setdefault(key, []).append((row, config))
 
     os.makedirs(folder, exist_ok=True)
@@ -177,17 +289,17 @@ def main():
     models = []
     for group in groups.values():
         # The makers' base model first, then the source that says most.
-        group.sort(key=lambda item: (item[0]["id"].startswith(MIRRORS), short_name(item[0]["id"]) != stem(short_name(item[0]["id"])),
+        group.sort(key=lambda item: (item[0]["id"].startswith(MIRRORS), name_of(item[0]) != stem(name_of(item[0])),
                                      -len(item[1]), item[0]["id"]))
         row, config = group[0]
-        name = short_name(row["id"])
+        name = name_of(row)
         assert name not in taken, (name, row["id"], taken[name], config)
         taken[name] = row["id"]
         names = []
         for other, _ in group:
-            names += [other["id"], short_name(other["id"]), *aliases_of(other), *OTHER_NAMES.get(other["id"], [])]
+            names += [UNPACKED.get(other["id"], other["id"]), name_of(other), *aliases_of(other), *OTHER_NAMES.get(other["id"], [])]
         models.append((name, row, config, names))
-    claimed = {name.lower() for name, *_ in models} | {row["id"].lower() for _, row, *_ in models}
+    claimed = {name.lower() for name, *_ in models} | {UNPACKED.get(row["id"], row["id"]).lower() for _, row, *_ in models}
     for name, row, config, names in models:
         aliases = []
         for alias in names:
@@ -195,20 +307,22 @@ def main():
                 claimed.add(alias.lower())
                 aliases.append(alias)
         source = row["source"]
-        text = {"name": name, "id": row["id"], "aliases": aliases,
+        text = {"name": name, "id": UNPACKED.get(row["id"], row["id"]), "aliases": aliases,
                 "source": " ".join(str(source[key]) for key in ("repo", "path", "commit") if source.get(key)) or source.get("kind", ""),
-                **config}
+                **({} if row["model_type"] in FAMILIES else {"facts": facts_of(row, config, types)}),
+                "model_type": config["model_type"], **({"text_part": True} if row["model_type"] in WITH_IMAGES else {}), **config}
         with open(os.path.join(folder, f"{name}.json"), "w") as file:
             json.dump(text, file, indent=1)
             file.write("\n")
+    write_others(all_rows, {alias for _, row, _, names in models for alias in [row["id"] if row["id"] not in UNPACKED else "", *names]}, types,
+                 os.path.join(folder, "not_supported.txt"))
     if counts:
         with open(counts[0], "w") as file:
             for row in rows:
-                config = config_of(row)
-                total = row["params"]["text_total"]
-                if row["id"].startswith("Qwen/Qwen1.5-0.5B"):
-                    total -= config["vocab_size"] * config["hidden_size"]
-                config = {k: v for k, v in config.items() if k in SHAPE}
+                recorded = None if row["model_type"] in FAMILIES else recorded_type(row, types)
+                config = recorded_config(row, recorded, types) if recorded else config_of(row)
+                total = parameters_of(row, config)
+                config = config if recorded else {k: v for k, v in config.items() if k in SHAPE}
                 if row["model_type"] == "gemma3":
                     config = {"model_type": "gemma3", "text_config": config, "vision_config": {"model_type": "siglip_vision_model"}}
                 file.write(json.dumps({"id": row["id"], "parameters": total, "config": config},

@@ -75,9 +75,9 @@ ReportTable model_table() {
                        {"aliases", ""}},
                       {}};
     for (const BuiltInModel& model : built_in_models()) {
-        const ModelSpec spec = spec_of(model);
-        table.rows.push_back({std::string(model.name), std::string(model.id), spec.model_type, total_parameters(spec),
-                              spec.num_hidden_layers, spec.max_position_embeddings, lines(model.aliases)});
+        const ModelFacts facts = facts_of(model);
+        table.rows.push_back({std::string(model.name), std::string(model.id), facts.model_type, facts.parameters,
+                              facts.layers, facts.max_position_embeddings, lines(model.aliases)});
     }
     return table;
 }

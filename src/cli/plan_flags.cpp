@@ -14,6 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/input.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/attention.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/models.hpp"
@@ -75,8 +76,7 @@ Job default_job(const ModelSpec& model) {
     Job job;
     job.model = model;
     job.plan.batch.sequence_length = 1024;  // trl 1.16.0, SFTConfig.max_length
-    if (model.model_type == "gpt_oss")      // no sdpa: from_pretrained falls back on eager where nothing is asked for
-        job.plan.load.attention = AttentionImplementation::eager;
+    job.plan.load.attention = default_attention(model);
     job.plan.peft.emplace().target_modules = default_targets(model);
     job.stack = stack_from("").stack;
     job.device = unlimited_device();

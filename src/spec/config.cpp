@@ -279,7 +279,9 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
             own.unsupported(config.path("quantization_config"),
                             "a checkpoint of this type that is quantized already is not supported",
                             "give the unquantized model and load.quantization_config");
+        const bool is_text_part = config.boolean("text_part").value_or(false);  // of the built-in models
         if (check_kind(config, own)) read = read_recorded_type(value, type, path, own);
+        if (read) read->is_text_part = is_text_part;
     } else if (value.kind == JsonValue::Kind::object) {
         if (const ConfigFamily* family = read_family(config, own)) {
             ModelSpec model = family->defaults();

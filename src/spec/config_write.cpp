@@ -137,7 +137,9 @@ JsonValue recorded_to_json(const ModelSpec& m) {
     const network::Document& recording = *m.recording;
     if (recording.of_type) {
         Problems problems(recording.file);
-        return parse_json(recording.given, problems);
+        JsonValue given = parse_json(recording.given, problems);
+        if (m.is_text_part && !given.find("text_part")) given.put("text_part", JsonValue::of(true));
+        return given;
     }
     JsonValue out = JsonValue::object();
     out.put("model_type", JsonValue::of(std::string_view(m.model_type)));

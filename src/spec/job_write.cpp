@@ -293,7 +293,12 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
 // By name where that gives the same network, else in full.
 JsonValue model_value(const ModelSpec& spec) {
     const BuiltInModel* known = find_built_in(spec.name);
-    if (known && known->name == spec.name && spec_of(*known) == spec) return JsonValue::of(std::string_view(spec.name));
+    const auto is_same = [&spec](const ModelSpec& other) {  // recordings of a type are made anew for each
+        return other == spec || (spec.recording && other.recording && spec.recording->of_type &&
+                                 to_text(model_to_json(other)) == to_text(model_to_json(spec)));
+    };
+    if (known && known->name == spec.name && is_same(spec_of(*known)))
+        return JsonValue::of(std::string_view(spec.name));
     if (spec.recording && !spec.recording->of_type) return JsonValue::of(std::string_view(spec.recording->file));
     JsonValue out = model_to_json(spec);
     if (!spec.name.empty()) out.put("_name_or_path", JsonValue::of(std::string_view(spec.name)));

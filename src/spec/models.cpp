@@ -63,14 +63,20 @@ ModelSpec read_config_file(const fs::path& path, std::string_view name) {
     return network::model_of(std::move(recording), name);
 }
 
-/// Whether the checkpoint's config.json would be read: of a recorded type, whose checkpoints have no names here; of one
-/// with images, whose text part is such a type.
-bool is_recorded(std::string_view model_type, bool text) {
-    return !network::built_in_type(text ? std::string(model_type) : fmt::format("{}_text", model_type)).empty();
+/// A checkpoint of a recorded type that cannot be had: its config.json would not help.
+void refuse_checkpoint(std::string_view id, std::string_view where, std::string_view why) {
+    constexpr std::string_view kKey = "key=";
+    if (why == "fp8")
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    fmt::format("the weights of {} are published in FP8, which is not supported", id),
+                    "the config.json of a copy in bfloat16 (without quantization_config) is");
+    if (why.starts_with(kKey))
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    fmt::format("{} has another {} than its model type was recorded with", id, why.substr(kKey.size())),
+                    std::string(network::kOwnRecording));
 }
 
-/// Checkpoints that are known by name, and not built in. Most are of families that are not supported either: their
-/// config.json would not help.
+/// Checkpoints that are known by name, and not built in. Most are of families that are not supported either.
 void refuse_other_model(std::string_view id, std::string_view where) {
     for (std::string_view rest = embedded_other_models(); !rest.empty();) {
         std::string_view line = rest.substr(0, rest.find('\n'));
@@ -80,7 +86,8 @@ void refuse_other_model(std::string_view id, std::string_view where) {
             words.push_back(line.substr(0, line.find(' ')));
         const auto named = [&](std::string_view known) { return lower_case(known) == lower_case(id); };
         if (words.size() < 3 || std::none_of(words.begin() + 2, words.end(), named)) continue;
-        if (is_recorded(words[0], words[1] == "text"))
+        refuse_checkpoint(id, where, words[1]);
+        if (words[1] == "text" && !network::built_in_type(words[0]).empty())
             throw Error(
                 ErrorKind::invalid, std::string(where),
                 fmt::format("{} is not built in by name; its model type '{}' is, for any config.json", id, words[0]),
@@ -111,6 +118,12 @@ std::optional<ModelSpec> packed_copy(std::string_view id, std::string_view where
     const BuiltInModel* model = find_built_in(unpacked);
     if (!model) model = find_copied(unpacked);
     if (!model) return std::nullopt;
+    ModelSpec out = spec_of(*model);
+    if (out.recording)
+        throw Error(ErrorKind::unsupported, std::string(where),
+                    fmt::format("{} is quantized already, which is not supported for its model type '{}'", id,
+                                out.model_type),
+                    fmt::format("{} with --method qlora", model->name));
     const std::optional<DynamicCopy> copy = dynamic_copy_of(lower_case(id));
     if (copy && !copy->skip_modules)
         throw Error(ErrorKind::unsupported, std::string(where),
@@ -118,7 +131,6 @@ std::optional<ModelSpec> packed_copy(std::string_view id, std::string_view where
                     fmt::format("hf download {} config.json, which is found in the cache; or {}-bnb-4bit, whose layers "
                                 "are all in 4 bits",
                                 id, unpacked));
-    ModelSpec out = spec_of(*model);
     out.packed_but_for = copy ? *copy->skip_modules : std::vector<std::string>{};
     return out;
 }
@@ -175,7 +187,29 @@ std::string hint_of_models(std::string_view text) {
 }  // namespace
 
 ModelSpec spec_of(const BuiltInModel& model) {
-    return read_config(model.text, fmt::format("built-in model {}", model.name), model.name);
+    Problems problems(fmt::format("built-in model {}", model.name));
+    const JsonValue value = parse_json(model.text, problems);
+    problems.throw_if_any();
+    constexpr std::string_view kNotOfConfig[] = {"name", "id", "aliases", "source", "facts"};
+    JsonValue config = JsonValue::object();
+    for (std::size_t i = 0; i < value.keys.size(); ++i)
+        if (std::find(std::begin(kNotOfConfig), std::end(kNotOfConfig), value.keys[i]) == std::end(kNotOfConfig))
+            config.put(value.keys[i], value.items[i]);
+    auto read = read_model(config, "", problems);
+    problems.throw_if_any();
+    read->name = model.name;
+    return std::move(*read);
+}
+
+ModelFacts facts_of(const BuiltInModel& model) {
+    Problems problems(fmt::format("built-in model {}", model.name));
+    const JsonValue value = parse_json(model.text, problems);
+    problems.throw_if_any();
+    if (const JsonValue* said = value.find("facts"))
+        return {value.find("model_type")->text, said->find("parameters")->integer, said->find("layers")->integer,
+                said->find("max_position_embeddings")->integer};
+    const ModelSpec spec = spec_of(model);
+    return {spec.model_type, total_parameters(spec), spec.num_hidden_layers, spec.max_position_embeddings};
 }
 
 const BuiltInModel* find_built_in(std::string_view name) {

@@ -25,6 +25,18 @@ std::span<const BuiltInModel> built_in_models();
 /// The network of a built-in model.
 ModelSpec spec_of(const BuiltInModel& model);
 
+/// What a list of models says of one.
+struct ModelFacts {
+    std::string model_type;
+    std::int64_t parameters = 0;
+    std::int64_t layers = 0;
+    std::int64_t max_position_embeddings = 0;
+
+    bool operator==(const ModelFacts&) const = default;
+};
+/// As they stand beside networks of recorded types, which take long to make; of all others counted.
+ModelFacts facts_of(const BuiltInModel& model);
+
 /// The built-in model of that name, id or alias, whatever the case of its letters; nullptr if there is none.
 const BuiltInModel* find_built_in(std::string_view name);
 

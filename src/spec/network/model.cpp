@@ -132,7 +132,7 @@ void read_recorded_config(const JsonValue& config, ModelSpec& model) {
     if (kind && kind->kind == JsonValue::Kind::text) model.rope_type = kind->text;
     const JsonValue* cache = config.find("use_cache");
     model.use_cache = cache && cache->kind == JsonValue::Kind::boolean && cache->boolean;
-    const JsonValue* dtype = config.find("dtype");
+    const JsonValue* dtype = config.find(config.find("dtype") ? "dtype" : "torch_dtype");
     if (!dtype || dtype->kind != JsonValue::Kind::text) return;
     const auto known = dtype_from(dtype->text);
     if (known && is_floating(*known)) model.checkpoint_dtype = known;
