@@ -103,8 +103,8 @@ struct PlanFlags::State {
     std::string model;     // --model
     std::string argument;  // the same without a flag
     std::string job;
-    std::map<std::string, std::string> places;  // of chosen values that no flag gives
-    std::deque<Spelling> spellings;             // addresses stay: CLI11 writes into them
+    std::map<std::string, std::string> places;             // of chosen values that no flag gives
+    std::deque<Spelling> spellings;                        // addresses stay: CLI11 writes into them
     mutable std::map<std::string, ModelSpec> models = {};  // that were read: changes that are tried ask again
 
     /// What was given for the flag: one spelling, or nullptr.

@@ -262,7 +262,7 @@ void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
         problems.push_back(
             {"model", "recorded networks are supported with transformers 5", "choose a stack with transformers 5"});
     // Without autocast torch stops where routers stay in float32 and their inputs do not.
-    if (plan.load.upcast && !plan.training.bf16 && !plan.training.fp16)
+    if (run.plan.load.upcast && !run.plan.training.bf16 && !run.plan.training.fp16)
         problems.push_back({"load.upcast", "axolotl's casts without autocast were not compared with recorded networks",
                             "training.bf16 (axolotl: bf16: true)"});
     refuse_in_fsdp(run, problems);

@@ -120,10 +120,10 @@ std::optional<ModelSpec> packed_copy(std::string_view id, std::string_view where
     if (!model) return std::nullopt;
     ModelSpec out = spec_of(*model);
     if (out.recording)
-        throw Error(ErrorKind::unsupported, std::string(where),
-                    fmt::format("{} is quantized already, which is not supported for its model type '{}'", id,
-                                out.model_type),
-                    fmt::format("{} with --method qlora", model->name));
+        throw Error(
+            ErrorKind::unsupported, std::string(where),
+            fmt::format("{} is quantized already, which is not supported for its model type '{}'", id, out.model_type),
+            fmt::format("{} with --method qlora", model->name));
     const std::optional<DynamicCopy> copy = dynamic_copy_of(lower_case(id));
     if (copy && !copy->skip_modules)
         throw Error(ErrorKind::unsupported, std::string(where),

@@ -23,14 +23,13 @@ void check_text_part(const ModelSpec& model, const TrainPlan& plan, Problems& pr
                         model.name, classes.auto_takes_text ? "" : "AutoModelForCausalLM and "),
             fmt::format("--text-only (load.text_part in jobs) predicts the text part alone, as "
                         "{}.from_pretrained loads it{}",
-                        classes.text,
-                        classes.auto_takes_text ? "" : "; gemma-3-1b-it and gemma-3-270m have no tower"));
+                        classes.text, classes.auto_takes_text ? "" : "; gemma-3-1b-it and gemma-3-270m have no tower"));
         return;
     }
-    notes.push_back(
-        {NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
-         fmt::format("load it with {}.from_pretrained: {} the whole, which needs more", classes.text,
-                     classes.auto_takes_text ? "trainers that are given its name load" : "AutoModelForCausalLM loads")});
+    notes.push_back({NoteKind::text_part_only, "the text part alone is predicted, without the model of images",
+                     fmt::format("load it with {}.from_pretrained: {} the whole, which needs more", classes.text,
+                                 classes.auto_takes_text ? "trainers that are given its name load"
+                                                         : "AutoModelForCausalLM loads")});
 }
 
 }  // namespace vramfit

@@ -39,8 +39,8 @@ constexpr Row kRows[] = {
      "{}.from_pretrained, and the model itself given to the trainer"},
     {"trl-script", "trl", "the first of the config's architectures; before 0.24 by AutoModelForCausalLM",
      "{}.from_pretrained, and the model itself given to the trainer"},
-    {"trainer-script", "AutoModelForCausalLM", "its list has the type of the whole",
-     "{}.from_pretrained in its place", true},
+    {"trainer-script", "AutoModelForCausalLM", "its list has the type of the whole", "{}.from_pretrained in its place",
+     true},
     {"training-args", "AutoModelForCausalLM", "its list has the type of the whole", "", true},
 };
 
@@ -67,8 +67,7 @@ LoadedClass loaded_class(const ModelLoader& loader, std::string_view text_type) 
     const bool by_auto_class =
         loader.named == "AutoModelForCausalLM" || (known && row->by_auto_class && loader.named.empty());
     LoadedClass out;
-    out.text_alone =
-        loader.text_only || loader.named == classes.text || (by_auto_class && classes.auto_takes_text);
+    out.text_alone = loader.text_only || loader.named == classes.text || (by_auto_class && classes.auto_takes_text);
     if (!known) return out;
     out.what = fmt::format("{} loads {} ({})", row->trainer, classes.whole, row->how);
     out.text_by = fmt::format(fmt::runtime(row->text_by), classes.text);

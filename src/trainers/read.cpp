@@ -229,8 +229,9 @@ void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading)
          fmt::format("{} takes images too: {}, whose vision tower takes memory as well and is not predicted",
                      draft.job.model.name,
                      loaded.what.empty() ? "trainers load its class for images and text" : loaded.what),
-         loaded.text_by.empty() ? checkpoint
-                                : fmt::format("the text part alone is loaded by {}; or {}", loaded.text_by, checkpoint)});
+         loaded.text_by.empty()
+             ? checkpoint
+             : fmt::format("the text part alone is loaded by {}; or {}", loaded.text_by, checkpoint)});
 }
 
 /// Loads the network; what is unsupported about it is a refusal of the key that names it.

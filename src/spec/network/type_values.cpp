@@ -42,7 +42,9 @@ struct Renumbering {
     }
 };
 
-std::size_t mixed(std::size_t seed, std::size_t hash) { return seed ^ (hash + 0x9e3779b97f4a7c15 + (seed << 6) + (seed >> 2)); }
+std::size_t mixed(std::size_t seed, std::size_t hash) {
+    return seed ^ (hash + 0x9e3779b97f4a7c15 + (seed << 6) + (seed >> 2));
+}
 
 }  // namespace
 

@@ -66,8 +66,7 @@ TEST_CASE("checkpoints of recorded types are known by name, or refused for what 
     CHECK_FALSE(load_model("olmo-3-1025-7b", {}).is_text_part);
     CHECK(says(error_of([] { load_model("deepseek-ai/DeepSeek-R1", {}); }), "--model", "published in FP8"));
     CHECK(says(error_of([] { load_model("facebook/opt-350m", {}); }), "--model", "another word_embed_proj_dim"));
-    CHECK(says(error_of([] { load_model("unsloth/LFM2-1.2B-unsloth-bnb-4bit", {}); }), "--model",
-               "quantized already"));
+    CHECK(says(error_of([] { load_model("unsloth/LFM2-1.2B-unsloth-bnb-4bit", {}); }), "--model", "quantized already"));
     CHECK(says(error_of([] { load_model("olmo-3-1025", {}); }), "--model", "did you mean 'olmo-3-1025-7b'?"));
 }
 

@@ -93,8 +93,10 @@ TEST_CASE("where the file itself loads the text part that is predicted") {
 TEST_CASE("of Qwen3.5 AutoModelForCausalLM loads the text part, and trainers the whole") {
     const std::string factory = about_tower("f.yaml", kFactory + "qwen3.5-9b\n");
     CHECK(factory.find("LLaMA-Factory loads Qwen3_5ForConditionalGeneration") != std::string::npos);
-    CHECK(about_tower("s.py", kScript + "model = AutoModelForCausalLM.from_pretrained('qwen3.5-9b')\n" + kTrain).empty());
+    CHECK(
+        about_tower("s.py", kScript + "model = AutoModelForCausalLM.from_pretrained('qwen3.5-9b')\n" + kTrain).empty());
     const std::string axolotl = "base_model: qwen3.5-9b\ndatasets: []\nadapter: lora\nlora_r: 8\n";
-    CHECK(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\n").find("Qwen3_5For") != std::string::npos);
+    CHECK(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\n").find("Qwen3_5For") !=
+          std::string::npos);
     CHECK(about_tower("f.yaml", axolotl + "type_of_model: Qwen3_5ForCausalLM\n").empty());
 }
