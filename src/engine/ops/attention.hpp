@@ -70,7 +70,7 @@ AttentionResult efficient_forward(const Tensor& query, const Tensor& value, bool
 AttentionGradients efficient_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
                                       const Tensor& output, bool drops);
 /// aten::_scaled_dot_product_cudnn_attention without a tape.
-AttentionResult cudnn_forward(const Tensor& query, bool with_logsumexp);
+AttentionResult cudnn_forward(const Tensor& query, const Tensor& value, bool with_logsumexp);
 /// aten::_scaled_dot_product_cudnn_attention_backward.
 AttentionGradients cudnn_backward(const Tensor& query, const Tensor& key, const Tensor& value);
 

@@ -60,7 +60,8 @@ bool efficient_can(const Params& q) {
 bool cudnn_can(const Params& q) {
     if (q.card < Capability{8, 0} || !q.half() || !q.heads_or_groups()) return false;
     const std::int64_t limit = q.card == Capability{9, 0} ? 256 : 128;
-    return same_head_size(q) && q.head() <= limit && q.head() % 8 == 0 && q.key.size(2) > 1;
+    const auto fits = [&](const Tensor& t) { return t.size(-1) <= limit && t.size(-1) % 8 == 0; };
+    return fits(q.query) && fits(q.value) && q.key.size(2) > 1;
 }
 
 bool can(SdpaKernel kernel, const Params& q) {

@@ -15,8 +15,8 @@ Tensor like(const Tensor& t, Op op) {
 }
 
 // What a plan has on capability 9.0: cuDNN 9.19 asked for it on an H200 in 51 shapes (heads of 64 to 256 channels, 2 to
-// 16,384 tokens, grouped or not, causal, masked or neither, both 16-bit dtypes), all by these sums. Elsewhere only
-// cuDNN knows: none.
+// 16,384 tokens, grouped or not, causal, masked or neither, both 16-bit dtypes), and on an H100 in 12 whose values have
+// heads of another size, all by these sums. Elsewhere only cuDNN knows: none.
 constexpr std::int64_t kPlan = 256;
 
 Tensor workspace(const Tensor& query, Size bytes, Op op) {
@@ -54,11 +54,14 @@ AttentionGradients cudnn_backward(const Tensor& query, const Tensor& key, const 
     return {dq, dk, dv};
 }
 
-AttentionResult cudnn_forward(const Tensor& query, bool with_logsumexp) {
+AttentionResult cudnn_forward(const Tensor& query, const Tensor& value, bool with_logsumexp) {
     Session& session = query.session();
     const Tensor seed = empty(session, {}, DType::int64, Op::cudnn_forward);
     const Tensor offset = empty(session, {}, DType::int64, Op::cudnn_forward);
-    const Tensor out = like(query, Op::cudnn_forward);
+    Dims sizes = query.sizes();  // MHA.cpp alloc_with_matching_layout
+    sizes[3] = value.size(3);
+    const Tensor out =
+        empty_strided(session, sizes, preserved_strides(sizes, query.strides()), query.dtype(), Op::cudnn_forward);
     Tensor lse;
     if (with_logsumexp)
         lse = empty(session, {query.size(0), query.size(1), query.size(2), 1}, DType::float32, Op::cudnn_forward);
@@ -69,7 +72,7 @@ AttentionResult cudnn_forward(const Tensor& query, bool with_logsumexp) {
 Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& bias) {
     const Ref<Node> node = attention_node(kCudnnBackward, query, key, value);
     if (node) node->save(bias);
-    const AttentionResult result = cudnn_forward(query, static_cast<bool>(node));
+    const AttentionResult result = cudnn_forward(query, value, static_cast<bool>(node));
     if (node) save_result(node, result);
     return result.output;
 }

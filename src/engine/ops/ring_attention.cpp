@@ -123,7 +123,7 @@ Parts parts_of(const Ring& ring, std::int64_t step, const Tensor& query, const T
 
 AttentionResult block_forward(SdpaKernel kernel, const Parts& of, double dropout) {
     switch (kernel) {
-        case SdpaKernel::cudnn: return cudnn_forward(of.query, true);
+        case SdpaKernel::cudnn: return cudnn_forward(of.query, of.value, true);
         case SdpaKernel::efficient: return efficient_forward(of.query, of.value, true, false);
         default: return flash_forward(of.query, of.key, of.value, dropout);
     }
