@@ -82,12 +82,12 @@ OLMO3 = {"allenai/Olmo-3-1025-7B", "allenai/Olmo-3-1125-32B", "allenai/Olmo-3-7B
          "allenai/Olmo-3-7B-Think-SFT", "allenai/Olmo-3.1-32B-Think"}
 RECORDED_FIXES.update({one: {"max_position_embeddings": 65536} for one in OLMO3})
 # The default of the class, where the table says nothing.
-POSITIONS = {"deepseek_v3": 4096, "lfm2": 128000, "glm4_moe": 131072}
+POSITIONS = {"deepseek_v3": 4096, "lfm2": 128000, "glm4_moe": 131072, "bloom": 2**31 - 1}
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
 UNRECORDED = {"facebook/opt-350m": "word_embed_proj_dim", "stabilityai/stablelm-2-12b": "qk_layernorm",
-              "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window"}
+              "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
 UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16"}
 # Names that other tools have for a network: LitGPT's.

@@ -24,6 +24,8 @@ MIXTURE = {**LLAMA, "num_experts_per_tok": 2}
 DELTA = {**{k: v for k, v in LLAMA.items() if k != "pad_token_id"}, "head_dim": 256, "linear_key_head_dim": 16, "linear_value_head_dim": 24, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
          "layer_types": ["linear_attention", "full_attention"]}
 DELTA_MIXTURE = {**DELTA, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48}
+#: Layers that differ in their attention and in their feed-forward part.
+IN_TWO_WAYS = {"num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
 OWN: dict[str, dict[str, Any]] = {
     "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
     "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8},
@@ -38,10 +40,15 @@ OWN: dict[str, dict[str, Any]] = {
             "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2},
     "biogpt": {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 1024,
                "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
-    "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "n_head": 8, "rotary_dim": 4},
+    "bloom": {"vocab_size": 320, "hidden_size": 64, "n_layer": 2, "n_head": 4, "bos_token_id": 1, "eos_token_id": 2}, "gpt_bigcode": GPT2, "gptj": {**GPT2, "rotary_dim": 8}, "codegen": {**GPT2, "n_head": 8, "rotary_dim": 4},
     "xglm": {"vocab_size": 320, "d_model": 64, "ffn_dim": 176, "num_layers": 2, "attention_heads": 4, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0,
              "eos_token_id": 2},
     "lfm2": {**LLAMA, "layer_types": ["conv", "full_attention"], "tie_word_embeddings": True},
+    "lfm2_moe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "num_hidden_layers": 4, "num_dense_layers": 1, "tie_word_embeddings": True,
+                 "layer_types": ["conv", "conv", "full_attention", "conv"]},
+    "exaone_moe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "afmoe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "num_dense_layers": 1},
+    "mellum": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
     "deepseek_v2": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 1, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "granitemoeshared": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40},
     "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
@@ -60,14 +67,14 @@ LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "p
 IN_CHUNKS = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 #: Linear layers that get adapters.
 TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
-           "lfm2": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
+           "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            "openai-gpt": ["c_attn", "c_proj"], "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
+EAGER = {"bloom", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe"}
+BALANCED = {"afmoe", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe"}
 
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}

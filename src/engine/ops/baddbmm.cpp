@@ -35,7 +35,7 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, double alph
         node->save(a.requires_grad() ? b : Tensor());
         node->ints[0] = self.session().decide("baddbmm by one", alpha == 1.0);
     }
-    Tensor out = empty(self.session(), self.sizes(), self.dtype(), Op::baddbmm);
+    Tensor out = empty(self.session(), {a.size(0), a.size(1), b.size(2)}, a.dtype(), Op::baddbmm);
     const Tensor copy_a = readable_copy(a);
     const Tensor copy_b = readable_copy(b);
     cublas_workspace(self.session());

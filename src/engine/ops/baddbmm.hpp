@@ -5,7 +5,8 @@
 
 namespace vramfit::engine {
 
-/// torch.baddbmm(self, a, b, alpha=alpha): a -- [B, M, K], b -- [B, K, N], self -- [B, M, N].
+/// torch.baddbmm(self, a, b, alpha=alpha): a -- [B, M, K], b -- [B, K, N], self -- [B, M, N], or without a gradient
+/// what is broadcast to it.
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, double alpha);
 
 }  // namespace vramfit::engine

@@ -88,6 +88,6 @@ Tensor ones_like(const Tensor& t) {
     return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(), Op::ones_like);
 }
 
-Tensor arange(Session& session, Size n) { return empty(session, {n}, DType::int64, Op::arange); }
+Tensor arange(Session& session, Size n, DType dtype) { return empty(session, {n}, dtype, Op::arange); }
 
 }  // namespace vramfit::engine

@@ -23,7 +23,7 @@ Tensor clone_as(const Tensor& t, const Tensor& model);
 Tensor zeros(Session& session, const Dims& sizes, DType dtype);
 Tensor zeros_like(const Tensor& t);
 Tensor ones_like(const Tensor& t);
-/// torch.arange(n) on the device, int64.
-Tensor arange(Session& session, Size n);
+/// torch.arange(n) on the device.
+Tensor arange(Session& session, Size n, DType dtype = DType::int64);
 
 }  // namespace vramfit::engine

@@ -17,8 +17,9 @@ Picked sort(const Tensor& ids);
 /// torch.topk(t, k, dim=-1): t -- [T, E]. The values may require grad.
 Picked topk(const Tensor& t, Size k);
 
-/// torch.topk's limit: more columns may take the kernel with scratch, which is not modelled.
-inline constexpr Size kMostTopkColumns = 400;
+/// torch 2.11 TensorTopK.cu should_use_multiblock: from so many columns on many rows take the kernels with scratch,
+/// which are not modelled: more than 4000 rows of 400, 800 of 800, fewer of 3000 and more.
+inline constexpr Size kTopkColumns = 400;
 
 /// t.max(dim=-1, keepdim=True). The values may require grad.
 Picked max_last(const Tensor& t);

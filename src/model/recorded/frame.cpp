@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/ops/bloom_gelu.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -163,15 +164,19 @@ void RecordedFrame::execute(const network::Run& what) {
     for (const network::Number value : what.given) given.push_back(slots_[value]);
     for (const std::size_t place : what.takes) slots_[what.given[place]].reset();
     std::vector<Tensor> results;
-    if (what.kind == network::Run::Kind::function)
-        throw Error(ErrorKind::unsupported, std::string(here().path),
-                    fmt::format("{}: autograd functions of the network's own are not supported",
-                                pass_->model.document().programs[what.program].class_name),
-                    "report the recording, so that the engine learns it");
-    if (what.kind == network::Run::Kind::checkpoint)
+    const network::Document& document = pass_->model.document();
+    if (what.kind == network::Run::Kind::function) {
+        const std::string& name = document.programs[what.program].class_name;
+        if (document.model_type != "bloom" || name != "GeLUFunction" || given.size() != 1)
+            throw Error(ErrorKind::unsupported, std::string(here().path),
+                        fmt::format("{}: autograd functions of the network's own are not supported", name),
+                        "report the recording, so that the engine learns it");
+        results.push_back(bloom_gelu(given[0]));
+    } else if (what.kind == network::Run::Kind::checkpoint) {
         results = checkpoint(what, std::move(given));
-    else
+    } else {
         results = called_child(what, std::move(given));
+    }
     for (std::size_t i = 0; i < results.size(); ++i) put(what.results[i], std::move(results[i]));
 }
 

@@ -15,6 +15,7 @@ constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostLayers = 10'000;
 
 bool is_number(const JsonValue& v) { return v.kind == JsonKind::integer || v.kind == JsonKind::real; }
+bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 bool is_null(const JsonValue& v) { return v.kind == JsonKind::null; }
 
 class TypeReader {
@@ -50,6 +51,8 @@ class TypeReader {
             if (value && !is_null(*value))
                 refuse(key, fmt::format("{} was not recorded for this type", value->shown()));
         } else if (row.has("fixed")) {
+            const JsonValue* instead = row.has("unless") ? given(row.member("unless").text()) : nullptr;
+            if (instead && !is_null(*instead)) return;
             const JsonValue& fixed = row.member("fixed").json();
             if (value && !same_value(*value, fixed))
                 refuse(key, fmt::format("{} was not recorded, {} was", value->shown(), fixed.shown()));
@@ -94,10 +97,11 @@ class TypeReader {
             kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
                                                : state.json().kind == found.kind);
             const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1000) : 1;
-            const bool fits =
-                !varied ? same_value(state.json(), found)
-                : size  ? found.kind == JsonKind::integer && found.integer >= least && found.integer <= kLargestSize
-                        : is_number(found) && found.real > 0;
+            const bool any = !row.has("power") || found.kind != JsonKind::integer || is_power_of_two(found.integer);
+            const bool fits = !varied ? same_value(state.json(), found)
+                              : size  ? any && found.kind == JsonKind::integer && found.integer >= least &&
+                                           found.integer <= kLargestSize
+                                     : is_number(found) && found.real > 0;
             if (!fits) continue;
             if (found.kind == JsonKind::integer) out_.numbers[key] = found.integer;
             out_.values[key] = found;
@@ -120,7 +124,19 @@ class TypeReader {
         out_.values[key] = count;
         out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
         if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
+        if (row.has("second") && !read_second(row.member("second").object())) return;
         choose_layers(row);
+    }
+
+    /// What layers are besides their kind of attention: "dense+full_attention". A list goes before a count.
+    bool read_second(const Place& row) {
+        const std::vector<std::string> attention = out_.kinds;
+        const JsonValue* list = row.has("list") ? given(row.member("list").text()) : nullptr;
+        const bool counted = row.has("count") && (!list || is_null(*list));
+        if (!(counted ? count_kinds(row) : read_kinds(row))) return false;
+        for (std::size_t i = 0; i < out_.kinds.size(); ++i)
+            out_.kinds[i] = fmt::format("{}+{}", out_.kinds[i], attention[i]);
+        return true;
     }
 
     /// The first kind of layer for so many, the second one behind them.

@@ -174,7 +174,8 @@ namespace {
 /// The kinds of layers that a type with these `layers` reads in a configuration; or the first problem.
 std::string kinds_of(const std::string& layers, const std::string& config) {
     const JsonValue type = parsed(R"({"keys": [{"key": "last", "equal": "=n-1"}], "layers": )" + layers +
-                                  R"(, "choices": {"the layers": [["a", "a", "b", "b"], ["b", "b", "b", "b"]]}})");
+                                  R"(, "choices": {"the layers": [["a", "a", "b", "b"], ["b", "b", "b", "b"],
+                                      ["d+a", "d+a", "s+b", "s+b"]]}})");
     const JsonValue read = parsed(config);
     Problems problems("config.json");
     try {
@@ -208,6 +209,33 @@ TEST_CASE("kinds of layers by a list, by what is the default of one, and by a nu
     CHECK(kinds_of(counted, R"({"dense": 0})") == "bbb");
     CHECK(kinds_of(counted, R"({"dense": 3})").starts_with("config.json /dense: layers in such an order"));
     CHECK(kinds_of(counted, R"({"dense": -1})") == "config.json /dense: -1 layers cannot be");
+}
+
+TEST_CASE("layers differ in two ways: by a list, or for so many at the beginning") {
+    const std::string both = R"({"key": "n", "default": 3, "list": "kinds", "kinds": ["a", "b"], "begin": ["a"],
+        "pattern": ["b"], "second": {"kinds": ["d", "s"], "list": "ways", "count": {"key": "dense", "default": 1}}})";
+    CHECK(kinds_of(both, "{}") == "d+as+bs+b");
+    CHECK(kinds_of(both, R"({"ways": ["d", "s", "s"], "dense": 3})") == "d+as+bs+b");
+    CHECK(kinds_of(both, R"({"dense": 3})").starts_with("config.json /kinds: layers in such an order"));
+    CHECK(kinds_of(both, R"({"ways": ["d", "x", "s"]})").starts_with("config.json /ways: layers of kind \"x\""));
+    CHECK(kinds_of(both, R"({"dense": -1})") == "config.json /dense: -1 layers cannot be");
+}
+
+TEST_CASE("powers of two alone, and a pattern that may be anything where its list is given") {
+    const auto bloom = [](int heads) {
+        return fmt::format(R"({{"model_type": "bloom", "n_embed": 96, "n_layer": 2, "n_head": {}}})", heads);
+    };
+    CHECK(read_config(bloom(8), "config.json").hidden_size == 96);
+    CHECK_THROWS_AS(read_config(bloom(6), "config.json"), Error);
+    const auto exaone = [](std::string_view list) {
+        return fmt::format(R"({{"model_type": "exaone4", "hidden_size": 64, "intermediate_size": 176,
+            "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,
+            "sliding_window_pattern": "LLLG"{}}})",
+                           list);
+    };
+    CHECK(read_config(exaone(R"(, "layer_types": ["sliding_attention", "full_attention"])"), "config.json")
+              .num_hidden_layers == 2);
+    CHECK_THROWS_AS(read_config(exaone(""), "config.json"), Error);
 }
 
 TEST_CASE("formulas have the numbers of the configuration") {

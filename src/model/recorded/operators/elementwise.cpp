@@ -60,8 +60,16 @@ Tensor comparison(const Arguments& a) {
     return Arguments::is_tensor(a.at(1)) ? compare(op, left, a.tensor(1)) : compare(op, left);
 }
 
+/// A number on the device to the power of integers.
+Tensor powers(const Arguments& a, const Tensor& base, const Tensor& exponents) {
+    if (base.dim() != 0 || !is_floating(base.dtype()) || is_floating(exponents.dtype()) || base.requires_grad())
+        a.refuse("such powers");
+    return empty(a.session(), exponents.sizes(), base.dtype(), Op::pow);
+}
+
 Tensor power(const Arguments& a) {
     const network::Argument& exponent = a.at(1);
+    if (Arguments::is_tensor(exponent)) return powers(a, a.tensor(0), a.tensor(1));
     const bool is_number = exponent.is(network::Argument::Kind::integer) || exponent.is(network::Argument::Kind::real);
     if (!is_number || exponent.real == 0 || !is_floating(a.tensor(0).dtype())) a.refuse("such a power");
     return square(a.tensor(0));

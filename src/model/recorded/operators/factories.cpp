@@ -66,9 +66,10 @@ Tensor full_of_number(const Arguments& a) {
 Tensor range(const Arguments& a) {
     if (a.count() > 2) a.refuse("a range with a step");
     refuse_host(a, a.find("device"));
-    if (a.dtype(a.find("dtype")).value_or(DType::int64) != DType::int64) a.refuse("another dtype than int64");
+    const DType dtype = a.dtype(a.find("dtype")).value_or(DType::int64);
+    if (is_floating(dtype)) a.refuse("a dtype with fractions");
     const Size end = a.size(a.at(a.count() - 1));
-    return arange(a.session(), a.count() == 2 ? end - a.size(a.at(0)) : end);
+    return arange(a.session(), a.count() == 2 ? end - a.size(a.at(0)) : end, dtype);
 }
 
 /// Tensor.new_empty(sizes) and its like.

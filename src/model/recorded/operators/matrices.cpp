@@ -1,5 +1,7 @@
 // Products, look-ups, attention and losses in recorded programs.
+#include "engine/autocast.hpp"
 #include "engine/ops/attention.hpp"
+#include "engine/ops/baddbmm.hpp"
 #include "engine/ops/convolution.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/ops/layer_norm.hpp"
@@ -21,6 +23,21 @@ namespace {
 using ArgumentKind = network::Argument::Kind;
 
 Tensor product(const Arguments& a) { return matmul(a.tensor(0), a.tensor(1)); }
+
+/// torch.baddbmm(self, batch1, batch2, beta, alpha), whose last argument is cast first under autocast.
+Tensor product_and_sum(const Arguments& a) {
+    const auto given = [&a](std::size_t place, std::string_view name) {
+        const network::Argument* found = a.find(place, name);
+        if (!found || !Arguments::is_tensor(*found)) a.refuse("no matrices");
+        return a.tensor(*found);
+    };
+    const Tensor right = autocast_to_lower(given(2, "batch2"));
+    const Tensor left = autocast_to_lower(given(1, "batch1"));
+    const Tensor self = autocast_to_lower(a.tensor(0));
+    const bool whole = self.sizes() == Dims{left.size(0), left.size(1), right.size(2)};
+    if (a.real(3, "beta", 1.0) == 0.0 || (self.requires_grad() && !whole)) a.refuse("such a sum");
+    return baddbmm(self, left, right, a.real(4, "alpha", 1.0));
+}
 
 /// A product with a parameter that is another module's, or a linear layer's own.
 Tensor linear_function(const Arguments& a) {
@@ -141,6 +158,8 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.nn.functional.layer_norm", normalized},
     {"torch.bmm", product},
     {"torch.Tensor.bmm", product},
+    {"torch.Tensor.baddbmm", product_and_sum},
+    {"torch.baddbmm", product_and_sum},
     {"torch.nn.functional.cross_entropy", cross_entropy_loss},
     {"torch.nn.functional.pad", padded},
     {"torch.nn.functional.conv1d", convolved},

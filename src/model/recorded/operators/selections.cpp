@@ -6,6 +6,8 @@
 #include "engine/ops/pointwise.hpp"
 #include "model/recorded/operators.hpp"
 
+#include <fmt/format.h>
+
 namespace vramfit::model::recorded {
 
 using namespace engine;
@@ -22,7 +24,14 @@ std::vector<Tensor> largest(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const network::Argument* k = a.find(1, "k");
     only_last(a, a.find(2, "dim"), t);
-    if (!k || t.size(-1) > kMostTopkColumns) a.refuse("so many columns");
+    if (!k) a.refuse("no number of places");
+    const Size columns = t.size(-1);
+    if (columns >= kTopkColumns) {
+        const Size rows = t.numel() / columns;
+        const bool blocks = rows > 4000 || (rows >= 800 && columns >= 800) || columns >= 3000;
+        if (a.session().decide("topk takes several blocks for a row", blocks))
+            a.refuse(fmt::format("more than {} rows", columns >= 800 ? "799" : "4000"));
+    }
     return both(topk(t, a.size(*k)));
 }
 

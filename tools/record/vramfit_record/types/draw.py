@@ -40,12 +40,30 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     if "count" in layers:
         if chance.random() < 0.7:
             config[layers["count"]["key"]] = chance.randint(0, count)
+    elif "second" in layers:
+        config |= in_two_ways(type_, keys, chance)
     elif "kinds" in layers and not ("pattern" in layers and chance.random() < 0.3):
         name, listed = layers.get("list", "layer_types"), [chance.choice(layers["kinds"]) for _ in range(count)]
         config |= {name: listed, **types_of(name, listed)}
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config
+
+
+def in_two_ways(type_: dict[str, Any], keys: Keys, chance: random.Random) -> dict[str, Any]:
+    """Layers of an order that was recorded, of which those in the middle stand in any order, but the dense ones first."""
+    state = chance.choice(type_["choices"][LAYERS])
+    there = sorted(set(state))
+    if len(there) == 1:
+        kinds = there * chance.randint(2, 4)
+    else:
+        middle = [kind for kind in there if kind not in (state[0], state[-1])] + [chance.choice(there) for _ in range(chance.randint(0, 2))]
+        chance.shuffle(middle)
+        kinds = [state[0], *sorted(middle, key=lambda kind: kind.split("+")[0]), state[-1]]
+    said = keys.in_two_ways(kinds)
+    if len(keys.second) == 2 and chance.random() < 0.5:
+        said[keys.second["count"]] = said.pop(keys.second["list"]).count("dense")
+    return {type_["layers"]["key"]: len(kinds), **said}
 
 
 def experts_of(chance: random.Random) -> dict[str, int]:

@@ -68,6 +68,8 @@ class Config:
                 raise NotKnown(f"{key}: given")
             return
         if "fixed" in row:
+            if self.given.get(row.get("unless")) is not None:
+                return
             if key in self.given and not same(self.given[key], row["fixed"]):
                 raise NotKnown(f"{key}: {self.given[key]}, recorded with {row['fixed']}")
             return
@@ -77,7 +79,7 @@ class Config:
         if state is None and not (value is None and None in plain):
             kind = next((s["varied"] for s in row["states"] if isinstance(s, dict)), None)
             if kind == "size":
-                fits = isinstance(value, int) and not isinstance(value, bool) and value >= row.get("least", 1)
+                fits = isinstance(value, int) and not isinstance(value, bool) and value >= row.get("least", 1) and not ("power" in row and value & (value - 1))
             else:
                 fits = kind == "real" and is_number(value) and value > 0
             if not fits:
@@ -94,6 +96,11 @@ class Config:
             raise NotKnown(f"{row['key']}: {count}")
         name = row.get("list", "layer_types")
         kinds = self.counted(row, count) if "count" in row else self.listed(row, name, count) if "kinds" in row else [""] * count
+        if "second" in row:
+            second = row["second"]
+            by_count = "count" in second and self.given.get(second.get("list")) is None
+            ways = self.counted(second, count) if by_count else self.listed(second, second["list"], count)
+            kinds = [f"{way}+{kind}" for way, kind in zip(ways, kinds)]
         there = sorted(set(kinds))
         state = kinds if count == 1 else [kinds[0]] * 4 if len(there) == 1 else [kinds[0], *there, kinds[-1]]
         if state not in self.type["choices"][LAYERS]:

@@ -35,6 +35,8 @@ SIZES: dict[str, tuple[int, ...]] = {
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
+#: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
+POWERS: dict[str, dict[str, tuple[int, ...]]] = {"bloom": {"num_attention_heads": (16, 4, 8)}}
 #: Types with a gated delta rule: layers of linear attention beside those of full attention.
 DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 #: Types of which plain rotary embeddings were recorded.
@@ -45,9 +47,9 @@ RARE: dict[str, list[Any]] = {"attention_bias": [False]}
 PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"head_dim": [256], **RARE}), "qwen3_next": RARE,
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
-ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}}
+ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
 #: Kinds of layers that a class does not have by default.
-KINDS = {"lfm2": ["conv"], "lfm2_moe": ["conv"]}
+KINDS = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
 AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"}}
 #: Entries of rotary embeddings that may be there with the class's own value.
@@ -79,13 +81,13 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, "bloom": {"num_attention_heads": 2}}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
 #: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
-SAID = {"glm4_moe": ("head_dim",)}
+SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",)}
 #: The part of each head that is turned where nothing is said, which published models say (modeling_rope_utils.py: 1.0).
 PARTIAL = {"glm4_moe_lite": 1.0}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
@@ -96,6 +98,13 @@ HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
+#: Types whose layers differ in two ways at once: beside their list of attention, feed-forward layers are dense or sparse by a list of their own, or dense
+#: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
+SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
+                                     "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
+DENSE, SPARSE = "dense", "sparse"
+#: A pattern that the class reads for its list of kinds alone: where the list is given it may be anything.
+PATTERNS = {"sliding_window_pattern", "global_attn_every_n_layers"}
 #: Sizes that may be null, which is another network.
 OR_NULL = {"n_inner", "q_lora_rank"}
 #: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
@@ -114,8 +123,9 @@ class Keys:
         self.cls = transformers.models.auto.configuration_auto.CONFIG_MAPPING[self.model_type]
         self.names = dict(self.cls.attribute_map)
         self.defaults = self.made({})
-        self.count = next((name for name in COUNTS if name in self.defaults), "")
-        self.list = "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
+        self.second = SECOND.get(self.model_type, {})
+        self.count = "" if self.second else next((name for name in COUNTS if name in self.defaults), "")
+        self.list = "layer_types" if self.second else "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
         self.is_mixture = bool(EXPERTS & set(self.defaults))
         self.is_simple = self.is_mixture or model_is_long(self.model_type)
@@ -158,7 +168,7 @@ class Keys:
         if self.standard(name) in SIZES:
             null = name in OR_NULL or (name in ("sliding_window", "intermediate_size") and default is None)
             return [SIZE] if not null else [None, SIZE] if default is None else [SIZE, None]
-        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS):
+        if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS, *self.second.values()):
             return None
         if isinstance(default, bool):
             return [default, not default]
@@ -183,9 +193,20 @@ class Keys:
             return [["linear_attention", "full_attention", "linear_attention", "full_attention"]]
         if not self.list:
             return [["", "", "", ""], *([[""]] if not self.is_mixture else [])]
-        kinds = sorted({*self.defaults[self.list], *KINDS.get(self.model_type, ()), *(("full_attention",) if self.list == "layer_types" else ())})
+        kinds = sorted({*(self.defaults[self.list] or ()), *KINDS.get(self.model_type, ()), *(("full_attention",) if self.list == "layer_types" else ())})
+        if self.second:
+            return self.states_in_two_ways(kinds)
         mixed = [[a, *kinds, b] for a in kinds for b in kinds] if len(kinds) > 1 else []
         return [*mixed, *([k] * 4 for k in kinds), *([k] for k in kinds)]
+
+    @staticmethod
+    def states_in_two_ways(kinds: list[str]) -> list[Any]:
+        """As models are published: dense layers at the beginning, if any; the first layer's attention is not the full one; or all are sparse and full. The first has all kinds, so that each choice is recorded of each kind."""
+        first = next(kind for kind in kinds if kind != "full_attention")
+        sparse = [f"{SPARSE}+{kind}" for kind in kinds]
+        begins = [[f"{DENSE}+{kind}" for kind in kinds], [f"{DENSE}+{first}"], []]
+        mixed = [[f"{DENSE if begin else SPARSE}+{first}", *begin, *sparse, last] for begin in begins for last in sparse]
+        return [*mixed, [f"{SPARSE}+full_attention"] * 4]
 
     def base(self) -> Chosen:
         return {name: states[0] for name, states in self.states.items()}
@@ -195,14 +216,14 @@ class Keys:
         key = self.names.get("num_hidden_layers", "num_hidden_layers")
         row: dict[str, Any] = {"key": key, "default": self.defaults[key]}
         for name in LISTS:  # a list that is not asked for: as long as all of it is of one kind
-            if name != self.list and isinstance(self.defaults.get(name), list):
+            if name not in (self.list, *self.second.values()) and isinstance(self.defaults.get(name), list):
                 kinds = self.made({**self.values(self.base(), 0), key: 512})[name]
                 if len(set(kinds)) > 1:
                     row["most"] = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
         if self.count:
             return {**row, "kinds": list(COUNTS[self.count]), "count": {"key": self.count, "default": self.defaults[self.count]}}
         if self.list:
-            row |= {"kinds": sorted({kind for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
+            row |= {"kinds": sorted({kind.split("+")[-1] for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
             kinds = self.kinds_by_default(key)
             if self.model_type in AT_PLACES:
                 row["places"] = AT_PLACES[self.model_type]
@@ -210,12 +231,26 @@ class Keys:
             if found:
                 begin, period = found
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
+        if self.second:
+            row["second"] = self.second_row(key)
         return row
+
+    def second_row(self, key: str) -> dict[str, Any]:
+        """Which layers are dense: by a list, for so many at the beginning, or where nothing is said none."""
+        row: dict[str, Any] = {"kinds": [DENSE, SPARSE]}
+        if "list" in self.second:
+            row["list"] = self.second["list"]
+        if "count" in self.second:
+            return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
+        values = {k: v for k, v in self.values(self.base(), 0).items() if k != self.second["list"]}
+        assert set(self.made({**values, key: 48, self.list: ["full_attention"] * 48})[self.second["list"]]) == {SPARSE}
+        return {**row, "pattern": [SPARSE]}
 
     def kinds_by_default(self, key: str) -> list[str]:
         """Of 48 layers; none where a class has a default for one number of layers only."""
         try:
-            return self.made({**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None})[self.list]
+            values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None}
+            return self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}})[self.list]
         except Exception:  # noqa: BLE001  the class's own refusal
             return []
 
@@ -250,9 +285,13 @@ class Keys:
         except Exception:  # noqa: BLE001  the class's own refusal
             return object()
 
+    def sizes(self, name: str) -> tuple[int, ...] | None:
+        """The three of a key that is varied."""
+        return {**SIZES, **POWERS.get(self.model_type, {})}.get(self.standard(name))
+
     def varied(self, chosen: Chosen) -> dict[str, tuple[int, ...]]:
         """The keys that formulas are made of."""
-        found = {name: SIZES[self.standard(name)] for name in self.states if chosen.get(name) == SIZE and self.standard(name) in SIZES}
+        found = {name: sizes for name in self.states if chosen.get(name) == SIZE and (sizes := self.sizes(name))}
         if chosen.get(EQUAL_HEADS):
             del found["num_key_value_heads"]
         for name, (more, _) in self.pairs.items():
@@ -272,14 +311,16 @@ class Keys:
                 values[self.names.get("num_hidden_layers", "num_hidden_layers")] = len(state)
                 if self.count:
                     values[self.count] = state.count(COUNTS[self.count][0])
-                if self.list:
+                if self.second:
+                    values |= self.in_two_ways(state)
+                elif self.list:
                     values[self.list] = list(state)
                     values |= types_of(self.list, state)
             elif name == ROPE_TYPE:
                 if state is not None:
                     values["rope_scaling"] = {"rope_type": state, **{k: v[i] for part in ROPE[state][:2 if optional else 1] for k, v in part.items()}}
             elif name != EQUAL_HEADS and name not in self.pairs:
-                sizes = SIZES.get(self.standard(name))
+                sizes = self.sizes(name)
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
@@ -291,6 +332,12 @@ class Keys:
         for name in self.has_to_be:
             values[name] = self.equal(name, values)
         return values
+
+    def in_two_ways(self, kinds: list[str]) -> dict[str, Any]:
+        """What a config.json says of layers that differ in two ways."""
+        ways, attention = zip(*(kind.split("+") for kind in kinds))
+        by = {self.second["list"]: list(ways)} if "list" in self.second else {self.second["count"]: ways.count(DENSE)}
+        return {self.list: list(attention), **by}
 
     def equal(self, name: str, values: dict[str, Any]) -> int:
         """What follows from the keys that a key is made of."""

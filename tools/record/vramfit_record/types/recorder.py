@@ -9,7 +9,7 @@ from typing import Any
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PLAIN_ROPE, ROPE, ROPE_TYPE, VARIED, Keys
+from .keys import ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, ROPE, ROPE_TYPE, VARIED, Keys
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -166,13 +166,16 @@ class TypeRecorder:
             least = {**LEAST, **LEAST_OF.get(keys.model_type, {})}
             if keys.standard(name) in least:
                 row["least"] = least[keys.standard(name)]
+            if keys.standard(name) in POWERS.get(keys.model_type, {}):
+                row["power"] = 2
             rows.append(row)
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
+        rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")}
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")}
         for name in sorted(keys.reads - known):
             if name.startswith("_") or callable(getattr(keys.cls, name, None)):
                 continue
