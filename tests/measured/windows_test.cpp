@@ -38,11 +38,12 @@ const std::vector<std::pair<std::string, std::string>> kGroups = {
 };
 
 /// Runs whose data decide: a batch of them had no padded row (the sampler shuffles), or int8 found no outliers.
-const std::set<std::string> kByData = {"attention-left_padded", "attention-right_padded", "attention-h100-left_padded", "loads-int8",
-                                       "walk-11-mistral",       "walk-20-mistral",        "walk-35-llama"};
+const std::set<std::string> kByData = {
+    "attention-left_padded", "attention-right_padded", "attention-h100-left_padded", "loads-int8", "walk-11-mistral",
+    "walk-20-mistral",       "walk-35-llama"};
 
-/// Runs of which windows differ, and how many: loading by the order of the loader's threads, by 2 KiB; generations by the
-/// workspace of cuDNN's attention for one token.
+/// Runs of which windows differ, and how many: loading by the order of the loader's threads, by 2 KiB; generations by
+/// the workspace of cuDNN's attention for one token.
 const std::map<std::string, std::size_t> kDiffering = {
     {"kto-2", 1}, {"reward-2", 1}, {"grpo-pad-qwen2-qlora-150-tokens", 2}};
 
