@@ -208,6 +208,9 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
             return slice.refuse_if(true, "stack",
                                    fmt::format("{} {} is not supported", library, text_of(version_of(stack, library))),
                                    "choose the stack unsloth-2026.10 or unsloth-2026.10.9");
+    slice.refuse_if(stack.unsloth_scores_by_kernels() && !plan.unsloth.padding_free, "training.padding_free",
+                    "padded rows of unsloth 2026.10.9 are not supported",
+                    "padding_free true; or the stack unsloth-2026.10");
     check_network(model, plan, slice);
     slice.refuse_if(!plan.peft, "peft", "training of the whole network, whose layers are compiled, is not supported",
                     "LoRA or QLoRA; --recipe unsloth and vramfit check say an upper bound");

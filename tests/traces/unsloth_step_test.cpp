@@ -61,8 +61,8 @@ TEST_CASE("Unsloth 2026.10.9: every window equal to the byte, reserved ones but 
     std::ifstream before(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");
     std::map<std::string, json> earlier;
     for (std::string line; std::getline(before, line);) {
-        json trace = json::parse(line);
-        earlier[trace["name"].get<std::string>()] = std::move(trace);
+        const json trace = json::parse(line);
+        earlier[trace["name"].get<std::string>()] = trace["windows"];
     }
     std::size_t traces = 0, packed = 0;
     Equal all;
@@ -72,7 +72,7 @@ TEST_CASE("Unsloth 2026.10.9: every window equal to the byte, reserved ones but 
         INFO(name);
         ++traces;
         // Beside the loss both releases are alike.
-        const json& other = earlier.at(name)["windows"];
+        const json& other = earlier.at(name);
         REQUIRE(trace["windows"].size() == other.size());
         for (std::size_t i = 0; i < other.size(); ++i) {
             const std::string window = other[i][0];
@@ -93,9 +93,9 @@ TEST_CASE("Unsloth 2026.10.9: every window equal to the byte, reserved ones but 
         trace["job"]["stack"] = "unsloth-2026.10";
         CHECK(compared(trace).requested < one.windows);
     }
-    CHECK(traces >= kTraces9);
+    CHECK(traces >= 25);
     CHECK(packed <= 1);
-    CHECK(all.reserved + kOtherReserved9 >= all.windows);
+    CHECK(all.reserved + 0 >= all.windows);
 }
 
 TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved memory of six traces") {
