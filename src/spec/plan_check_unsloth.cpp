@@ -189,6 +189,16 @@ void check_packed(const ModelSpec& model, const TrainPlan& plan, Problems& probl
                              "--method qlora (load_in_4bit), or the unquantized model");
 }
 
+/// 2026.10.9 runs other functions for these, whose rotary tables are others.
+void check_newer_release(const TrainPlan& plan, Slice& slice) {
+    slice.refuse_if(!plan.unsloth.padding_free, "training.padding_free",
+                    "padded rows of unsloth 2026.10.9 are not supported",
+                    "padding_free true; or the stack unsloth-2026.10");
+    slice.refuse_if(plan.peft && plan.peft->lora_dropout != 0, "peft.lora_dropout",
+                    "a dropout of the adapters in unsloth 2026.10.9 is not supported",
+                    "0; or the stack unsloth-2026.10");
+}
+
 }  // namespace
 
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -208,9 +218,7 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
             return slice.refuse_if(true, "stack",
                                    fmt::format("{} {} is not supported", library, text_of(version_of(stack, library))),
                                    "choose the stack unsloth-2026.10 or unsloth-2026.10.9");
-    slice.refuse_if(stack.unsloth_scores_by_kernels() && !plan.unsloth.padding_free, "training.padding_free",
-                    "padded rows of unsloth 2026.10.9 are not supported",
-                    "padding_free true; or the stack unsloth-2026.10");
+    if (stack.unsloth_scores_by_kernels()) check_newer_release(plan, slice);
     check_network(model, plan, slice);
     slice.refuse_if(!plan.peft, "peft", "training of the whole network, whose layers are compiled, is not supported",
                     "LoRA or QLoRA; --recipe unsloth and vramfit check say an upper bound");
