@@ -126,7 +126,8 @@ std::string origin_of(const Stack& named) {
         {"axolotl-0.19", "pip install axolotl==0.19.0"},
         {"llamafactory-0.9.5", "pip install llamafactory==0.9.5"},
         {"swift-4.6", "pip install ms-swift==4.6.0"},
-        {"unsloth-2026.10", "unsloth 2026.10 on torch 2.11"},
+        {"unsloth-2026.10", "unsloth 2026.10.7 on torch 2.11"},
+        {"unsloth-2026.10.9", "unsloth 2026.10.9 on torch 2.11"},
     };
     for (const auto& [name, origin] : kTrainers)
         if (name == named.name) return origin;

@@ -163,7 +163,11 @@ namespace vramfit::engine {
     X(unsloth_scratch, "weight scratch")                                    \
     X(unsloth_staging, "staging buffer")                                    \
     X(compiled, "compiled kernel")                                          \
-    X(trial_run, "trial run of a kernel")
+    X(trial_run, "trial run of a kernel")                                   \
+    X(log2, "aten::log2")                                                   \
+    X(round, "aten::round")                                                 \
+    X(exp2, "aten::exp2")                                                   \
+    X(unsloth_scale, "unsloth_zoo::fused_linear_scale_rows")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

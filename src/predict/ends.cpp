@@ -168,10 +168,10 @@ Judged judge_unsloth(const Program& program, const ModelSpec& model, const Train
     if (run.timeline.out_of_memory) out.unlimited = replay(own, without_limit(options));
     const Timeline& unlimited = out.unlimited ? *out.unlimited : run.timeline;
     out.assumptions = assumptions_of(model, plan, stack, device, own, unlimited);
-    add_shorter_batches(model, with_choices(plan, run.choices), own, unlimited, out.assumptions);
+    add_shorter_batches(model, with_choices(plan, run.choices), stack, device, own, unlimited, out.assumptions);
     const Bytes low = device.usable - at_worst(out.assumptions), high = device.usable + at_best(out.assumptions);
-    const UnslothOnCard at_low = decide_on_card(model, plan, own, run.timeline, low),
-                        at_high = decide_on_card(model, plan, own, run.timeline, high);
+    const UnslothOnCard at_low = decide_on_card(model, plan, stack, device, own, run.timeline, low),
+                        at_high = decide_on_card(model, plan, stack, device, own, run.timeline, high);
     if (at_low == run.choices && at_high == run.choices) {
         out.ends = ends_of(own, options, device, out.assumptions, run.timeline, unlimited);
     } else {
@@ -224,10 +224,11 @@ SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainP
     Timeline run = replay(program, worst);
     if (asks_card(plan, device)) {
         // What is decided on a card with plenty needs the most.
-        const bool decides = decide_on_card(model, plan, program, run, *worst.capacity) != UnslothOnCard{} ||
-                             decide_on_card(model, plan, program, run, device.usable) != UnslothOnCard{};
+        const bool decides =
+            decide_on_card(model, plan, stack, device, program, run, *worst.capacity) != UnslothOnCard{} ||
+            decide_on_card(model, plan, stack, device, program, run, device.usable) != UnslothOnCard{};
         Assumptions more = assumptions_without_load(model, plan, device, program);
-        if (!run.out_of_memory) add_shorter_batches(model, plan, program, run, more);
+        if (!run.out_of_memory) add_shorter_batches(model, plan, stack, device, program, run, more);
         const std::int64_t left = device.usable.count - at_worst(more).count - run.peak.reserved;
         if (decides || left < 0) {
             Judged judged = judge_program(program, model, plan, stack, device);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/unsloth/kernel_loss_rows.hpp"
 #include "model/unsloth/loss_parts.hpp"
 #include "predict/unsloth_on_card.hpp"
 #include "vramfit/base/checked.hpp"
@@ -106,19 +107,39 @@ std::int64_t most_with_fewer_parts(const ModelSpec& model, const TrainPlan& plan
     return low;
 }
 
-}  // namespace
-
-// unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py get_chunk_size: 1, 4, 8 parts; the less a batch exceeds what
-// is taken at once, the smaller its parts. A batch that is shorter leaves blocks behind which the next one's tensors do
-// not fit into: at worst the largest one finds no place among what is free.
-void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Program& program,
-                         const Timeline& timeline, Assumptions& all) {
-    const bool says_all = !plan.batch.lengths.empty() && !plan.batch.longest_meet;
-    if (says_all || plan.unsloth.packing || timeline.windows.empty()) return;
-    const std::int64_t tokens = most_tokens(plan), fewer = most_with_fewer_parts(model, plan, tokens);
+/// What a loss that is compiled takes more with fewer tokens: 1, 4, 8 parts; the less a batch exceeds what is taken at
+/// once, the smaller its parts (unsloth_zoo 2026.10.7 fused_losses/cross_entropy_loss.py get_chunk_size).
+std::int64_t more_of_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t tokens) {
+    const std::int64_t fewer = most_with_fewer_parts(model, plan, tokens);
     const auto largest_part = [&](std::int64_t of) {
         return of == 0 ? 0 : ceil_div(of, model::loss_part_count(model, of, plan.unsloth.on_card.loss_bytes));
     };
+    constexpr std::int64_t kBytesOfLogit = 4;  // in 16 bits, and their gradient
+    return kBytesOfLogit * model.vocab_size * (largest_part(fewer) - largest_part(tokens));
+}
+
+/// The same of a loss by kernels: fewer tokens may come with the whole vocabulary at once.
+std::int64_t more_of_kernels(const ModelSpec& model, const TrainPlan& plan, const Device& device, std::int64_t tokens) {
+    const model::HeadSizes head{model.hidden_size, model.vocab_size};
+    const auto taken = [&](std::int64_t of) {
+        return model::kernel_loss_bytes(head, device, of, plan.unsloth.on_card.loss_bytes);
+    };
+    std::int64_t most = 0;
+    for (const std::int64_t fewer : {model::kFewestInTiles - 1, tokens})
+        if (fewer <= tokens) most = std::max(most, taken(fewer));
+    return most - taken(tokens);
+}
+
+}  // namespace
+
+// A batch that is shorter leaves blocks behind which the next one's tensors do not fit into: at worst the largest one
+// finds no place among what is free. Its loss may be cut into larger parts.
+void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                         const Program& program, const Timeline& timeline, Assumptions& all) {
+    const bool says_all = !plan.batch.lengths.empty() && !plan.batch.longest_meet;
+    if (says_all || plan.unsloth.packing || timeline.windows.empty()) return;
+    const std::int64_t tokens = most_tokens(plan);
+    const bool by_kernels = stack.unsloth_scores_by_kernels();
     std::int64_t loss = 0;
     std::size_t highest = 0;
     for (std::size_t i = 0; i < timeline.windows.size(); ++i) {
@@ -126,14 +147,17 @@ void add_shorter_batches(const ModelSpec& model, const TrainPlan& plan, const Pr
         if (window.peak.requested > timeline.windows[highest].peak.requested) highest = i;
         if (window.phase.kind == PhaseKind::head) loss = std::max(loss, window.peak.requested);
     }
-    constexpr std::int64_t kBytesOfLogit = 4;  // in 16 bits, and their gradient
-    const std::int64_t more = std::max<std::int64_t>(0, largest_part(fewer) - largest_part(tokens));
-    const std::int64_t of_fewer = loss + kBytesOfLogit * model.vocab_size * more;
+    const std::int64_t more =
+        by_kernels ? more_of_kernels(model, plan, device, tokens) : more_of_parts(model, plan, tokens);
+    const std::int64_t of_fewer = loss + std::max<std::int64_t>(0, more);
     const std::int64_t excess = std::max<std::int64_t>(0, of_fewer - timeline.windows[highest].peak.requested);
     all.push_back({AssumptionKind::workspace, Bytes{}, Bytes{}, Bytes{excess + largest_request(program, highest)},
                    "how far batches differ in their tokens: with fewer of them the loss may be cut into larger parts, "
                    "and blocks of one batch may be too small for the next",
-                   "unsloth_zoo 2026.10.7, fused_losses/cross_entropy_loss.py get_chunk_size; replays of such rows",
+                   by_kernels
+                       ? "unsloth_zoo 2026.10.9, fused_losses/fused_linear.py; replays of such rows"
+                       : "unsloth_zoo 2026.10.7, fused_losses/cross_entropy_loss.py get_chunk_size; replays of such "
+                         "rows",
                    "a run; or say how long the rows are (--row-lengths)"});
 }
 

@@ -1,4 +1,5 @@
-// unsloth and unsloth_zoo 2026.10.7: questions to torch.cuda.mem_get_info, in the order in which they are asked.
+// unsloth and unsloth_zoo 2026.10.7 and 2026.10.9: questions to torch.cuda.mem_get_info, in the order in which they are
+// asked.
 #include "predict/unsloth_on_card.hpp"
 
 #include <algorithm>
@@ -36,17 +37,21 @@ bool embedding_leaves(const ModelSpec& model, const TrainPlan& plan, std::int64_
     return usable.count - levels->allocated < reserve_of_unsloth(model, plan, trained);
 }
 
-/// The least that cuts the loss into as many parts: cards that cut it alike decide alike.
-std::int64_t least_for_parts(const ModelSpec& model, const TrainPlan& plan, std::int64_t bytes) {
+/// The least that cuts the loss alike: cards that cut it alike decide alike.
+std::int64_t least_for_cut(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                           std::int64_t bytes) {
     constexpr std::int64_t kMost = UnslothOnCard::kMostOfLoss;
     if (!plan.batch.lengths.empty()) return bytes;
-    const std::int64_t tokens = tokens_of_batch(plan);
-    const std::int64_t parts = model::loss_part_count(model, tokens, bytes);
-    if (parts == model::loss_part_count(model, tokens, kMost)) return kMost;
-    std::int64_t low = 0, high = bytes;  // `low` gives more parts
+    // Scored tokens are fewer by the rows; of padded ones, by what is padded.
+    const std::int64_t rows = plan.training.per_device_train_batch_size;
+    const std::int64_t tokens = tokens_of_batch(plan) - (stack.unsloth_scores_by_kernels() ? rows : 0);
+    const auto cut = [&](std::int64_t with) { return model::loss_cut(model, stack, device, tokens, with); };
+    const auto here = cut(bytes);
+    if (here == cut(kMost)) return kMost;
+    std::int64_t low = 0, high = bytes;  // `low` cuts it otherwise
     while (high - low > 1) {
         const std::int64_t middle = low + (high - low) / 2;
-        (model::loss_part_count(model, tokens, middle) == parts ? high : low) = middle;
+        (cut(middle) == here ? high : low) = middle;
     }
     return high;
 }
@@ -65,17 +70,18 @@ bool asks_card(const TrainPlan& plan, const Device& device) {
     return plan.loop.kind == LoopKind::unsloth && device.capacity_known;
 }
 
-UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, const Program& program,
-                             const Timeline& timeline, Bytes usable) {
+UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                             const Program& program, const Timeline& timeline, Bytes usable) {
     UnslothOnCard out;
     out.embedding_leaves_at_load = embedding_leaves(model, plan, 0, levels_at(timeline, "after_load"), usable);
     out.embedding_leaves_with_adapters =
         !out.embedding_leaves_at_load &&
         embedding_leaves(model, plan, program.trainable_parameters, levels_at(timeline, "after_adapter"), usable);
-    // fused_losses/cross_entropy_loss.py _measured_target_gb: half of it, when the first loss is computed.
+    // fused_losses/cross_entropy_loss.py _measured_target_gb; of 2026.10.9 fused_losses/fused_linear.py _budget_bytes:
+    // half of it, when the first loss is computed.
     if (const Levels* levels = levels_at(timeline, kAsksForLoss))
-        out.loss_bytes = least_for_parts(
-            model, plan,
+        out.loss_bytes = least_for_cut(
+            model, plan, stack, device,
             std::clamp<std::int64_t>((usable.count - levels->reserved) / 2, 1, UnslothOnCard::kMostOfLoss));
     // gradient_checkpointing.py DOUBLE_BUFFER_HEADROOM.
     constexpr std::int64_t kHeadroom = 512 * kMiB;
@@ -101,8 +107,8 @@ UnslothRun run_on_card(const Program& program, Timeline timeline, const ModelSpe
     };
     // Each decision is asked for behind those before it: so many rounds settle all.
     for (int round = 0; round < kDecisions; ++round) {
-        const UnslothOnCard next =
-            decide_on_card(model, plan, out.program ? *out.program : program, out.timeline, *options.capacity);
+        const UnslothOnCard next = decide_on_card(model, plan, stack, device, out.program ? *out.program : program,
+                                                  out.timeline, *options.capacity);
         if (next == out.choices) break;
         run_with(next);
     }

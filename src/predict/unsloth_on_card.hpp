@@ -29,8 +29,8 @@ bool asks_card(const TrainPlan& plan, const Device& device);
 
 /// What it decides where tensors have `usable` bytes, given a run that is the same up to the first decision that
 /// another card would change.
-UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, const Program& program,
-                             const Timeline& timeline, Bytes usable);
+UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, const Device& device,
+                             const Program& program, const Timeline& timeline, Bytes usable);
 
 /// The run where tensors have `options.capacity`: recorded anew for each decision that is another than on a card with
 /// plenty. `program` is that card's, `timeline` its replay with `options`.

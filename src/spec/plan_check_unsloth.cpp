@@ -31,11 +31,12 @@ void check_network(const ModelSpec& model, const TrainPlan& plan, Slice& slice) 
     const bool known = model.model_type == "llama" || model.model_type == "mistral" || model.model_type == "qwen2" ||
                        model.model_type == "qwen3" || model.model_type == "gemma";
     slice.refuse_if(!known || model.recording, "model.model_type", fmt::format("{} is not supported", model.model_type),
-                    "llama, mistral, qwen2, qwen3 and gemma are");
+                    "llama, mistral, qwen2, qwen3 and gemma are; of others --recipe unsloth and vramfit check say an "
+                    "upper bound");
     slice.refuse_if(model.attention_bias && model.model_type != "qwen2", "model.attention_bias",
                     "a bias of the projections is not supported", "a network without");
     slice.refuse_if(model.mlp_bias, "model.mlp_bias", "a bias of the MLP is not supported", "a network without");
-    slice.refuse_if(model.model_type != "gemma" && model.hidden_act != Activation::silu, "model.hidden_act",
+    slice.refuse_if(known && model.model_type != "gemma" && model.hidden_act != Activation::silu, "model.hidden_act",
                     "another activation than silu is not supported", "silu");
     slice.refuse_if(model.rope_type != "default" && model.rope_type != "llama3", "model.rope_scaling",
                     fmt::format("rotary embeddings of type '{}' are not supported", model.rope_type),
@@ -188,6 +189,16 @@ void check_packed(const ModelSpec& model, const TrainPlan& plan, Problems& probl
                              "--method qlora (load_in_4bit), or the unquantized model");
 }
 
+/// 2026.10.9 runs other functions for these, whose rotary tables are others.
+void check_newer_release(const TrainPlan& plan, Slice& slice) {
+    slice.refuse_if(!plan.unsloth.padding_free, "training.padding_free",
+                    "padded rows of unsloth 2026.10.9 are not supported",
+                    "padding_free true; or the stack unsloth-2026.10");
+    slice.refuse_if(plan.peft && plan.peft->lora_dropout != 0, "peft.lora_dropout",
+                    "a dropout of the adapters in unsloth 2026.10.9 is not supported",
+                    "0; or the stack unsloth-2026.10");
+}
+
 }  // namespace
 
 void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
@@ -198,14 +209,19 @@ void check_unsloth(const ModelSpec& model, const TrainPlan& plan, const Stack& s
     if (plan.loop.kind != LoopKind::unsloth) return;
     const Stack known = stack_from("unsloth-2026.10").stack;
     Slice slice(problems);
+    slice.refuse_if(!stack.unsloth_is_known(), "stack",
+                    fmt::format("unsloth {} is not supported", text_of(stack.unsloth)),
+                    "choose the stack unsloth-2026.10 (2026.10.7) or unsloth-2026.10.9");
     for (const std::string_view library : stack_libraries())
         if (version_of(stack, library) != version_of(known, library) && library != "deepspeed" &&
-            library != "flash_attn")
+            library != "flash_attn" && library != "unsloth")
             return slice.refuse_if(true, "stack",
                                    fmt::format("{} {} is not supported", library, text_of(version_of(stack, library))),
-                                   "choose the stack unsloth-2026.10");
+                                   "choose the stack unsloth-2026.10 or unsloth-2026.10.9");
+    if (stack.unsloth_scores_by_kernels()) check_newer_release(plan, slice);
     check_network(model, plan, slice);
-    slice.refuse_if(!plan.peft, "peft", "training of the whole network is not supported", "LoRA or QLoRA");
+    slice.refuse_if(!plan.peft, "peft", "training of the whole network, whose layers are compiled, is not supported",
+                    "LoRA or QLoRA; --recipe unsloth and vramfit check say an upper bound");
     if (plan.peft) check_adapters_of_unsloth(model, plan, *plan.peft, slice);
     check_load(plan, slice);
     check_arguments(plan, slice);

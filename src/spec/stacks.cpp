@@ -31,10 +31,11 @@ constexpr Library kLibraries[] = {
     {"trl", &Stack::trl},
     {"deepspeed", &Stack::deepspeed},
     {"flash_attn", &Stack::flash_attn},
+    {"unsloth", &Stack::unsloth},
 };
 
-constexpr std::string_view kLibraryNames[] = {"torch",      "transformers", "peft",      "bitsandbytes",
-                                              "accelerate", "trl",          "deepspeed", "flash_attn"};
+constexpr std::string_view kLibraryNames[] = {"torch", "transformers", "peft",       "bitsandbytes", "accelerate",
+                                              "trl",   "deepspeed",    "flash_attn", "unsloth"};
 
 const Library* library_named(std::string_view name) {
     const auto* found =
@@ -72,6 +73,9 @@ double place_of(const Version& version, Version Stack::*member) {
 using Known = std::map<std::string_view, Version>;  // library -> version, "unknown" left out
 
 const Stack& nearest_stack(const Known& known) {
+    if (const auto unsloth = known.find("unsloth"); unsloth != known.end())
+        for (const Stack& stack : trainer_stacks())
+            if (stack.unsloth == unsloth->second) return stack;
     const auto& stacks = named_stacks();
     const Stack* best = &stacks.back();
     double least = std::numeric_limits<double>::infinity();
@@ -146,11 +150,10 @@ Known read_versions(std::span<const LibraryVersion> versions, std::string_view w
     for (const auto& [name, text] : versions) {
         const Library* library = library_named(name);
         if (!library) {
-            problems.push_back(
-                {std::string(where), fmt::format("unknown library '{}' in a stack", name),
-                 did_you_mean(
-                     name, kLibraryNames,
-                     "known: torch, transformers, peft, bitsandbytes, accelerate, trl, deepspeed, flash_attn")});
+            problems.push_back({std::string(where), fmt::format("unknown library '{}' in a stack", name),
+                                did_you_mean(name, kLibraryNames,
+                                             "known: torch, transformers, peft, bitsandbytes, accelerate, trl, "
+                                             "deepspeed, flash_attn, unsloth")});
             continue;
         }
         if (text.starts_with("unknown")) continue;
@@ -186,15 +189,15 @@ Problem unknown_stack(std::string_view name, std::string_view where) {
 
 const std::vector<Stack>& named_stacks() {
     // Each is a set of releases that were current together and are installable together.
-    // Fields: torch, transformers, peft, bitsandbytes, accelerate, trl, deepspeed, flash_attn.
+    // Fields: torch, transformers, peft, bitsandbytes, accelerate, trl, deepspeed, flash_attn, unsloth.
     static const std::vector<Stack> stacks = {
-        {"hf-2024-04", {2, 2, 2}, {4, 40, 2}, {0, 10, 0}, {0, 43, 1}, {0, 29, 3}, {0, 8, 6}, {}, {2, 5, 9}},
-        {"hf-2024-08", {2, 3, 1}, {4, 44, 2}, {0, 12, 0}, {0, 43, 3}, {0, 33, 0}, {}, {}, {2, 5, 9}},
-        {"hf-2025-01", {2, 5, 1}, {4, 48, 3}, {0, 14, 0}, {0, 45, 0}, {1, 2, 1}, {}, {}, {2, 7, 3}},
-        {"hf-2025-07", {2, 7, 1}, {4, 53, 3}, {0, 16, 0}, {0, 46, 1}, {1, 8, 1}, {}, {}, {2, 7, 3}},
-        {"hf-2026-01", {2, 10, 0}, {5, 0, 0}, {0, 19, 1}, {0, 50, 2}, {1, 13, 0}, {}, {}, {2, 7, 3}},
-        {"hf-2026-11", {2, 11, 0}, {5, 17, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 16, 0}, {}, {2, 7, 3}},
-        {"hf-2026-11-24", {2, 15, 0}, {5, 23, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 16, 0}, {}, {2, 7, 3}},
+        {"hf-2024-04", {2, 2, 2}, {4, 40, 2}, {0, 10, 0}, {0, 43, 1}, {0, 29, 3}, {0, 8, 6}, {}, {2, 5, 9}, {}},
+        {"hf-2024-08", {2, 3, 1}, {4, 44, 2}, {0, 12, 0}, {0, 43, 3}, {0, 33, 0}, {}, {}, {2, 5, 9}, {}},
+        {"hf-2025-01", {2, 5, 1}, {4, 48, 3}, {0, 14, 0}, {0, 45, 0}, {1, 2, 1}, {}, {}, {2, 7, 3}, {}},
+        {"hf-2025-07", {2, 7, 1}, {4, 53, 3}, {0, 16, 0}, {0, 46, 1}, {1, 8, 1}, {}, {}, {2, 7, 3}, {}},
+        {"hf-2026-01", {2, 10, 0}, {5, 0, 0}, {0, 19, 1}, {0, 50, 2}, {1, 13, 0}, {}, {}, {2, 7, 3}, {}},
+        {"hf-2026-11", {2, 11, 0}, {5, 17, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 16, 0}, {}, {2, 7, 3}, {}},
+        {"hf-2026-11-24", {2, 15, 0}, {5, 23, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 16, 0}, {}, {2, 7, 3}, {}},
     };
     return stacks;
 }
@@ -202,10 +205,38 @@ const std::vector<Stack>& named_stacks() {
 const std::vector<Stack>& trainer_stacks() {
     // What `pip install` brings with a release of a trainer: its pins, and the newest release of what it leaves open.
     static const std::vector<Stack> stacks = {
-        {"axolotl-0.19", {2, 13, 0}, {5, 16, 1}, {0, 20, 0}, {0, 50, 2}, {1, 13, 0}, {1, 9, 0}, {}, {2, 7, 3}},
-        {"llamafactory-0.9.5", {2, 15, 0}, {5, 6, 0}, {0, 18, 1}, {0, 50, 2}, {1, 11, 0}, {0, 24, 0}, {}, {2, 7, 3}},
-        {"swift-4.6", {2, 15, 0}, {5, 19, 0}, {0, 20, 0}, {0, 50, 2}, {1, 15, 0}, {0, 29, 1}, {}, {2, 7, 3}},
-        {"unsloth-2026.10", {2, 11, 0}, {5, 17, 0}, {0, 21, 2}, {0, 50, 2}, {1, 15, 0}, {1, 15, 0}, {}, {2, 7, 3}},
+        {"axolotl-0.19", {2, 13, 0}, {5, 16, 1}, {0, 20, 0}, {0, 50, 2}, {1, 13, 0}, {1, 9, 0}, {}, {2, 7, 3}, {}},
+        {"llamafactory-0.9.5",
+         {2, 15, 0},
+         {5, 6, 0},
+         {0, 18, 1},
+         {0, 50, 2},
+         {1, 11, 0},
+         {0, 24, 0},
+         {},
+         {2, 7, 3},
+         {}},
+        {"swift-4.6", {2, 15, 0}, {5, 19, 0}, {0, 20, 0}, {0, 50, 2}, {1, 15, 0}, {0, 29, 1}, {}, {2, 7, 3}, {}},
+        {"unsloth-2026.10",
+         {2, 11, 0},
+         {5, 17, 0},
+         {0, 21, 2},
+         {0, 50, 2},
+         {1, 15, 0},
+         {1, 15, 0},
+         {},
+         {2, 7, 3},
+         {2026, 10, 7}},
+        {"unsloth-2026.10.9",
+         {2, 11, 0},
+         {5, 17, 0},
+         {0, 21, 2},
+         {0, 50, 2},
+         {1, 15, 0},
+         {1, 15, 0},
+         {},
+         {2, 7, 3},
+         {2026, 10, 9}},
     };
     return stacks;
 }

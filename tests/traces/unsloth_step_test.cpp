@@ -47,7 +47,56 @@ void compare_step(const json& trace, const Timeline& timeline, Equal& out) {
     }
 }
 
+/// A job's windows against the program's.
+Equal compared(const json& trace) {
+    Equal out;
+    compare_step(trace, timeline(read_job(trace["job"].dump(), trace["name"].get<std::string>(), Environment{})), out);
+    return out;
+}
+
 }  // namespace
+
+TEST_CASE("Unsloth 2026.10.9: every window equal to the byte, reserved bytes too") {
+    std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth_2026.10.9.jsonl");
+    std::ifstream before(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");
+    std::map<std::string, json> earlier;
+    for (std::string line; std::getline(before, line);) {
+        const json trace = json::parse(line);
+        earlier[trace["name"].get<std::string>()] = trace["windows"];
+    }
+    std::size_t traces = 0, packed = 0;
+    Equal all;
+    for (std::string line; std::getline(in, line);) {
+        json trace = json::parse(line);
+        const std::string name = trace["name"];
+        INFO(name);
+        ++traces;
+        // Beside the loss both releases are alike.
+        const json& other = earlier.at(name);
+        REQUIRE(trace["windows"].size() == other.size());
+        for (std::size_t i = 0; i < other.size(); ++i) {
+            const std::string window = other[i][0];
+            const bool of_loss = window.ends_with(".head") || window.ends_with(".backward.loss");
+            CHECK((of_loss || (trace["windows"][i][1] == other[i][1] && trace["windows"][i][2] == other[i][2])));
+        }
+        if (trace["job"]["training"].value("packing", false)) {
+            ++packed;
+            CHECK_THROWS_AS(compared(trace), Error);
+            continue;
+        }
+        const Equal one = compared(trace);
+        CHECK(one.requested == one.windows);
+        CHECK(one.allocated == one.windows);
+        all.windows += one.windows;
+        all.reserved += one.reserved;
+        // The other release's program is another one.
+        trace["job"]["stack"] = "unsloth-2026.10";
+        CHECK(compared(trace).requested < one.windows);
+    }
+    CHECK(traces >= 25);
+    CHECK(packed <= 1);
+    CHECK(all.reserved == all.windows);
+}
 
 TEST_CASE("Unsloth's own step: every window equal to the byte, but for reserved memory of six traces") {
     std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");

@@ -23,9 +23,11 @@ namespace {
 using nlohmann::json;
 
 std::vector<json> unsloth_traces() {
-    std::ifstream in(VRAMFIT_TEST_DATA_DIR "/unsloth.jsonl");
     std::vector<json> out;
-    for (std::string line; std::getline(in, line);) out.push_back(json::parse(line));
+    for (const char* file : {"/unsloth.jsonl", "/unsloth_2026.10.9.jsonl"}) {
+        std::ifstream in(std::string(VRAMFIT_TEST_DATA_DIR) + file);
+        for (std::string line; std::getline(in, line);) out.push_back(json::parse(line));
+    }
     return out;
 }
 
@@ -81,7 +83,7 @@ Reading read_script(const json& job, const ConfigFile& config, bool as_bound) {
     TrainerQuestion question;
     if (as_bound) question.bound_because = "it is asked for";
     question.files = {{"train.py", script_of(job)}};
-    question.stack = stack_from("unsloth-2026.10").stack;
+    question.stack = stack_from(job["stack"].get<std::string>()).stack;
     question.model = question.model_config = config.path();
     question.bf16_card = card != "t4";
     question.seq = job["batch"]["sequence_length"].get<std::int64_t>();

@@ -20,6 +20,7 @@ struct Stack {
     Version trl;        ///< zeros: none
     Version deepspeed;  ///< zeros: none (no named stack holds it)
     Version flash_attn;
+    Version unsloth;  ///< zeros: none, or the release that Unsloth's step was first compared with
 
     friend bool operator==(const Stack&, const Stack&) = default;
 
@@ -213,6 +214,10 @@ struct Stack {
     bool reference_is_like_policy() const;  ///< ... load the reference with the policy's dtype and attention
     bool trl_scores_by_kernel() const;      ///< log-probabilities of whole logits by a kernel of its own
     bool trl_leaves_magnitudes() const;     ///< of DoRA, where it casts adapters over packed weights
+
+    // unsloth
+    bool unsloth_is_known() const;           ///< its step was compared
+    bool unsloth_scores_by_kernels() const;  ///< head and loss by kernels of its own, what is scored alone
 };
 
 }  // namespace vramfit

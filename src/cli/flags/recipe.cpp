@@ -64,6 +64,10 @@ void settle_unsloth_recipe(Job& job, const IsGiven& given) {
     }
     note->text = fmt::format("{}: {}", kBoundNote, bar);
     TrainingPlan& training = job.plan.training;
+    if (training.use_liger_kernel)
+        throw Error(ErrorKind::unsupported, "--use_liger_kernel",
+                    "Liger's loss takes less than Unsloth's own may: plain transformers with it is no upper bound",
+                    "leave it out");
     job.plan.loop.kind = LoopKind::trainer;
     if (!training.fp16) training.bf16 = true;
 }

@@ -68,6 +68,7 @@ struct Batch {
     Tensor position_ids = {};  ///< the same
     Tensor row_lengths = {};   ///< of rows that are put together to one: int32 [rows]
     std::vector<RowsAlike> rows_alike = {};  ///< of those rows
+    Size scored = 0;                         ///< of Unsloth's batches: tokens that the one before them predicts
     Tensor completion_mask = {};             ///< of preferences: [2 B, S] int64
     Tensor kl_input_ids = {};                ///< KTO: each prompt with the completion of another row
     Tensor kl_attention_mask = {};

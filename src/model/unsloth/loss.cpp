@@ -1,4 +1,5 @@
-// unsloth_zoo 2026.10.7: what its fused cross entropy allocates, as traces show it (docs/unsloth.md).
+// unsloth_zoo 2026.10.7: what its fused cross entropy allocates, as traces show it (docs/unsloth.md). Later releases:
+// kernel_loss.cpp.
 #include "model/unsloth/loss.hpp"
 
 #include <string>
@@ -13,6 +14,7 @@
 #include "engine/ops/reduce.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/unsloth/decoder.hpp"
+#include "model/unsloth/kernel_loss.hpp"
 #include "model/unsloth/loss_parts.hpp"
 #include "model/unsloth/reductions.hpp"
 #include "model/unsloth/trial_runs.hpp"
@@ -54,14 +56,6 @@ Tensor without_ends(const Batch& batch) {
         inside = empty(session, rows, DType::int64, Op::where);
     }
     return clone(batch.labels);
-}
-
-/// The number of labels, 1 where there are none.
-Tensor divisor_of(const Tensor& items) {
-    const Tensor number = to(items, DType::float32);
-    const Tensor none = compare(Op::eq, number);
-    const Tensor one = empty(items.session(), {}, DType::float32, Op::ones_like);
-    return where(none, one, number);
 }
 
 /// Which kernels are compiled anew, and tried out.
@@ -154,7 +148,9 @@ Tensor unsloth_loss(const Run& run, const Network& network, const Batch& batch, 
         Tensor hidden = unsloth_decoder(run, network, batch, place);
         run.session.begin_loss();
         const Tensor labels = run.plan.unsloth.padding_free ? without_ends(batch) : batch.labels;
-        loss = fused_loss(run, hidden, network.head.weight, labels, items);
+        const bool by_kernels = run.session.stack.unsloth_scores_by_kernels();
+        loss = by_kernels ? kernel_loss(run, hidden, network.head.weight, labels, {items, batch.scored})
+                          : fused_loss(run, hidden, network.head.weight, labels, items);
     }
     return mul(loss, 1);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/session.hpp"
+#include "model/unsloth/kernel_loss_rows.hpp"
 
 namespace vramfit::model {
 
@@ -33,6 +34,14 @@ std::int64_t count_parts(const void*, std::span<const std::int64_t> a) {
 std::int64_t loss_part_count(const ModelSpec& spec, std::int64_t tokens, std::int64_t loss_bytes) {
     const std::int64_t arguments[] = {tokens, spec.vocab_size, tokens * spec.hidden_size * 2, loss_bytes};
     return count_parts(nullptr, arguments);
+}
+
+std::array<std::int64_t, 3> loss_cut(const ModelSpec& spec, const Stack& stack, const Device& device,
+                                     std::int64_t tokens, std::int64_t loss_bytes) {
+    if (!stack.unsloth_scores_by_kernels()) return {loss_part_count(spec, tokens, loss_bytes), 0, 0};
+    const KernelLossLayout out =
+        kernel_loss_layout(HeadSizes{spec.hidden_size, spec.vocab_size}, device, tokens, loss_bytes);
+    return {std::min(out.rows, tokens), out.columns, out.tiled};
 }
 
 std::vector<Size> loss_parts(const Run& run, Size tokens) {

@@ -54,6 +54,7 @@ Batch fetch_packed(const Run& run) {
         return out;
     };
     Batch batch;
+    for (const RowsAlike& some : rows) batch.scored = batch.scored + some.count * (some.length - 1);
     batch.input_ids = moved(tokens, DType::int64);
     batch.labels = moved(tokens, DType::int64);
     if (padded) {

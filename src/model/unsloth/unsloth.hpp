@@ -71,7 +71,8 @@ struct Unsloth {
     bool asked_for_kernels[2] = {false, false};  ///< with and without gradients
     bool has_checked_norm = false;
     bool has_asked_for_loss = false;
-    bool has_compiled_loss = false;
+    bool has_compiled_loss = false;  ///< or has run it
+    bool has_tried_product = false;
     LossKernels loss_kernels[2];  ///< without and with a scale of float16's gradients
 };
 

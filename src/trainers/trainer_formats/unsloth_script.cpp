@@ -216,6 +216,9 @@ void read_unsloth_script(Reader& reader, Draft& draft) {
     read_training_arguments(reader, {.batch = 8, .checkpointing = sft, .bf16 = false}, draft);
     // rl.py: a network in float16 is trained in fp16, one in bfloat16 in bf16, where neither is asked for.
     if (!plan.training.fp16 && !plan.training.bf16) (bf16_card ? plan.training.bf16 : plan.training.fp16) = true;
+    // Its loss takes less than Unsloth's own may: plain transformers with it bounds nothing.
+    if (plan.training.use_liger_kernel)
+        reader.refuse("use_liger_kernel", "Liger's kernels beside Unsloth's own are not predicted", "leave it out");
     read_unsloth_loading(reader, draft);
     const bool adapted = plan.peft.has_value();
     const std::string checkpointing =

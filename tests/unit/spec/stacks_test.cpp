@@ -23,7 +23,7 @@ TEST_CASE("versions are read as libraries print them") {
 
 TEST_CASE("stacks have names") {
     CHECK(named_stacks().size() == 7);
-    CHECK(trainer_stacks().size() == 4);
+    CHECK(trainer_stacks().size() == 5);
     CHECK(stack_from("").stack.name == kDefaultStack);
     CHECK(stack_from("hf-2024-04").stack.transformers == Version{4, 40, 2});
     CHECK(stack_from("hf-2024-04").stack.trl == Version{0, 8, 6});
@@ -38,6 +38,23 @@ TEST_CASE("stacks have names") {
     }
     CHECK(says(error_of([] { stack_from("hf-2024-4"); }), "--stack", "did you mean 'hf-2024-04'?"));
     CHECK(says(error_of([] { stack_from("hf-2024-04,hf-2024-08"); }), "--stack", "unknown stack"));
+}
+
+TEST_CASE("a release of Unsloth is a fact of the stack") {
+    CHECK(stack_from("unsloth-2026.10").stack.unsloth == Version{2026, 10, 7});
+    CHECK_FALSE(stack_from("unsloth-2026.10").stack.unsloth_scores_by_kernels());
+    CHECK(stack_from("unsloth-2026.10.9").stack.unsloth_scores_by_kernels());
+    const StackChoice alone = stack_from("unsloth=2026.10.9");
+    CHECK(alone.stack.torch == Version{2, 11, 0});
+    CHECK(alone.stack.trl == Version{1, 15, 0});
+    const StackChoice frozen = stack_from_pip_freeze(
+        "torch==2.11.0\ntransformers==5.17.0\npeft==0.21.2\nbitsandbytes==0.50.2\naccelerate==1.15.0\n"
+        "trl==1.15.0\nunsloth==2026.10.9\nunsloth_zoo==2026.10.9\n",
+        "freeze.txt");
+    CHECK(frozen.stack == stack_from("unsloth-2026.10.9").stack);
+    CHECK(frozen.notes.empty());
+    CHECK_FALSE(stack_from("unsloth-2026.10,unsloth=2026.10.8").stack.unsloth_is_known());
+    CHECK(stack_from("hf-2026-11").stack.unsloth_is_known());
 }
 
 TEST_CASE("single versions can be overridden") {

@@ -6,6 +6,7 @@
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/job.hpp"
 #include "vramfit/spec/plan_check.hpp"
+#include "vramfit/spec/stacks.hpp"
 
 using namespace vramfit;
 
@@ -48,6 +49,25 @@ TEST_CASE("a job of Unsloth loads in 4 bits with double quantization unless it s
     CHECK_FALSE(unsloth_job(told(R"({"load_in_4bit": false})")).plan.load.quantization);
     CHECK(unsloth_job(kLora, R"("fp16": true)").plan.load.dtype == DType::float16);
     CHECK(refused_at(kLora) == "");
+}
+
+TEST_CASE("padded rows were compared with one release of Unsloth, releases that were not at all are refused") {
+    const Job job = unsloth_job(kLora, R"("bf16": true, "padding_free": false)");
+    const auto problem_with = [&](const char* stack) {
+        try {
+            (void)PlanChecker(job.model, stack_from(stack).stack).check(job.plan);
+        } catch (const Error& error) {
+            return error.problems().at(0).where;
+        }
+        return std::string();
+    };
+    CHECK(problem_with("unsloth-2026.10") == "");
+    CHECK(problem_with("unsloth-2026.10.9") == "training.padding_free");
+    CHECK(problem_with("unsloth-2026.10,unsloth=2026.10.8") == "stack");
+    Job dropping = unsloth_job(kLora);
+    dropping.plan.peft->lora_dropout = 0.1;
+    CHECK_NOTHROW(PlanChecker(dropping.model, stack_from("unsloth-2026.10").stack).check(dropping.plan));
+    CHECK_THROWS_AS(PlanChecker(dropping.model, stack_from("unsloth-2026.10.9").stack).check(dropping.plan), Error);
 }
 
 TEST_CASE("a job of Unsloth is written as it was read") {

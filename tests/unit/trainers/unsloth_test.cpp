@@ -67,6 +67,13 @@ TEST_CASE("a notebook's script is Unsloth's own step, on every card in the card'
           UnslothCheckpointing::plain);
 }
 
+TEST_CASE("Liger's kernels beside Unsloth's are refused: plain transformers with them is no bound") {
+    const Reading reading = read({.arguments = "use_liger_kernel = True"});
+    REQUIRE(reading.refusals.size() == 1);
+    CHECK(reading.refusals[0].key == "use_liger_kernel");
+    CHECK(read({.arguments = "use_liger_kernel = False"}).refusals.empty());
+}
+
 TEST_CASE("rows are padded where the script says so or brings a collator") {
     for (const Parts& parts : {Parts{.trainer = "data_collator = DataCollatorForSeq2Seq(tokenizer = tokenizer)"},
                                Parts{.arguments = "padding_free = False"}}) {

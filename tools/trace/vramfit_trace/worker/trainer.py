@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from ..job import BATCHES, Job
-from . import llama_factory, phases, preferences, processes, sft, unsloth_model, zero
+from . import llama_factory, phases, preferences, processes, sft, unsloth_model, unsloth_scored, zero
 from .batch import data_set, evaluation_set, told_byte, training_arguments
 from .device import Device
 from .libraries import trl_makes_adapters
@@ -156,6 +156,7 @@ def run(job: Job, model: torch.nn.Module, recorder: Recorder, device: Device, kn
         progress.stages = Stages(job, trainer.model, recorder)
         if job["loop"]["kind"] == "unsloth":
             unsloth_model.mark_norm(progress.stages)
+            unsloth_scored.Scored(device).watch(trainer.model)
         if job["distributed"] and job["loop"]["kind"] not in BATCHES:
             processes.answer_by_pass(job, progress.stages, device)
         if by_deepspeed:

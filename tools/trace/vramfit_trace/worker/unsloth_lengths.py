@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from . import unsloth_scored
+
 KEY = "packed_seq_lengths"
 NAME = "_vramfit_lengths"
 
@@ -28,8 +30,10 @@ def remember_copies() -> None:
 
     def send_to_device(batch: Any, *args: Any, **kwargs: Any) -> Any:
         out = original(batch, *args, **kwargs)
-        if hasattr(batch, "keys") and isinstance(batch.get(KEY), torch.Tensor):
-            setattr(out[KEY], NAME, batch[KEY].cpu().clone())
+        if hasattr(batch, "keys"):
+            unsloth_scored.remember(out, batch)
+            if isinstance(batch.get(KEY), torch.Tensor):
+                setattr(out[KEY], NAME, batch[KEY].cpu().clone())
         return out
 
     accelerate.utils.operations.send_to_device = accelerate.data_loader.send_to_device = send_to_device
