@@ -263,7 +263,8 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              "casts around the preparation are supported with DistributedDataParallel only",
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
-    const bool dpo = plan.loop.kind == LoopKind::dpo && plan.distributed->as<DdpPlan>() && stack.dpo_scores_in_chunks();
+    const bool dpo = (plan.loop.kind == LoopKind::dpo || plan.loop.kind == LoopKind::grpo) &&
+                     plan.distributed->as<DdpPlan>() && stack.dpo_scores_in_chunks();
     if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft && !dpo)
         problems.unsupported(
             "distributed",

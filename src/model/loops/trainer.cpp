@@ -93,7 +93,7 @@ Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
     if (generates(run.plan, place)) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
     const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
-    const Tensor loss = grpo_loss(run, trainer.network, part, place);
+    const Tensor loss = grpo_loss(run, trainer.network, part, place, wrapper_of(trainer, trainer.is_last(place)));
     empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
     return detach(loss);
@@ -272,7 +272,8 @@ void run_trainer(const Run& run, Network& network) {
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation.
     Tensor held_by_group;
-    for (int i = 0; i < 2 && run.plan.distributed && is_preference(run.plan.loop.kind); ++i)
+    const bool prepares_rows = is_preference(run.plan.loop.kind) && run.plan.loop.kind != LoopKind::grpo;
+    for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i)
         held_by_group = barrier(session);
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device

@@ -32,6 +32,9 @@ engine::Tensor gather_scalar(const engine::Tensor& scalar, std::int64_t world);
 /// transformers trainer_pt_utils.py distributed_broadcast_scalars of one number, summed.
 void sum_over_ranks(engine::Session& session, std::int64_t world);
 
+/// all_gather_object (distributed_c10d.py) of a group without a backend of the host: pickled bytes through the device.
+void gather_object(engine::Session& session, std::int64_t bytes, std::int64_t world);
+
 /// verify_params_across_processes (reducer.cpp).
 void compare_shapes(engine::Session& session, std::span<const engine::Tensor> parameters, std::int64_t world);
 
