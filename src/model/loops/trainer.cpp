@@ -46,11 +46,11 @@ bool has_parallelism_config(const DistributedPlan& processes) {
 /// What the processes share the network by, for a loss that calls the network itself.
 ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
     if (Ddp* ddp = trainer.ddp.get())
-        return {[=] { ddp->before_forward(sync); }, [=](Tensor&, auto outputs) { ddp->after_forward(outputs); }};
+        return {false, [=] { ddp->before_forward(sync); }, [=](Tensor&, auto outputs) { ddp->after_forward(outputs); }};
     if (Fsdp1* fsdp = trainer.fsdp1.get())
-        return {[=] { fsdp->before_forward(sync); }, [=](Tensor& scored, auto) { fsdp->after_forward(scored); }};
+        return {true, [=] { fsdp->before_forward(sync); }, [=](Tensor& scored, auto) { fsdp->after_forward(scored); }};
     if (Fsdp2* fsdp = trainer.fsdp2.get())
-        return {[=] { fsdp->before_forward(sync); },
+        return {true, [=] { fsdp->before_forward(sync); },
                 [=](Tensor& scored, auto outputs) { fsdp->after_forward(scored, outputs); }};
     return {};
 }
@@ -273,8 +273,7 @@ void run_trainer(const Run& run, Network& network) {
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation.
     Tensor held_by_group;
     const bool prepares_rows = is_preference(run.plan.loop.kind) && run.plan.loop.kind != LoopKind::grpo;
-    for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i)
-        held_by_group = barrier(session);
+    for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, held_by_group);
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);

@@ -98,10 +98,9 @@ void broadcast_coalesced(Session& session, std::span<const Tensor> tensors, std:
     while (!in_flight.empty()) finish_first();
 }
 
-Tensor barrier(Session& session) {
-    Tensor held = empty(session, {1}, DType::uint8, Op::empty);
+void barrier(Session& session, Tensor& held) {
+    held = empty(session, {1}, DType::uint8, Op::empty);
     const Tensor reduced = empty(session, {1}, DType::float32, Op::zeros);
-    return held;
 }
 
 Tensor gather_scalar(const Tensor& scalar, std::int64_t world) {

@@ -23,8 +23,8 @@ void run_collective(engine::Session& session);
 /// all_reduce, waited for.
 void all_reduce(const engine::Tensor& t);
 
-/// torch.distributed.barrier (ProcessGroupNCCL.cpp): what the group holds until the next one.
-engine::Tensor barrier(engine::Session& session);
+/// torch.distributed.barrier (ProcessGroupNCCL.cpp). `held`: what the group holds until the next one.
+void barrier(engine::Session& session, engine::Tensor& held);
 
 /// accelerate utils/operations.py _gpu_gather_one of a tensor without dimensions: -> [world].
 engine::Tensor gather_scalar(const engine::Tensor& scalar, std::int64_t world);

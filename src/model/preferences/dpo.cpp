@@ -25,10 +25,14 @@ namespace {
 constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_top1 = true};
 
 Scored reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
-                        const Place& place) {
+                        const Place& place, const ForwardWrapper& wrapper) {
     return on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
         const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
-        return scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        if (!reference.network && wrapper.shards) wrapper.before();
+        Scored out =
+            scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        if (!reference.network && wrapper.shards) wrapper.after(out.fused.log_probs, out.fused.all());
+        return out;
     });
 }
 
@@ -160,8 +164,11 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     Scored reference_outputs;
     Tensor reference_log_probs;
     if (!run.plan.preference.precompute_ref_log_probs) {
-        reference_outputs = reference_scores(run, network, reference, batch, place);
+        // FSDP2's hooks are around the module's forward, with which the phase begins and ends.
+        if (reference.shards) reference.shards->before_forward();
+        reference_outputs = reference_scores(run, network, reference, batch, place, wrapper);
         begin_loss(run, place);
+        if (reference.shards) reference.shards->after_forward(reference_outputs.fused.all());
         reference_log_probs = token_log_probs(inputs, reference_outputs);
         const auto of_reference = chunk(sum_over(reference_log_probs, 1, false), 2, 0);
         reference_chosen = of_reference[0];

@@ -125,7 +125,8 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True
     rows = training["per_device_train_batch_size"]
-    batch = rows_of(walker, kind, rows if training["gradient_accumulation_steps"] == 1 else 1)
+    whole = training["gradient_accumulation_steps"] == 1 and not job.get("distributed")  # a batch has all rows
+    batch = rows_of(walker, kind, rows if whole else 1)
     name = "dpo" if kind == "older" else kind
     loop: dict[str, Any] = {"kind": name}
     several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1

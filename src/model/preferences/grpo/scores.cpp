@@ -50,7 +50,9 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
             inputs.labels = masked_fill(inputs.input_ids, padded);
         }
         std::optional<AutocastScope> autocast;
-        if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(session, true, *dtype);
+        // Accelerator.autocast, which DeepSpeed has none of.
+        const auto dtype = zero_of(run.plan) ? std::nullopt : mixed_dtype(run.plan.training);
+        if (dtype) autocast.emplace(session, true, *dtype);
         if (wrapper.before) wrapper.before();
         outputs = fused_forward(run, network, inputs, batch * completion - group.shorter, parts, place);
         if (trains) session.recorder.begin(phase_at(PhaseKind::loss, place));
