@@ -2,6 +2,7 @@
 #include "model/preferences/dpo.hpp"
 
 #include "engine/ops/copy.hpp"
+#include "engine/ops/in_place.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
@@ -131,7 +132,10 @@ Tensor sum_of_losses(const Run& run, const PairScores& scores, Variables& names)
     for (const PairLoss type : run.plan.preference.loss_types) {
         names["per_sequence_loss"] = loss_of_pairs(run, type, scores, names);
         const Tensor weighted = mul(mean_all(names["per_sequence_loss"]), 1.0);
-        loss = loss.defined() ? add(loss, weighted) : add(weighted, 0.0);
+        if (loss.defined())
+            add_in_place(loss, weighted);
+        else
+            loss = add(weighted, 0.0);
     }
     return loss;
 }
