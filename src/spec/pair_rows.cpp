@@ -34,7 +34,9 @@ GroupRows group_rows(const TrainPlan& plan) {
     if (pairs.padded) {
         // Prompts where there are several, else completions: what these lack is counted as if it were scored, so that
         // no batch needs more.
-        out.prompts_differ = out.rows > grpo.num_generations && out.prompt > 1;
+        // Of several processes one may have the end of a group and the beginning of the next one.
+        const bool several = out.rows > grpo.num_generations || grpo.num_generations % out.rows != 0;
+        out.prompts_differ = several && out.prompt > 1;
         out.pads = out.prompts_differ || out.completion > 1;
     } else {
         out.prompts_differ = pairs.prompt.size() > 1;

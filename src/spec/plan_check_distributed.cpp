@@ -210,6 +210,33 @@ bool sft_is_known(const DistributedPlan& processes, const Stack& stack) {
            processes.as<Fsdp2Plan>() || processes.as<ZeroPlan>();
 }
 
+/// Methods that DPOTrainer's and GRPOTrainer's steps were compared with.
+bool preferences_are_known(const TrainPlan& plan, const Stack& stack) {
+    const bool is_dpo = plan.loop.kind == LoopKind::dpo;
+    if ((!is_dpo && plan.loop.kind != LoopKind::grpo) || !stack.dpo_scores_in_chunks() || by_llama_factory(plan))
+        return false;
+    const ZeroPlan* const zero = plan.distributed->as<ZeroPlan>();
+    return plan.distributed->as<DdpPlan>() || (zero && zero->stage < 3) ||
+           (is_dpo && plan.distributed->as<Fsdp2Plan>());
+}
+
+/// What goes together of them.
+void check_preferences_of_processes(const TrainPlan& plan, Problems& problems) {
+    const Fsdp2Plan* const fsdp = plan.distributed->as<Fsdp2Plan>();
+    if (!fsdp) return;
+    if (fsdp->context.size > 1 || fsdp->replicas > 1 || fsdp->cpu_offload || fsdp->cpu_ram_efficient_loading ||
+        fsdp->prepared_by != FsdpPreparation::accelerate)
+        problems.unsupported("distributed.fsdp_config",
+                             "preference training with context parallelism, copies of shards, cpu_offload, "
+                             "cpu_ram_efficient_loading or axolotl's own FSDP2 is not supported",
+                             "leave them out");
+    if (plan.peft && (!plan.peft->modules_to_save.empty() || !plan.peft->target_parameters.empty()))
+        problems.unsupported("peft.modules_to_save",
+                             "modules that are saved as a whole, or adapters on bare parameters, which FSDP2 cuts and "
+                             "the reference is without, are not supported",
+                             "leave them out");
+}
+
 }  // namespace
 
 // Only transformers.Trainer wraps the network by itself in the way that is known here.
@@ -263,8 +290,9 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                              "casts around the preparation are supported with DistributedDataParallel only",
                              "leave it out");
     const bool sft = plan.loop.kind == LoopKind::sft && sft_is_known(*plan.distributed, stack);
-    const bool dpo = plan.loop.kind == LoopKind::dpo && plan.distributed->as<DdpPlan>() && stack.dpo_scores_in_chunks();
-    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft && !dpo)
+    const bool preferences = preferences_are_known(plan, stack);
+    if (preferences) check_preferences_of_processes(plan, problems);
+    if (!pipeline && plan.loop.kind != LoopKind::trainer && !sft && !preferences)
         problems.unsupported(
             "distributed",
             plan.loop.kind == LoopKind::sft
@@ -272,7 +300,9 @@ void check_distributed(const TrainPlan& plan, const Stack& stack, Problems& prob
                   "torch 2.10 or later only"
             : by_llama_factory(plan) ? "LLaMA-Factory's preference training is supported on one GPU only"
             : plan.loop.kind == LoopKind::dpo
-                ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel only"
+                ? "trl's DPOTrainer of 1.16 is supported with DistributedDataParallel, ZeRO-1 and 2, and FSDP2 only"
+            : plan.loop.kind == LoopKind::grpo
+                ? "trl's GRPOTrainer of 1.16 is supported with DistributedDataParallel, and ZeRO-1 and 2 only"
                 : "several processes are supported with a Trainer's loop only",
             "loop.kind trainer");
 }

@@ -51,11 +51,14 @@ void check_generation(const TrainPlan& plan, Problems& problems) {
     const PairLengths& pairs = plan.batch.pairs;
     const std::int64_t steps = grpo.generation_steps(plan.training.gradient_accumulation_steps);
     const std::int64_t rows = plan.training.per_device_train_batch_size * steps;
-    if (rows % grpo.num_generations != 0)
+    const std::int64_t all = rows * (plan.distributed ? plan.distributed->world_size : 1);
+    if (all % grpo.num_generations != 0)
         problems.invalid("training.num_generations",
                          fmt::format("trl stops: generation_batch_size ({}) must be divisible by num_generations ({})",
-                                     rows, grpo.num_generations),
-                         "a batch times steps_per_generation that is a multiple of num_generations");
+                                     all, grpo.num_generations),
+                         plan.distributed
+                             ? "a batch times processes times steps_per_generation that is a multiple of it"
+                             : "a batch times steps_per_generation that is a multiple of num_generations");
     if (pairs.padded && (pairs.prompt.size() != 1 || pairs.chosen_shorter.size() != 1))
         problems.invalid("batch.padded", "lists of lengths say which rows are padded", "lists, or padded");
     const auto judge = [&](const char* where, const std::vector<std::int64_t>& list, std::int64_t count,

@@ -47,15 +47,11 @@ const char* stops_on_host(const std::string& optim) {
     return optim.find("ademamix") == std::string::npos ? nullptr : "too many values to unpack (expected 2)";
 }
 
-/// integrations/deepspeed.py deepspeed_optim_sched: without a section `optimizer` Trainer makes its own.
+/// integrations/deepspeed.py deepspeed_optim_sched: without a section `optimizer` Trainer makes its own; with one
+/// `optim` is not looked at.
 void check_zero_optimizer(const ZeroPlan& zero, const TrainPlan& plan, Problems& problems) {
     const std::string& optim = plan.training.optim;
-    if (zero.own_optimizer) {
-        if (optim == "adafactor")
-            problems.invalid("training.optim", "adafactor excludes an optimizer in DeepSpeed's configuration",
-                             "leave one of them out");
-        return;
-    }
+    if (zero.own_optimizer) return;
     const bool on_host = zero.offload_optimizer && zero.force_ds_cpu_optimizer;
     if (const char* what = on_host ? stops_on_host(optim) : nullptr) {
         problems.invalid("training.optim", fmt::format("{} with an offloaded optimizer: it stops: {}", optim, what),

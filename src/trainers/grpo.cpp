@@ -14,7 +14,9 @@ namespace {
 /// Batches that are generated at once (GRPOConfig.__post_init__).
 void read_generation(Reader& reader, TrainPlan& plan) {
     GrpoPlan& grpo = plan.preference.grpo;
-    const std::int64_t batch = plan.training.per_device_train_batch_size * reader.question().gpus.value_or(1);
+    const TrainerQuestion& question = reader.question();
+    const bool knows_gpus = question.gpus || question.files.size() == 1;  // another file may say it
+    const std::int64_t batch = plan.training.per_device_train_batch_size * question.gpus.value_or(1);
     grpo.num_generations = reader.integer_or("num_generations", 8, {.low = 2});
     grpo.num_iterations = reader.integer_or("num_iterations", 1, {.low = 1});
     const auto rows = reader.integer("generation_batch_size", {.low = 1});
@@ -24,6 +26,10 @@ void read_generation(Reader& reader, TrainPlan& plan) {
                        "trl stops: 'generation_batch_size' and 'steps_per_generation' can not be both configured at "
                        "the same time",
                        "leave one out");
+    else if (rows && !knows_gpus)
+        reader.refuse("generation_batch_size",
+                      "it is divided by all processes' batches, of which other files may say how many there are",
+                      "give --gpus N as well, or steps_per_generation");
     else if (rows && *rows % batch != 0)
         reader.invalid("generation_batch_size",
                        fmt::format("trl stops: generation_batch_size ({}) must be divisible by the global batch size "
@@ -33,7 +39,7 @@ void read_generation(Reader& reader, TrainPlan& plan) {
     else if (rows)
         grpo.steps_per_generation = *rows / batch;
     const std::int64_t all = batch * grpo.generation_steps(plan.training.gradient_accumulation_steps);
-    if (all % grpo.num_generations != 0)
+    if (knows_gpus && all % grpo.num_generations != 0)
         reader.invalid("num_generations",
                        fmt::format("trl stops: generation_batch_size ({}) must be divisible by num_generations ({})",
                                    all, grpo.num_generations),
@@ -86,7 +92,9 @@ void read_groups(Reader& reader, Draft& draft) {
     plan.loop.kind = LoopKind::grpo;
     reader.derive("loop.kind", "grpo", "GRPOTrainer");
     draft.no_fsdp = "FSDP in training with rewards is not predicted";
-    draft.no_zero = draft.no_zero3 = "DeepSpeed in training with rewards is not predicted";
+    draft.no_zero = nullptr;
+    draft.no_zero3 = "ZeRO-3 in training with rewards is not predicted";
+    read_ddp(reader, draft);
     GrpoPlan& grpo = plan.preference.grpo;
     read_generation(reader, plan);
     read_group_loss(reader, grpo);

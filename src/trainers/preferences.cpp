@@ -137,4 +137,11 @@ void refuse_divided(Draft& draft) {
     draft.no_zero = draft.no_zero3 = "DeepSpeed in preference training is not predicted";
 }
 
+void refuse_divided_of_trl(const PreferenceTrainer& trainer, Draft& draft) {
+    refuse_divided(draft);
+    if (trainer.loop != LoopKind::dpo) return;
+    draft.no_zero = nullptr;
+    draft.no_zero3 = "ZeRO-3 in preference training is not predicted";
+}
+
 }  // namespace vramfit::trainers

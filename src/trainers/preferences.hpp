@@ -29,5 +29,7 @@ void judge_task(Reader& reader, std::string_view key, const PreferenceTrainer& t
 
 /// What these trainers make of a divided model is not predicted.
 void refuse_divided(Draft& draft);
+/// The same of trl's own trainers, of which DPO's was compared under ZeRO-1 and 2.
+void refuse_divided_of_trl(const PreferenceTrainer& trainer, Draft& draft);
 
 }  // namespace vramfit::trainers

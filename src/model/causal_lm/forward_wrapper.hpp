@@ -11,6 +11,8 @@ namespace vramfit::model {
 
 /// Empty: nothing.
 struct ForwardWrapper {
+    /// It is the network's own, around whatever calls it: trl's reference without adapters too.
+    bool shards = false;
     std::function<void()> before;
     /// `scored` is what the loss is made of, one of `outputs`, which may be replaced.
     std::function<void(Tensor& scored, std::span<Tensor* const> outputs)> after;

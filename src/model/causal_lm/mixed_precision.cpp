@@ -33,6 +33,12 @@ std::optional<DType> mixed_dtype(const TrainingPlan& training) {
     return std::nullopt;
 }
 
+std::optional<DType> prepared_dtype(const TrainPlan& plan) {
+    const bool casts_itself =
+        plan.distributed && (plan.distributed->as<Fsdp2Plan>() || plan.distributed->as<ZeroPlan>());
+    return casts_itself ? std::nullopt : mixed_dtype(plan.training);
+}
+
 Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                         const Place& place) {
     const TrainingPlan& training = run.plan.training;

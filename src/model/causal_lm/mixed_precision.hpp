@@ -10,6 +10,10 @@ namespace vramfit::model {
 /// What TrainingArguments' bf16 or fp16 computes in; nothing without both.
 std::optional<DType> mixed_dtype(const TrainingPlan& training);
 
+/// What accelerate's autocast around the model's forward computes in; Accelerator._prepare_fsdp2 and _prepare_deepspeed
+/// put none there.
+std::optional<DType> prepared_dtype(const TrainPlan& plan);
+
 /// accelerate.prepare_model: autocast around forward, 16-bit outputs turned to float32. Without mixed precision
 /// the model as it is.
 Output prepared_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,

@@ -23,7 +23,7 @@ Tensor base_forward(const Embedding& layer, const Tensor& ids) {
 namespace {
 
 Tensor without_hooks(const Embedding& layer, const Tensor& ids) {
-    return layer.lora ? lora_embedding(layer, ids) : base_forward(layer, ids);
+    return layer.lora && !layer.lora->off ? lora_embedding(layer, ids) : base_forward(layer, ids);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Tensor functional_linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 
 Tensor forward(const Linear& layer, const Tensor& x) {
     return called_module(layer, x, [&layer](const Tensor& given) {
-        return layer.lora ? lora_linear(layer, given) : base_forward(layer, given);
+        return layer.lora && !layer.lora->off ? lora_linear(layer, given) : base_forward(layer, given);
     });
 }
 

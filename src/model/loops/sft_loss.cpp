@@ -8,6 +8,7 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
 #include "model/causal_lm/fused_head.hpp"
+#include "model/causal_lm/mixed_precision.hpp"
 #include "model/parallel/collectives.hpp"
 #include "model/parallel/context/context_parallel.hpp"
 
@@ -68,13 +69,8 @@ Tensor sft_loss(const Run& run, const Network& network, const Batch& batch, cons
     if (wrapper.before) wrapper.before();
     FusedOutput outputs;
     {
-        const TrainingPlan& training = run.plan.training;
         std::optional<AutocastScope> autocast;
-        // Accelerator._prepare_fsdp2 and _prepare_deepspeed put no autocast around the forward.
-        const bool casts_itself =
-            run.plan.distributed && (run.plan.distributed->as<Fsdp2Plan>() || run.plan.distributed->as<ZeroPlan>());
-        if ((training.bf16 || training.fp16) && !casts_itself)
-            autocast.emplace(run.session, true, training.bf16 ? DType::bfloat16 : DType::float16);
+        if (const auto dtype = prepared_dtype(run.plan)) autocast.emplace(run.session, true, *dtype);
         outputs = fused_forward(run, network, batch, labelled(run), {.entropy = true, .is_top1 = true}, place);
     }
     if (wrapper.after) {

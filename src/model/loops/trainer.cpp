@@ -46,11 +46,11 @@ bool has_parallelism_config(const DistributedPlan& processes) {
 /// What the processes share the network by, for a loss that calls the network itself.
 ForwardWrapper wrapper_of(const Trainer& trainer, bool sync) {
     if (Ddp* ddp = trainer.ddp.get())
-        return {[=] { ddp->before_forward(sync); }, [=](Tensor&, auto outputs) { ddp->after_forward(outputs); }};
+        return {false, [=] { ddp->before_forward(sync); }, [=](Tensor&, auto outputs) { ddp->after_forward(outputs); }};
     if (Fsdp1* fsdp = trainer.fsdp1.get())
-        return {[=] { fsdp->before_forward(sync); }, [=](Tensor& scored, auto) { fsdp->after_forward(scored); }};
+        return {true, [=] { fsdp->before_forward(sync); }, [=](Tensor& scored, auto) { fsdp->after_forward(scored); }};
     if (Fsdp2* fsdp = trainer.fsdp2.get())
-        return {[=] { fsdp->before_forward(sync); },
+        return {true, [=] { fsdp->before_forward(sync); },
                 [=](Tensor& scored, auto outputs) { fsdp->after_forward(scored, outputs); }};
     return {};
 }
@@ -93,7 +93,7 @@ Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
     if (generates(run.plan, place)) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
     const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
-    const Tensor loss = grpo_loss(run, trainer.network, part, place);
+    const Tensor loss = grpo_loss(run, trainer.network, part, place, wrapper_of(trainer, trainer.is_last(place)));
     empty_cache_by_steps(trainer, place);
     accelerator_backward(trainer, loss, place);
     return detach(loss);
@@ -270,10 +270,15 @@ void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
-    // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation.
+    // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
+    // adapters, which over packed weights lie on the device already.
     Tensor held_by_group;
-    for (int i = 0; i < 2 && run.plan.distributed && is_preference(run.plan.loop.kind); ++i)
-        held_by_group = barrier(session);
+    const bool prepares_rows = is_preference(run.plan.loop.kind) && run.plan.loop.kind != LoopKind::grpo;
+    const auto wait_for_rows = [&] {
+        for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, held_by_group);
+    };
+    const bool is_packed = run.plan.load.quantization.has_value();
+    if (!is_packed) wait_for_rows();
     if (waits_on_host(run) && !by_deepspeed && !is_sharded(run.plan))
         move_to_device(run, network);  // _move_model_to_device
     if (run.plan.loop.kind == LoopKind::sft && run.stack.sft_scores_in_chunks()) prepare_adapted_by_trl(run, network);
@@ -289,6 +294,7 @@ void run_trainer(const Run& run, Network& network) {
         else if (run.plan.training.gradient_checkpointing && !(run.plan.prepare_kbit && run.plan.trl_makes_adapters) &&
                  !(factory && run.plan.load.quantization))
             require_input_grads(network);
+        if (is_packed) wait_for_rows();
         if (asks_reference(run.plan)) reference = make_reference(run, network);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }

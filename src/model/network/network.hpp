@@ -26,6 +26,7 @@ struct LoraAdapter {
     Tensor bias;       ///< [out], of B; undefined without lora_bias
     Tensor magnitude;  ///< [out], DoRA's; undefined without
     double dropout = 0.0;
+    bool off = false;  ///< peft's disable_adapters
 };
 
 /// The same of an embedding: A -- [r, V], B -- [H, r], magnitude -- [H].
@@ -33,6 +34,7 @@ struct LoraEmbeddingAdapter {
     Tensor a;
     Tensor b;
     Tensor magnitude;
+    bool off = false;  ///< as of a linear layer
 };
 
 /// peft's ModulesToSaveWrapper: what the original module keeps, while the module's own tensors are the trained copy.

@@ -98,10 +98,9 @@ void broadcast_coalesced(Session& session, std::span<const Tensor> tensors, std:
     while (!in_flight.empty()) finish_first();
 }
 
-Tensor barrier(Session& session) {
-    Tensor held = empty(session, {1}, DType::uint8, Op::empty);
+void barrier(Session& session, Tensor& held) {
+    held = empty(session, {1}, DType::uint8, Op::empty);
     const Tensor reduced = empty(session, {1}, DType::float32, Op::zeros);
-    return held;
 }
 
 Tensor gather_scalar(const Tensor& scalar, std::int64_t world) {
@@ -111,10 +110,10 @@ Tensor gather_scalar(const Tensor& scalar, std::int64_t world) {
 
 namespace {
 
-/// ProcessGroupNCCL::allgather into a list: one flat tensor first.
-void all_gather(const Tensor& own, std::span<const Tensor> list) {
-    const Tensor flat = empty(own.session(), {static_cast<std::int64_t>(list.size())}, own.dtype(), Op::empty);
-    if (list.size() == 1) return;  // a group of one has nobody to wait for
+/// ProcessGroupNCCL::allgather into a list, which may be parts of one tensor: one flat tensor first.
+void all_gather(const Tensor& own, std::span<const Tensor> list, std::int64_t world) {
+    const Tensor flat = empty(own.session(), {own.numel() * world}, own.dtype(), Op::empty);
+    if (world == 1) return;  // a group of one has nobody to wait for
     begin_collective(own);
     for (const Tensor& t : list) record_collective(t);
     record_collective(flat);
@@ -130,18 +129,37 @@ void sum_over_ranks(Session& session, std::int64_t world) {
         session.streams.host_waits(0);  // for that copy
         std::vector<Tensor> all;
         for (std::int64_t i = 0; i < world; ++i) all.push_back(clone(one));
-        all_gather(one, all);
+        all_gather(one, all, world);
         total = empty(session, {world}, DType::float32, Op::cat);
     }
     const Tensor sum = sum_all(total);
     session.streams.host_waits(0);  // Tensor.item
 }
 
+void gather_object(Session& session, std::int64_t bytes, std::int64_t world) {
+    const auto sent = [&](const Dims& sizes, DType dtype) {
+        Tensor out = to_device(host_tensor(session, sizes, dtype));
+        session.streams.host_waits(0);
+        return out;
+    };
+    const Tensor object = sent({bytes}, DType::uint8);
+    const Tensor size = sent({1}, DType::int64);
+    const Tensor sizes = empty(session, {world}, DType::int64, Op::zeros);
+    all_gather(size, std::span(&sizes, 1), world);
+    for (std::int64_t i = 1; i < world; ++i) {  // max(object_size_list)
+        const Tensor is_larger = empty(session, {1}, DType::boolean, Op::gt);
+        session.streams.host_waits(0);
+    }
+    const Tensor all = empty(session, {bytes * world}, DType::uint8, Op::empty);
+    all_gather(object, std::span(&all, 1), world);
+    session.streams.host_waits(0);  // Tensor.cpu
+}
+
 void compare_shapes(Session& session, std::span<const Tensor> parameters, std::int64_t world) {
     const Tensor count = to_device(host_tensor(session, {1}, DType::int64));
     std::vector<Tensor> counts;
     for (std::int64_t i = 0; i < world; ++i) counts.push_back(empty(session, {1}, DType::int64, Op::empty));
-    all_gather(count, counts);
+    all_gather(count, counts, world);
     session.streams.host_waits(0);  // the counts are read
     std::int64_t numbers = 0;
     for (const Tensor& p : parameters) numbers += 2 * p.dim();

@@ -23,14 +23,17 @@ void run_collective(engine::Session& session);
 /// all_reduce, waited for.
 void all_reduce(const engine::Tensor& t);
 
-/// torch.distributed.barrier (ProcessGroupNCCL.cpp): what the group holds until the next one.
-engine::Tensor barrier(engine::Session& session);
+/// torch.distributed.barrier (ProcessGroupNCCL.cpp). `held`: what the group holds until the next one.
+void barrier(engine::Session& session, engine::Tensor& held);
 
 /// accelerate utils/operations.py _gpu_gather_one of a tensor without dimensions: -> [world].
 engine::Tensor gather_scalar(const engine::Tensor& scalar, std::int64_t world);
 
 /// transformers trainer_pt_utils.py distributed_broadcast_scalars of one number, summed.
 void sum_over_ranks(engine::Session& session, std::int64_t world);
+
+/// all_gather_object (distributed_c10d.py) of a group without a backend of the host: pickled bytes through the device.
+void gather_object(engine::Session& session, std::int64_t bytes, std::int64_t world);
 
 /// verify_params_across_processes (reducer.cpp).
 void compare_shapes(engine::Session& session, std::span<const engine::Tensor> parameters, std::int64_t world);

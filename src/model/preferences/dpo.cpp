@@ -2,6 +2,7 @@
 #include "model/preferences/dpo.hpp"
 
 #include "engine/ops/copy.hpp"
+#include "engine/ops/in_place.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
@@ -25,10 +26,14 @@ namespace {
 constexpr ScoreParts kPolicyScores = {.entropy = true, .mean_logits = true, .is_top1 = true};
 
 Scored reference_scores(const Run& run, Network& policy, const Reference& reference, const Batch& batch,
-                        const Place& place) {
+                        const Place& place, const ForwardWrapper& wrapper) {
     return on_reference(run, policy, reference, [&](const Run& asked, const Network& network) {
         const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
-        return scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        if (!reference.network && wrapper.shards) wrapper.before();
+        Scored out =
+            scored_by_reference(asked, network, batch, reference.network ? ScoreParts{} : kPolicyScores, place);
+        if (!reference.network && wrapper.shards) wrapper.after(out.fused.log_probs, out.fused.all());
+        return out;
     });
 }
 
@@ -127,7 +132,10 @@ Tensor sum_of_losses(const Run& run, const PairScores& scores, Variables& names)
     for (const PairLoss type : run.plan.preference.loss_types) {
         names["per_sequence_loss"] = loss_of_pairs(run, type, scores, names);
         const Tensor weighted = mul(mean_all(names["per_sequence_loss"]), 1.0);
-        loss = loss.defined() ? add(loss, weighted) : add(weighted, 0.0);
+        if (loss.defined())
+            add_in_place(loss, weighted);
+        else
+            loss = add(weighted, 0.0);
     }
     return loss;
 }
@@ -160,8 +168,11 @@ Tensor dpo_loss(const Run& run, Network& network, const Reference& reference, co
     Scored reference_outputs;
     Tensor reference_log_probs;
     if (!run.plan.preference.precompute_ref_log_probs) {
-        reference_outputs = reference_scores(run, network, reference, batch, place);
+        // FSDP2's hooks are around the module's forward, with which the phase begins and ends.
+        if (reference.shards) reference.shards->before_forward();
+        reference_outputs = reference_scores(run, network, reference, batch, place, wrapper);
         begin_loss(run, place);
+        if (reference.shards) reference.shards->after_forward(reference_outputs.fused.all());
         reference_log_probs = token_log_probs(inputs, reference_outputs);
         const auto of_reference = chunk(sum_over(reference_log_probs, 1, false), 2, 0);
         reference_chosen = of_reference[0];

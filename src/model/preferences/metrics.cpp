@@ -20,7 +20,15 @@ Tensor gathered(const Run& run, const Tensor& t) {
     if (!run.plan.distributed) return t;
     const std::int64_t world = run.plan.distributed->world_size;
     if (t.dim() == 0) return gather_scalar(t, world);
-    return empty(run.session, {t.size(0) * world}, t.dtype(), Op::empty);
+    Dims sizes = t.sizes();
+    sizes[0] = sizes[0] * world;
+    return empty(run.session, sizes, t.dtype(), Op::empty);
+}
+
+Tensor summed_over_ranks(const Run& run, const Tensor& t) {
+    const Tensor out = clone(t);
+    if (run.plan.distributed) all_reduce(out);
+    return out;
 }
 
 void read_ratio(const Tensor& part, const Tensor& all) {

@@ -14,6 +14,9 @@ void read_mean(const Tensor& t);
 /// accelerator.gather(t): of all processes, or the tensor itself.
 Tensor gathered(const Run& run, const Tensor& t);
 
+/// accelerator.reduce(t, "sum"): a clone, added up over all processes.
+Tensor summed_over_ranks(const Run& run, const Tensor& t);
+
 /// (part / all).item() if all > 0.
 void read_ratio(const Tensor& part, const Tensor& all);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/loading/load.hpp"
+#include "model/parallel/zero/zero.hpp"
 
 namespace vramfit::model {
 
@@ -12,8 +13,8 @@ using namespace engine;
 
 namespace {
 
-/// Of one of several processes it is loaded in host memory: device_map is None (DPOTrainer.__init__).
-bool is_loaded_on_host(const Run& run) { return run.plan.distributed && !run.plan.distributed->load_on_device; }
+/// Of one of several processes it is loaded in host memory: device_map is None (DPOTrainer.__init__), but under FSDP.
+bool is_loaded_on_host(const Run& run) { return run.plan.distributed && !run.plan.distributed->as<Fsdp2Plan>(); }
 
 /// create_model_from_path from the checkpoint as it is: with the policy's dtype and attention, or with its defaults.
 Reference load_reference(const Run& run, Network& policy) {
@@ -22,6 +23,7 @@ Reference load_reference(const Run& run, Network& policy) {
     LoadPlan& load = out.plan->load;
     load.quantization.reset();
     load.on_device = !is_loaded_on_host(run);
+    if (out.plan->distributed) out.plan->distributed->load_on_device = load.on_device;
     if (by_llama_factory(run.plan)) {
         load.dtype = run.spec.checkpoint_dtype.value_or(load.dtype);  // torch_dtype="auto"
     } else if (run.stack.reference_is_like_policy()) {
@@ -32,7 +34,7 @@ Reference load_reference(const Run& run, Network& policy) {
     }
     const Run reference = run.with(*out.plan);
     const Scoped<bool> again(run.session.loads_again, true);
-    out.network = model::load(reference);
+    out.network = std::make_unique<Network>(model::load(reference));
     if (by_llama_factory(run.plan)) return out;  // load_model with is_trainable=False freezes them
     // Nothing freezes them: under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp).
     for (const NamedParameter& p : named_parameters(*out.network)) p.tensor->set_requires_grad(true);
@@ -46,10 +48,14 @@ Reference make_reference(const Run& run, Network& policy) {
     run.session.recorder.begin({PhaseKind::load_reference});
     Reference reference = load_reference(run, policy);
     run.session.recorder.begin({PhaseKind::trainer});
-    if (is_loaded_on_host(run)) {  // accelerator.prepare_model
-        const Run asked = run.with(*reference.plan);
-        move_to_device(asked, *reference.network);
-    }
+    if (!run.plan.distributed) return reference;
+    const Run asked = run.with(*reference.plan);
+    if (zero_of(run.plan))
+        place_by_deepspeed(asked, *reference.network);  // prepare_deepspeed, stage 0
+    else if (run.plan.distributed->as<Fsdp2Plan>())
+        reference.shards = std::make_unique<Fsdp2Reference>(asked, *reference.network);  // prepare_fsdp
+    else
+        move_to_device(asked, *reference.network);  // accelerator.prepare_model
     return reference;
 }
 
@@ -70,11 +76,7 @@ WithinPhase::WithinPhase(Session& session, const Phase& phase) : session_(sessio
 
 WithinPhase::~WithinPhase() { session_.recorder.holds_phase = false; }
 
-WithoutAdapters::WithoutAdapters(Network& network)
-    : network_(network),
-      linears_(linears(network).size()),
-      embeddings_(embeddings(network).size()),
-      bare_(bare_modules(network).size()) {
+WithoutAdapters::WithoutAdapters(Network& network) : network_(network), bare_(bare_modules(network).size()) {
     const std::vector<BareModule*> bare = bare_modules(network);
     for (std::size_t i = 0; i < bare.size(); ++i) bare_[i].resize(bare[i]->lora.size());
     exchange();
@@ -89,17 +91,16 @@ void WithoutAdapters::exchange() {
         if constexpr (requires { module.bias; }) std::swap(module.bias, module.original->bias);
         if constexpr (requires { module.scale; }) std::swap(module.scale, module.original->scale);
     };
-    std::size_t i = 0;
+    // What is sharded stays in its place.
     for (Linear* layer : linears(network_)) {
-        std::swap(layer->lora, linears_[i++]);
+        if (layer->lora) layer->lora->off = !layer->lora->off;
         exchange_whole(*layer);
     }
-    i = 0;
     for (Embedding* layer : embeddings(network_)) {
-        std::swap(layer->lora, embeddings_[i++]);
+        if (layer->lora) layer->lora->off = !layer->lora->off;
         exchange_whole(*layer);
     }
-    i = 0;
+    std::size_t i = 0;
     for (BareModule* module : bare_modules(network_)) std::swap(module->lora, bare_[i++]);
     for (Norm* norm : norms(network_)) exchange_whole(*norm);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/parallel/fsdp2/reference.hpp"
 
 namespace vramfit::model {
 
@@ -12,7 +13,8 @@ namespace vramfit::model {
 struct Reference {
     /// What it was loaded with; outlives the network.
     std::unique_ptr<TrainPlan> plan;
-    std::optional<Network> network;  ///< none: the policy's own, or precomputed
+    std::unique_ptr<Network> network;        ///< none: the policy's own, or precomputed
+    std::unique_ptr<Fsdp2Reference> shards;  ///< what FSDP2 cuts of it
 };
 
 /// The trainer's constructor behind Trainer's: loads a reference where one is needed.
@@ -42,8 +44,6 @@ class WithoutAdapters {
     void exchange();
 
     Network& network_;
-    std::vector<std::optional<LoraAdapter>> linears_;
-    std::vector<std::optional<LoraEmbeddingAdapter>> embeddings_;
     std::vector<std::vector<std::optional<ParameterAdapter>>> bare_;
 };
 

@@ -106,7 +106,6 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
     if (plan.load.attention != AttentionImplementation::sdpa || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
         refuse("load.attn_implementation", "generation with another attention than sdpa's own choice is not supported",
                "sdpa");
-    if (plan.distributed) refuse("distributed", "GRPO on several GPUs is not supported", "one GPU");
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)

@@ -21,7 +21,7 @@ Scored scored(const Run& run, const Network& network, const Batch& batch, const 
         return out;
     }
     std::optional<AutocastScope> autocast;
-    if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(run.session, true, *dtype);
+    if (const auto dtype = prepared_dtype(run.plan)) autocast.emplace(run.session, true, *dtype);
     out.fused = fused_forward(run, network, batch, scored_tokens(run), parts, place);
     return out;
 }

@@ -116,9 +116,9 @@ bool is_preferences(const Document& document) {
 
 void read_trl_preferences(Reader& reader, Draft& draft) {
     draft.training_read = true;
-    refuse_divided(draft);
     const PreferenceTrainer* trainer = trainer_of(reader.document());
     if (!trainer) trainer = preference_trainer("dpo");  // --format-of
+    refuse_divided_of_trl(*trainer, draft);
     read_training_arguments(reader, kTrlDefaults, draft);
     read_trl_model(reader, draft);
     read_preferences(reader, *trainer, draft);

@@ -88,9 +88,9 @@ void judge_labels(Reader& reader, const PreferenceTrainer& trainer) {
 void read_preferences_script(Reader& reader, Draft& draft) {
     draft.training_read = true;
     if (!judge_script(reader)) return;
-    refuse_divided(draft);
     const PreferenceTrainer* found = trainer_of_script(reader.document());
     const PreferenceTrainer& trainer = found ? *found : *preference_trainer("dpo");
+    refuse_divided_of_trl(trainer, draft);
     const std::string config = reader.text("config_class").value_or(std::string(trainer.config));
     if (config.find(trainer.config) == config.npos)
         reader.invalid("config_class", fmt::format("{} takes no {}", trainer.name, config),

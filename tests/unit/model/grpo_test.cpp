@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "vramfit/spec/pair_rows.hpp"
 #include "vramfit/spec/plan_check.hpp"
 
 using namespace vramfit;
@@ -102,6 +103,43 @@ TEST_CASE("tokens and batches are written again as they would be run") {
     }
 }
 
+// trl 1.16 grpo_trainer.py: rewards of all processes are gathered, and the texts of prompts and completions.
+TEST_CASE("several processes of GRPO gather rewards and texts") {
+    const std::string batch = R"("prompt_length": 6, "completion_length": 8)";
+    const auto gathers_of = [&](const std::string& processes) {
+        const Program program = program_of(grpo_job("", batch, processes));
+        return std::count_if(program.allocations.begin(), program.allocations.end(),
+                             // 4 rows of 2 x 6 - 1 letters, with a length and a memo each, in a pickled list.
+                             [](const Allocation& each) { return each.bytes == 3 * (16 + 4 * (11 + 3)); });
+    };
+    CHECK(gathers_of("") == 0);
+    CHECK(gathers_of(R"(, "distributed": {"kind": "ddp", "world_size": 3})") ==
+          2 * 2);  // flat and as parts, in two steps
+    const auto rewards_of = [&](const std::string& processes) {
+        for (const WindowLevels& window : timeline(grpo_job("", batch, processes)).windows)
+            if (window.phase.kind == PhaseKind::reward) return window.end.requested;
+        return std::int64_t{0};
+    };
+    CHECK(rewards_of(R"(, "distributed": {"kind": "ddp", "world_size": 4})") > rewards_of(""));
+}
+
+TEST_CASE("groups of GRPO lie over several processes") {
+    const auto job_of = [](const std::string& rows, const std::string& generations, const std::string& world) {
+        return read_job(R"({"schema": "vramfit.job/1", "model": "smollm2-135m", "loop": {"kind": "grpo"},
+            "training": {"per_device_train_batch_size": )" +
+                            rows + R"(, "num_generations": )" + generations +
+                            R"(}, "batch": {"prompt_length": 6, "completion_length": 8, "padded": true},
+            "distributed": {"kind": "ddp", "world_size": )" +
+                            world + "}}",
+                        "job.json", {});
+    };
+    CHECK_FALSE(group_rows(job_of("2", "4", "2").plan).prompts_differ);  // a half of one group each
+    CHECK(group_rows(job_of("3", "2", "2").plan).prompts_differ);        // the second process begins within a group
+    CHECK(group_rows(job_of("4", "2", "2").plan).prompts_differ);
+    CHECK(reason_of(job_of("3", "4", "2"), ErrorKind::invalid)
+              .find("generation_batch_size (6) must be divisible by num_generations (4)") != std::string::npos);
+}
+
 TEST_CASE("longer completions hold longer keys and values") {
     const auto grown = [](std::int64_t tokens) {
         const std::string batch = R"("prompt_length": 6, "completion_length": )" + std::to_string(tokens);
@@ -126,7 +164,10 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
     const std::string turing = R"(, "device": {"name": "T4"})";
     CHECK(reason_of(grpo_job("", plain, turing), ErrorKind::unsupported).find("capability 8.0 or higher") !=
           std::string::npos);
-    for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "ddp", "world_size": 2})",
+    for (const char* more : {R"(, "stack": "axolotl-0.19")", R"(, "distributed": {"kind": "fsdp2", "world_size": 2})",
+                             R"(, "distributed": {"kind": "fsdp1", "world_size": 2})",
+                             R"(, "distributed": {"kind": "deepspeed", "world_size": 2,
+                                  "deepspeed": {"zero_optimization": {"stage": 3}}})",
                              R"(, "peft": {"r": 4, "target_modules": ["lm_head"]})",
                              R"(, "peft": {"r": 4, "target_modules": ["q_proj"]}, "trl": {"peft_config": false})"})
         CHECK(!reason_of(grpo_job("", plain, more), ErrorKind::unsupported).empty());

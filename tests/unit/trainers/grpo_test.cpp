@@ -137,9 +137,29 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
     for (const char* key : {"use_vllm: false", "vllm_mode: server", "top_p: 1.0", "scale_rewards: true", "top_k: 0",
                             "eval_strategy: \"no\"", "entropy_coef: 0.0"})
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "");
-    TrainerQuestion two = grpo_question("f.yaml", kGroupModel + "num_generations: 4\n");
+}
+
+TEST_CASE("several GPUs of GRPO: groups over all of them, DDP and ZeRO-2") {
+    const std::string eight = "num_generations: 8\nper_device_train_batch_size: 4\n";
+    TrainerQuestion two = grpo_question("f.yaml", kGroupModel + eight);
     two.gpus = 2;
-    CHECK(group_stops_at(two) != "");
+    CHECK(group_stops_at(two) == "");
+    CHECK(read_trainer_files(two).job.plan.distributed->as<DdpPlan>());
+    two.gpus = 1;
+    CHECK(group_stops_at(two) == "invalid f.yaml:2:1 num_generations");
+    const std::string accelerate = "compute_environment: LOCAL_MACHINE\nnum_processes: 2\n";
+    const auto with = [&](const std::string& keys, const std::string& type) {
+        TrainerQuestion question = grpo_question("f.yaml", kGroupModel + keys);
+        question.files.push_back({"acc.yaml", accelerate + "distributed_type: " + type});
+        return question;
+    };
+    CHECK(group_stops_at(with(eight, "MULTI_GPU\n")) == "");
+    CHECK(group_stops_at(with(eight, "DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n")) == "");
+    CHECK(group_stops_at(with(eight, "DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n")) ==
+          "refused deepspeed_config.zero_stage");
+    // Which share of it a process has follows from a number that another file says.
+    CHECK(group_stops_at(with(eight + "generation_batch_size: 16\n", "MULTI_GPU\n")) ==
+          "refused generation_batch_size");
 }
 
 TEST_CASE("GRPOTrainer in a script: rewards from functions need nothing, models are refused") {

@@ -116,7 +116,7 @@ TEST_CASE("what DPOConfig no longer has is dropped from a file and stops a line 
           "invalid a.py:4:65 max_prompt_length");
 }
 
-TEST_CASE("preference training: evaluation with its rows, several GPUs for DPO alone") {
+TEST_CASE("preference training: evaluation with its rows, several GPUs") {
     const std::string text = kPreferredModel + "beta: 0.1\neval_strategy: steps\nper_device_train_batch_size: 4\n";
     const auto evaluation = read_preferred("dpo.yaml", text + "per_device_eval_batch_size: 6\n").job.plan.evaluation;
     REQUIRE(evaluation);
@@ -137,7 +137,13 @@ TEST_CASE("preference training: evaluation with its rows, several GPUs for DPO a
     TrainerQuestion other = asked_of({{"kto.yaml", kPreferredModel + "beta: 0.1\n"}});
     other.gpus = 2;
     CHECK(read_trainer_files(other).refusals.size() == 1);
-    question.files.push_back({"acc.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n"});
+    const std::string accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\n";
+    question.files.push_back({"acc.yaml", accelerate + "deepspeed_config:\n  zero_stage: 2\n"});
+    CHECK(read_trainer_files(question).refusals.empty());
+    CHECK(read_trainer_files(question).job.plan.distributed->as<ZeroPlan>());
+    question.files.back().text = accelerate + "deepspeed_config:\n  zero_stage: 3\n";
+    CHECK(read_trainer_files(question).refusals.front().key == "deepspeed_config.zero_stage");
+    question.files.back().text = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n";
     CHECK(read_trainer_files(question).refusals.front().key == "distributed_type");
 }
 

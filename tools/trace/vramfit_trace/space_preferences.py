@@ -92,7 +92,11 @@ def generating(job: Job, walker: random.Random) -> Job:
     training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
     steps = training["gradient_accumulation_steps"]
     group = walker.choice((2, 2, 3, 4))
-    training.update(num_generations=group, per_device_train_batch_size=group * walker.choice((1, 1, 2)), max_completion_length=512,
+    processes = job.get("distributed")
+    rows = group * walker.choice((1, 1, 2))
+    if processes and processes["world_size"] % group == 0 and walker.random() < 0.5:  # a group over several processes
+        rows = walker.choice((1, 2, 3))
+    training.update(num_generations=group, per_device_train_batch_size=rows, max_completion_length=512,
                     loss_type=walker.choice(("dapo", "dapo", "grpo", "bnpo", "dr_grpo")), beta=walker.choice((0.0, 0.0, 0.04)),
                     num_iterations=walker.choice((1, 1, 1, 2)), temperature=walker.choice((1.0, 1.0, 0.7)))
     if walker.random() < 0.3:
@@ -100,8 +104,7 @@ def generating(job: Job, walker: random.Random) -> Job:
     load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
     load["attn_implementation"] = "sdpa"
     batch: dict[str, Any] = {"prompt_length": walker.choice(LENGTHS), "completion_length": walker.choice(LENGTHS[:6])}
-    rows = training["per_device_train_batch_size"]
-    if training.get("steps_per_generation", steps) == 1 and walker.random() < 0.5:
+    if training.get("steps_per_generation", steps) == 1 and walker.random() < 0.5 and rows % group == 0:
         training["shuffle_dataset"] = False
         if rows > group:
             batch["prompt_length"] = [walker.choice(LENGTHS) for _ in range(rows // group)]
@@ -122,7 +125,8 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True
     rows = training["per_device_train_batch_size"]
-    batch = rows_of(walker, kind, rows if training["gradient_accumulation_steps"] == 1 else 1)
+    whole = training["gradient_accumulation_steps"] == 1 and not job.get("distributed")  # a batch has all rows
+    batch = rows_of(walker, kind, rows if whole else 1)
     name = "dpo" if kind == "older" else kind
     loop: dict[str, Any] = {"kind": name}
     several = isinstance(batch["prompt_length"], list) or len(batch.get("desirable", ())) > 1

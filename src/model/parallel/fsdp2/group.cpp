@@ -20,7 +20,6 @@ using namespace engine;
 namespace {
 
 // FSDPCommContext.lazy_init: streams beside the one that computes.
-constexpr std::uint8_t kAllGatherCopyIn = 1;
 constexpr std::uint8_t kReduceScatter = 2;
 constexpr std::uint8_t kAllReduce = 3;
 
@@ -116,7 +115,7 @@ std::vector<Tensor> Fsdp2Group::gather_inputs() const {
 void Fsdp2Group::unshard() {
     if (all_gather_result_.defined() || is_unsharded_) return;
     Session& session = comm_.session;
-    const Scoped<std::uint8_t> stream(session.recorder.stream, kAllGatherCopyIn);
+    const Scoped<std::uint8_t> stream(session.recorder.stream, comm_.gather_stream);
     const Scoped<Category> fresh(session.recorder.fresh, Category::weights);
     Size all = 0;
     for (const Parameter& p : parameters_) all += p.shard_elements * element_size(gather_dtype(p));

@@ -33,6 +33,7 @@ struct Fsdp2Comm {
 
     bool has_adapters = false;                                  ///< what is trained is theirs
     std::map<const engine::Tensor*, engine::Module> modules{};  ///< of each parameter
+    std::uint8_t gather_stream = 1;                             ///< all_gather_copy_in_stream: each root has its own
 };
 
 /// A parameter as its modules hold it: one place, or several that share it.

@@ -109,6 +109,12 @@ std::vector<ParameterPlaces> parameters_around_adapters(Network& network, std::s
     return out;
 }
 
+std::vector<ParameterPlaces> all_parameters(Network& network) {
+    PlaceList places;
+    for_each_module(network, [&](auto& module) { places.add(module); });
+    return places.take();
+}
+
 std::vector<ParameterPlaces> outer_parameters(Network& network) {
     PlaceList places;
     for_each_module_around_layers(network, [&](auto& module) { places.add(module); });

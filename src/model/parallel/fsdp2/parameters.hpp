@@ -27,6 +27,8 @@ std::vector<ParameterPlaces> root_parameters(Network& network, const Norm* norm,
 std::vector<ParameterPlaces> parameters_around_adapters(Network& network, std::size_t layer);
 /// Those of its linear layers that have an adapter, in the order of modules.
 std::vector<Linear*> adapted_linears(Network& network, std::size_t layer);
+/// Of the whole network, in the order of modules.
+std::vector<ParameterPlaces> all_parameters(Network& network);
 /// What is around the layers: embeddings, last norm, head.
 std::vector<ParameterPlaces> outer_parameters(Network& network);
 

@@ -50,12 +50,16 @@ double clip_of(const Run& run) {
     return plan.gradient_clipping.value_or(run.plan.training.max_grad_norm);
 }
 
-std::unique_ptr<Zero> make_zero(const Run& run, Network& network) {
-    if (is_partitioned(run.plan)) return std::make_unique<Zero3>(run, network);
+void place_by_deepspeed(const Run& run, Network& network) {
     cast_parameters(run, network);
     if (waits_on_host(run))
         move_to_device(run, network,
                        run.stack.deepspeed_casts_buffers() ? std::optional(zero_dtype(run)) : std::nullopt);
+}
+
+std::unique_ptr<Zero> make_zero(const Run& run, Network& network) {
+    if (is_partitioned(run.plan)) return std::make_unique<Zero3>(run, network);
+    place_by_deepspeed(run, network);
     if (zero_of(run.plan)->stage == 3) {  // DeepSpeedZeRoOffload._convert_to_zero_parameters: zero.Init(module=...)
         network.partitions = std::make_shared<Partitions>(run.session, *run.plan.distributed);
         return std::make_unique<Zero3>(run, network);

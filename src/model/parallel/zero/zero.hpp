@@ -25,6 +25,9 @@ class Zero {
     virtual void step() = 0;
 };
 
+/// DeepSpeedEngine._configure_distributed_model: casts parameters and moves what waits in host memory to the device.
+void place_by_deepspeed(const Run& run, Network& network);
+
 /// deepspeed.initialize: casts and moves the network, makes the optimizer.
 std::unique_ptr<Zero> make_zero(const Run& run, Network& network);
 

@@ -76,7 +76,7 @@ Tensor positions_of(const Tensor& mask) {
 /// The model's forward as generate calls it: with adapters peft hands the call to the model inside, which accelerate
 /// has not wrapped.
 Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache) {
-    const auto dtype = run.plan.peft ? std::nullopt : mixed_dtype(run.plan.training);
+    const auto dtype = run.plan.peft ? std::nullopt : prepared_dtype(run.plan);
     Tensor logits;
     {
         std::optional<AutocastScope> autocast;

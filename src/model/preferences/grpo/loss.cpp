@@ -25,8 +25,7 @@ Tensor at_least_one(const Tensor& t) {
     return clamp(number);
 }
 
-/// accelerator.reduce of one process: a clone.
-void read_global_mean(const Tensor& t, const Tensor& mask) {
+void read_global_mean(const Run& run, const Tensor& t, const Tensor& mask) {
     const Tensor sum = [&] {
         const Tensor masked = mul(t, mask);
         return sum_all(masked);
@@ -38,7 +37,7 @@ void read_global_mean(const Tensor& t, const Tensor& mask) {
     const Tensor totals = [&] {
         const Tensor parts[2] = {sum, count};
         const Tensor both = stack(parts, 0);
-        return clone(both);
+        return summed_over_ranks(run, both);
     }();
     const Tensor tokens = clamp(select(totals, 0));
     read_item(div(select(totals, 0), tokens));
@@ -77,7 +76,7 @@ void read_extreme(const Tensor& t, Op op) {
 struct ClipMetrics {
     Tensor is_low, is_high, is_region, gathered_low, gathered_high;
 
-    ClipMetrics(const Tensor& ratio, const Tensor& advantages, const Tensor& mask) {
+    ClipMetrics(const Run& run, const Tensor& ratio, const Tensor& advantages, const Tensor& mask) {
         const auto both = [&](Op op) {
             const Tensor of_ratio = compare(op, ratio);
             const Tensor of_advantage = compare(op, advantages);
@@ -86,10 +85,14 @@ struct ClipMetrics {
         is_low = both(Op::lt);
         is_high = both(Op::gt);
         is_region = compare(Op::bitwise_or, is_low, is_high);
-        for (const Tensor* t : {&is_low, &is_high, &is_region}) read_global_mean(to(*t, DType::float32), mask);
-        gathered_low = sequence_mean(to(is_low, DType::float32), mask);
+        for (const Tensor* t : {&is_low, &is_high, &is_region}) read_global_mean(run, to(*t, DType::float32), mask);
+        const auto all_means = [&](const Tensor& clipped) {
+            const Tensor own = sequence_mean(to(clipped, DType::float32), mask);
+            return gathered(run, own);
+        };
+        gathered_low = all_means(is_low);
         read_extreme(gathered_low, Op::min);
-        gathered_high = sequence_mean(to(is_high, DType::float32), mask);
+        gathered_high = all_means(is_high);
         read_extreme(gathered_high, Op::max);
     }
 };
@@ -162,11 +165,12 @@ Tensor divergence(const Tensor& reference, const Tensor& log_probs, const Tensor
 
 }  // namespace
 
-Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, const Place& place) {
+Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, const Place& place,
+                 const ForwardWrapper& wrapper) {
     const GrpoPlan& how = run.plan.preference.grpo;
     const Tensor& mask = inputs.completion_mask;
     const ScoredRows rows = whole_rows(inputs.prompt_ids, inputs.completion_ids, inputs.prompt_mask, mask);
-    CompletionScores scores = completion_scores(run, network, rows, kPolicyParts, place);
+    CompletionScores scores = completion_scores(run, network, rows, kPolicyParts, place, wrapper);
     const Tensor advantages = unsqueeze(inputs.advantages, 1);
     const Tensor& log_probs = scores.log_probs;
     const Tensor old = inputs.old_log_probs.defined() ? inputs.old_log_probs : detach(log_probs);
@@ -189,9 +193,9 @@ Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, 
     const Tensor policy_loss = policy_loss_of(run, per_token_loss, mask, inputs.num_items);
     const Tensor loss = how.loss == GroupLoss::dapo ? policy_loss : div(policy_loss, 1.0);
     const GradMode no_grad(run.session, false);
-    if (how.has_reference) read_global_mean(detach(kl), mask);
-    read_global_mean(scores.entropies, mask);
-    const ClipMetrics clip(detach(ratio), advantages, mask);
+    if (how.has_reference) read_global_mean(run, detach(kl), mask);
+    read_global_mean(run, scores.entropies, mask);
+    const ClipMetrics clip(run, detach(ratio), advantages, mask);
     return loss;
 }
 

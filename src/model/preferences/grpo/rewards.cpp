@@ -112,11 +112,13 @@ Tensor calculate_rewards(const Run& run, const Size& rows) {
     Session& session = run.session;
     Tensor per_func = empty(session, {rows, 1}, DType::float32, Op::zeros);
     { const Tensor of_function = moved(run, {rows}, DType::float32); }
-    Tensor none = has_none(per_func);
-    const Tensor any = any_of(none, 1);
-    none.reset();
-    session.streams.host_waits(0);
-    return per_func;
+    {
+        Tensor none = has_none(per_func);
+        const Tensor any = any_of(none, 1);
+        none.reset();
+        session.streams.host_waits(0);
+    }
+    return gathered(run, per_func);
 }
 
 namespace {
@@ -162,6 +164,9 @@ Rewards advantages_of(const Run& run, Tensor rewards_per_func) {
     r.is_std_zero = is_close_to_zero(r.std_rewards);
     r.advantages = pointwise_result(r.advantages, DType::float32, Op::nan_to_num);
     r.all_process_advantages = clone(r.advantages);
+    const Size all = r.advantages.size(0), own = run.plan.distributed ? all / run.plan.distributed->world_size : all;
+    const Size first = run.plan.distributed ? own * run.plan.distributed->rank : Size(0);
+    r.advantages = slice(r.advantages, 0, first, first + own);
     log_rewards(run, r);
     return r;
 }

@@ -14,6 +14,7 @@
 #include "model/preferences/grpo/generation.hpp"
 #include "model/preferences/grpo/rewards.hpp"
 #include "model/preferences/grpo/scores.hpp"
+#include "model/preferences/grpo/texts.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
 #include "vramfit/spec/pair_rows.hpp"
@@ -78,20 +79,23 @@ void read_lengths(const Tensor& lengths) {
 void log_lengths(const Run& run, const Size& rows) {
     const Tensor prompt_lengths = moved(run, {rows}, DType::int64);
     const Tensor completion_lengths = moved(run, {rows}, DType::int64);
-    const Tensor total = sum_all(prompt_lengths);
+    const Tensor all_prompt_lengths = gathered(run, prompt_lengths);
+    const Tensor all_completion_lengths = gathered(run, completion_lengths);
+    const Tensor total = sum_all(all_prompt_lengths);
     {
-        const Tensor generated = sum_all(completion_lengths);
+        const Tensor generated = sum_all(all_completion_lengths);
         read_item(add(total, generated));
     }
-    read_lengths(completion_lengths);
+    read_lengths(all_completion_lengths);
     const Tensor is_truncated = moved(run, {rows}, DType::boolean);
+    const Tensor all_is_truncated = gathered(run, is_truncated);
     {
-        const Tensor numbers = to(is_truncated, DType::float32);
+        const Tensor numbers = to(all_is_truncated, DType::float32);
         read_mean(numbers);
     }
     const Tensor terminated = [&] {
-        const Tensor ended = compare(Op::bitwise_not, is_truncated);
-        return index_by_mask(completion_lengths, ended, rows);
+        const Tensor ended = compare(Op::bitwise_not, all_is_truncated);
+        return index_by_mask(all_completion_lengths, ended, all_completion_lengths.size(0));
     }();
     read_lengths(terminated);
 }
@@ -177,8 +181,8 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     for (Tensor* t : {&out.completion_ids, &out.completion_mask})
         *t = moved(run, {sizes.rows, sizes.completion}, DType::int64);
     {
-        const Tensor local = sum_all(out.completion_mask);
-        out.num_items = sum_all(local);
+        const Tensor all = gathered(run, sum_all(out.completion_mask));
+        out.num_items = sum_all(all);
     }
     {
         const ScoredRows rows = whole_rows(out.prompt_ids, out.completion_ids, out.prompt_mask, out.completion_mask);
@@ -190,7 +194,9 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
             rewards = calculate_rewards(run, sizes.rows);
         }
         session.recorder.begin(around);
-        out.advantages = advantages_of(run, std::move(rewards)).advantages;
+        const Rewards known = advantages_of(run, std::move(rewards));
+        gather_texts(run);
+        out.advantages = known.advantages;
     }
     Rollout shuffled = out;
     for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids, &shuffled.completion_mask,

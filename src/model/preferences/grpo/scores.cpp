@@ -31,7 +31,7 @@ ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, co
 }
 
 CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
-                                   const ScoreParts& parts, const Place& place) {
+                                   const ScoreParts& parts, const Place& place, const ForwardWrapper& wrapper) {
     Session& session = run.session;
     const bool trains = session.grad_enabled;
     const Size& completion = rows.completion;
@@ -50,9 +50,14 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
             inputs.labels = masked_fill(inputs.input_ids, padded);
         }
         std::optional<AutocastScope> autocast;
-        if (const auto dtype = mixed_dtype(run.plan.training)) autocast.emplace(session, true, *dtype);
+        // Accelerator.autocast, which DeepSpeed has none of.
+        const auto dtype = zero_of(run.plan) ? std::nullopt : mixed_dtype(run.plan.training);
+        if (dtype) autocast.emplace(session, true, *dtype);
+        if (wrapper.before) wrapper.before();
         outputs = fused_forward(run, network, inputs, batch * completion - group.shorter, parts, place);
-        if (trains) begin_loss(run, place);
+        if (trains) session.recorder.begin(phase_at(PhaseKind::loss, place));
+        if (wrapper.after) wrapper.after(outputs.log_probs, outputs.all());
+        if (trains) session.begin_loss();
         autocast.reset();
         log_probs.push_back(last_of(outputs.log_probs, completion));
         if (trains) entropies.push_back(last_of(outputs.entropy, completion));

@@ -1,6 +1,7 @@
 // Log-probabilities and entropies of completions' tokens.
 #pragma once
 
+#include "model/causal_lm/forward_wrapper.hpp"
 #include "model/causal_lm/fused_head.hpp"
 
 namespace vramfit::model {
@@ -25,6 +26,6 @@ inline constexpr ScoreParts kPolicyParts = {.entropy = true};
 /// _get_per_token_logps_and_entropies, as many rows at a time as a batch of training has. With gradients it gives
 /// entropies too, and opens the window of the loss behind the forward pass.
 CompletionScores completion_scores(const Run& run, const Network& network, const ScoredRows& rows,
-                                   const ScoreParts& parts, const Place& place);
+                                   const ScoreParts& parts, const Place& place, const ForwardWrapper& wrapper = {});
 
 }  // namespace vramfit::model

@@ -12,6 +12,7 @@ import torch.distributed
 
 from ..job import Job
 from .device import Device
+from .rows import SAMPLED
 from .stages import Stages
 
 #: An ncclUniqueId, which rank 0 would have sent.
@@ -70,7 +71,7 @@ class Store(torch.distributed.Store):
 
 
 def carry_contents(owner: Any, name: str, device: Device) -> None:
-    """While this function runs, small copies and collectives carry contents.
+    """While this function runs, small copies and collectives carry contents, in place of values that are known (`values.py`).
 
     torch 2.15 spreads what it has gathered by a kernel, which does nothing here: DDP then sees other ranks without parameters.
     """
@@ -78,7 +79,7 @@ def carry_contents(owner: Any, name: str, device: Device) -> None:
 
     @functools.wraps(inner)
     def outer(*args: Any, **kwargs: Any) -> Any:
-        with device.contents():
+        with device.contents(), torch._C.DisableTorchFunction():
             try:
                 return inner(*args, **kwargs)
             except RuntimeError as error:
@@ -139,7 +140,10 @@ def start(job: Job, device: Device) -> None:
     processes = job["distributed"]
     torch.cuda.set_device(0)
     held.append(Store(processes["world_size"]))
-    torch.distributed.init_process_group("cpu:fake,cuda:nccl", store=held[0], rank=processes["rank"],
+    # accelerate's group has no backend of the host, but for FSDP that offloads (state.py PartialState): what trl gathers as Python
+    # objects goes through the device.
+    backend = "nccl" if job["loop"]["kind"] in SAMPLED and not processes["kind"].startswith("fsdp") else "cpu:fake,cuda:nccl"
+    torch.distributed.init_process_group(backend, store=held[0], rank=processes["rank"],
                                          world_size=processes["world_size"], timeout=datetime.timedelta(hours=24))
     for module, name in EXCHANGES:
         carry_contents(importlib.import_module(module), name, device)

@@ -175,6 +175,25 @@ class Drawn(TorchFunctionMode):
         return out
 
 
+def gather_values() -> Any:
+    """What several processes gather has the values of this one over and over: all ranks have the same rows."""
+    from accelerate.utils import operations
+
+    inner = operations._gpu_gather
+
+    def gathered(tensor: Any) -> Any:
+        out = inner(tensor)
+        for made, own in zip(tree_flatten(out)[0], tree_flatten(tensor)[0]):
+            values = of(own)
+            if can_have(made) and values is not None:
+                own_rows = values.reshape(1) if values.dim() == 0 else values
+                know(made, torch.cat([own_rows] * (made.numel() // values.numel())))
+        return out
+
+    operations._gpu_gather = gathered
+    return inner
+
+
 @contextlib.contextmanager
 def beside(device: Device, completions: Completions | None) -> Iterator[None]:
     """Values are known while this lasts; a real device has its own, but for what is drawn."""
@@ -182,9 +201,12 @@ def beside(device: Device, completions: Completions | None) -> Iterator[None]:
         with Drawn(completions) if completions else contextlib.nullcontext():
             yield
         return
-    library = count_by_values(device)
+    from accelerate.utils import operations
+
+    library, gather = count_by_values(device), gather_values()
     try:
         with Values(device, completions):
             yield
     finally:
         library._destroy()
+        operations._gpu_gather = gather
