@@ -221,7 +221,7 @@ Tensor divisor_of(const Tensor& items) {
 }
 
 Tensor kernel_loss(const Run& run, const Tensor& hidden, const Tensor& weight, const Tensor& labels,
-                   const Scored& scored) {
+                   const CountedLabels& scored) {
     Session& session = run.session;
     const Ref<Node> node = make_node(session, kKernelLossBackward);
     add_edge(*node, hidden);

@@ -7,14 +7,14 @@
 namespace vramfit::model {
 
 /// What is counted of a batch.
-struct Scored {
+struct CountedLabels {
     const Tensor& items;  ///< num_items_in_batch
     Size tokens;          ///< of this batch
 };
 
 /// The loss of the hidden states; `labels` are not shifted yet.
 Tensor kernel_loss(const Run& run, const Tensor& hidden, const Tensor& weight, const Tensor& labels,
-                   const Scored& scored);
+                   const CountedLabels& scored);
 
 /// The number of labels, 1 where there are none.
 Tensor divisor_of(const Tensor& items);
