@@ -75,11 +75,11 @@ void RowReplays::settle(SweepRow& row, std::size_t place) {
 
 void show_run(SweepRow& row, const Levels& levels, const PeakResult* highest) {
     row.requested_there = levels.requested;
+    row.allocated = levels.allocated;
+    row.reserved = levels.reserved;  // the most of the run, which may be behind its highest moment
     if (!highest) return;
     for (const Peak* peak : all_peaks())
         if (peak->name == highest->name) row.peak = peak;
-    row.allocated = highest->allocated;
-    row.reserved = highest->reserved;
 }
 
 }  // namespace vramfit
