@@ -97,7 +97,23 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
     made += [job("lora-casts", {"upcast": both}, peft, bf16=True), job("full-casts", {"upcast": both}, bf16=True),
              job("qlora-casts", {"quantization_config": NF4, "upcast": both}, peft, prepare=prepared, bf16=True),
              job("qlora-norm-casts", {"quantization_config": NF4, "upcast": "norms"}, peft, prepare=prepared, bf16=True)]
-    return {row["name"]: row for row in made}
+    return {row["name"]: row for row in [*made, *preferences(job, peft)]}
+
+
+def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
+    """trl's trainers of preferences, whose rows are pairs of a prompt and two completions, or one."""
+    pairs, one = {"prompt_length": 20, "completion_length": 28, "rejected_length": 17}, {"prompt_length": 20, "completion_length": 28, "desirable": [True, False]}
+    in_trainer = {"peft_module_casting_to_bf16": False, "peft_config": True, "trainer": "trl"}
+    checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
+
+    def preferring(kind: str, name: str, batch: dict[str, Any], *load: Any, **training: Any) -> dict[str, Any]:
+        made = job(f"{kind}-{name}", *load, loop=kind, **training)
+        made["batch"], made["trl"] = dict(batch), in_trainer
+        return made
+    return [preferring("dpo", "lora", pairs, None, peft, bf16=True), preferring("dpo", "full", pairs, {"dtype": "float32"}, bf16=True),
+            preferring("dpo", "lora-checkpointing", pairs, None, peft, bf16=True, **checkpointing),
+            preferring("dpo", "qlora", pairs, {"quantization_config": NF4}, peft, bf16=True), preferring("kto", "lora", one, None, peft, bf16=True),
+            preferring("kto", "full", one, {"dtype": "float32"}, bf16=True)]
 
 
 def kept(trace: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@
 #include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
 #include "model/preferences/rows.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -113,6 +114,25 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
     if (plan.training.fp16) refuse("training.fp16", "GRPO with fp16 is not supported", "bf16");
 }
 
+/// What recorded networks were not compared with. Routers of experts give logits besides, and GPTBigCode's forward
+/// makes another mask without labels.
+template <class Refuse>
+void refuse_with_recording(const Run& run, bool factory, const Refuse& refuse) {
+    const LoopKind kind = run.plan.loop.kind;
+    const auto unless = [&](bool known, const char* where, std::string what, const char* hint) {
+        if (!known) refuse(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
+    };
+    unless(kind == LoopKind::dpo || kind == LoopKind::kto, "loop.kind", std::string(trainer_of(kind)), "DPO or KTO");
+    unless(!factory && run.stack.dpo_scores_in_chunks(), "stack",
+           fmt::format("preference training of {}", factory ? "LLaMA-Factory" : "trl " + text_of(run.stack.trl)),
+           "trl 1.16");
+    unless(!run.plan.distributed, "distributed", "preference training on several GPUs", "one GPU");
+    unless(!run.plan.evaluation, "training.eval_strategy", "evaluation in preference training", "leave it out");
+    unless(!network::has_experts(*run.spec.recording), "loop.kind", "preference training of a mixture of experts",
+           "a dense model");
+    unless(run.spec.model_type != "gpt_bigcode", "loop.kind", "preference training of gpt_bigcode", "another model");
+}
+
 }  // namespace
 
 void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
@@ -131,8 +151,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
         refuse("loop.kind",
                fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.9 and 1.16 are supported");
-    if (run.spec.recording)
-        refuse("loop.kind", "preference training was not compared with recorded networks yet", "a known family");
+    if (run.spec.recording) refuse_with_recording(run, factory, refuse);
     if (factory && plan.evaluation)
         refuse("training.eval_strategy", "evaluation in LLaMA-Factory's preference training is not supported",
                "leave it out");

@@ -213,6 +213,12 @@ std::vector<std::string> frozen_parameters(const Document& document) {
     return names;
 }
 
+bool has_experts(const Document& document) {
+    return std::any_of(document.kinds.begin(), document.kinds.end(), [](const ModuleKind& kind) {
+        return kind.leaf == Leaf::experts && kind.class_name != "Conv1d";
+    });
+}
+
 std::string module_of_its_own_kind(const Document& document) {
     std::string found;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {

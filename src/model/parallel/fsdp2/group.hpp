@@ -26,9 +26,9 @@ struct Fsdp2Comm {
     std::int64_t loading_rank = 0;  ///< while cpu_ram_efficient_loading sends rows
     bool sends_rows = true;         ///< the main process
 
-    engine::Tensor gathered;      ///< all_gather_state: kept until the next group has copied its own
-    engine::Tensor reduce_input;  ///< reduce_scatter_state: kept until the next group's gradients are reduced
-    std::vector<Fsdp2Group*> post_forward_order;
+    engine::Tensor gathered{};      ///< all_gather_state: kept until the next group has copied its own
+    engine::Tensor reduce_input{};  ///< reduce_scatter_state: kept until the next group's gradients are reduced
+    std::vector<Fsdp2Group*> post_forward_order{};
     const Fsdp2Group* recomputing = nullptr;  ///< iter_forward_root of a recomputation: the outermost group
 
     bool has_adapters = false;                                  ///< what is trained is theirs
