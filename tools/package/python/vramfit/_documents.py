@@ -516,6 +516,7 @@ class RankedRow:
     """At the highest moment of the run"""
     allocated: int
     reserved: int
+    """The most of the whole run, as reserved_peak of a prediction"""
     utilization: float
     """Requested by usable"""
     command: str
