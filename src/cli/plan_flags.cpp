@@ -103,9 +103,9 @@ struct PlanFlags::State {
     std::string model;     // --model
     std::string argument;  // the same without a flag
     std::string job;
-    std::map<std::string, std::string> places;             // of chosen values that no flag gives
-    std::deque<Spelling> spellings;                        // addresses stay: CLI11 writes into them
-    mutable std::map<std::string, ModelSpec> models = {};  // that were read: changes that are tried ask again
+    std::map<std::string, std::string> places;  // of chosen values that no flag gives
+    std::deque<Spelling> spellings;             // addresses stay: CLI11 writes into them
+    mutable LoadedModels models = {};
 
     /// What was given for the flag: one spelling, or nullptr.
     const Spelling* find(const PlanFlag& flag) const {
@@ -138,20 +138,14 @@ struct PlanFlags::State {
         return "vramfit models lists the built-in ones; a folder or a config.json will do";
     }
 
-    const ModelSpec& read_model(const std::string& network) const {
-        const auto known = models.find(network);
-        if (known != models.end()) return known->second;
-        return models.emplace(network, load_model(network, process_environment())).first->second;
-    }
-
     Job base(const std::string& network) const {
         if (!job.empty()) {
             Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
-            if (!network.empty()) read.model = read_model(network);
+            if (!network.empty()) read.model = models.load(network, process_environment());
             return read;
         }
         if (network.empty()) throw Error(ErrorKind::invalid, "--model", "no model given", hint_of_missing_model());
-        return default_job(read_model(network));
+        return default_job(models.load(network, process_environment()));
     }
 };
 

@@ -246,4 +246,10 @@ ModelSpec load_model(std::string_view text, const Environment& environment, std:
     refuse_model(text, where);
 }
 
+const ModelSpec& LoadedModels::load(std::string_view text, const Environment& environment, std::string_view where) {
+    const auto known = known_.find(text);
+    if (known != known_.end()) return known->second;
+    return known_.emplace(text, load_model(text, environment, where)).first->second;
+}
+
 }  // namespace vramfit

@@ -242,7 +242,7 @@ void find_model(const TrainerQuestion& question, const ModelMention& named, Draf
     try {
         const std::string& text = question.model_config.empty() ? named.name : question.model_config;
         if (named.network.empty() || !question.model_config.empty())
-            draft.job.model = load_model(text, question.environment, where);
+            draft.job.model = question.models->load(text, question.environment, where);
         else
             draft.job.model = read_config(named.network, where, named.name);
         if (!named.name.empty()) draft.job.model.name = named.name;

@@ -1,6 +1,7 @@
 // The built-in models, and finding a network by name, Hugging Face id, folder or file.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,5 +45,15 @@ const BuiltInModel* find_built_in(std::string_view name);
 /// a config.json; an id in the local Hugging Face cache. Throws Error (invalid) with the nearest names if nothing is
 /// found, and the reader's errors if a file is wrong. `where` names the flag or key in errors.
 ModelSpec load_model(std::string_view text, const Environment& environment, std::string_view where = "--model");
+
+/// Networks that were loaded: each is read once, however many changes of a run are tried.
+class LoadedModels {
+  public:
+    /// As load_model.
+    const ModelSpec& load(std::string_view text, const Environment& environment, std::string_view where = "--model");
+
+  private:
+    std::map<std::string, ModelSpec, std::less<>> known_;
+};
 
 }  // namespace vramfit

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "vramfit/spec/environment.hpp"
 #include "vramfit/spec/job.hpp"
+#include "vramfit/spec/models.hpp"
 #include "vramfit/trainers/place.hpp"
 
 namespace vramfit {
@@ -43,6 +45,7 @@ struct TrainerQuestion {
     bool bf16_card = true;  ///< the card computes in bfloat16: what "auto" precisions become
     Stack stack;
     Environment environment;
+    std::shared_ptr<LoadedModels> models = std::make_shared<LoadedModels>();  ///< of all questions that are copied
     /// Gives a file that another one names, or nothing.
     std::function<std::optional<std::string>(const std::string& path)> open;
     std::vector<TrainerEdit> edits;  ///< applied to the trainer's file before it is read

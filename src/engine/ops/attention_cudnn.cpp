@@ -10,9 +10,11 @@ namespace vramfit::engine {
 
 namespace {
 
-Tensor like(const Tensor& t, Op op) {
-    return empty_strided(t.session(), t.sizes(), preserved_strides(t.sizes(), t.strides()), t.dtype(), op);
+/// With the order of another tensor's dimensions (MHA.cpp alloc_with_matching_layout).
+Tensor like(const Tensor& t, const Dims& sizes, Op op) {
+    return empty_strided(t.session(), sizes, preserved_strides(sizes, t.strides()), t.dtype(), op);
 }
+Tensor like(const Tensor& t, Op op) { return like(t, t.sizes(), op); }
 
 // What a plan has on capability 9.0: cuDNN 9.19 asked for it on an H200 in 51 shapes (heads of 64 to 256 channels, 2 to
 // 16,384 tokens, grouped or not, causal, masked or neither, both 16-bit dtypes), and on an H100 in 12 whose values have
@@ -58,10 +60,9 @@ AttentionResult cudnn_forward(const Tensor& query, const Tensor& value, bool wit
     Session& session = query.session();
     const Tensor seed = empty(session, {}, DType::int64, Op::cudnn_forward);
     const Tensor offset = empty(session, {}, DType::int64, Op::cudnn_forward);
-    Dims sizes = query.sizes();  // MHA.cpp alloc_with_matching_layout
+    Dims sizes = query.sizes();
     sizes[3] = value.size(3);
-    const Tensor out =
-        empty_strided(session, sizes, preserved_strides(sizes, query.strides()), query.dtype(), Op::cudnn_forward);
+    const Tensor out = like(query, sizes, Op::cudnn_forward);
     Tensor lse;
     if (with_logsumexp)
         lse = empty(session, {query.size(0), query.size(1), query.size(2), 1}, DType::float32, Op::cudnn_forward);

@@ -71,13 +71,11 @@ bool is_upcast(const Run& run, const std::string& name, UpcastParts parts) {
 void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
     const auto cast = [&](DType dtype, bool routers) {
         const GradMode no_grad(run.session, false);
-        for (const NamedParameter& p : named_parameters(network)) {
+        for (const NamedParameter& p : state_dict_entries(network)) {  // modules have a shared one each
             const std::string name = p.name();
             if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos))
                 cast_in_place(*p.tensor, dtype);
         }
-        // The head is a module of its own where its table has another name in named_parameters().
-        if (network.tied && parts == UpcastParts::norms_and_embeddings) cast_in_place(network.head.weight, dtype);
     };
     cast(DType::float32, true);
     if (run.plan.prepare_kbit) prepare_for_kbit_training(run, network, *run.plan.prepare_kbit);

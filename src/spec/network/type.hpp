@@ -36,9 +36,7 @@ void renumber(JsonValue& row, std::int64_t by, std::int64_t first);
 bool same_value(const JsonValue& a, const JsonValue& b);
 
 /// Equal for values that are the same; the kind of a number counts.
-struct HashOfValue {
-    std::size_t operator()(const JsonValue& value) const;
-};
+std::size_t hash_of(const JsonValue& value);
 
 /// A config.json by the keys of a type.
 struct TypeConfig {

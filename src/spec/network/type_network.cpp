@@ -21,7 +21,7 @@ struct Table {
     std::unordered_multimap<std::size_t, std::size_t> places;  ///< of rows by their hash
 
     JsonValue add(JsonValue row) {
-        const std::size_t hash = HashOfValue{}(row);
+        const std::size_t hash = hash_of(row);
         const auto [begin, end] = places.equal_range(hash);
         for (auto place = begin; place != end; ++place)
             if (same_value(rows[place->second], row)) return number(place->second);

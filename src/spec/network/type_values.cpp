@@ -67,7 +67,7 @@ void renumber(JsonValue& row, std::int64_t by, std::int64_t first) {
     }
 }
 
-std::size_t HashOfValue::operator()(const JsonValue& value) const {
+std::size_t hash_of(const JsonValue& value) {
     std::size_t seed = mixed(static_cast<std::size_t>(value.kind), value.items.size());
     switch (value.kind) {
         case JsonKind::boolean: return mixed(seed, value.boolean ? 1 : 0);
@@ -77,7 +77,7 @@ std::size_t HashOfValue::operator()(const JsonValue& value) const {
         default: break;
     }
     for (const std::string& key : value.keys) seed = mixed(seed, std::hash<std::string>{}(key));
-    for (const JsonValue& item : value.items) seed = mixed(seed, (*this)(item));
+    for (const JsonValue& item : value.items) seed = mixed(seed, hash_of(item));
     return seed;
 }
 
