@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/config_read.hpp"
 #include "spec/embedded.hpp"
 #include "spec/hub_cache.hpp"
 #include "spec/json_parse.hpp"

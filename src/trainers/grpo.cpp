@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/common.hpp"
 #include "trainers/keys/trl_grpo.hpp"
 #include "trainers/preferences.hpp"
 #include "vramfit/spec/plan_names.hpp"

@@ -8,6 +8,7 @@
 #include "engine/ops/view.hpp"
 #include "model/causal_lm/fused_head.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
+#include "model/parallel/zero_plan.hpp"
 #include "vramfit/spec/pair_rows.hpp"
 
 namespace vramfit::model {
