@@ -147,6 +147,14 @@ Assumptions assumptions_of(const ModelSpec& model, const TrainPlan& plan, const 
     return all;
 }
 
+/// What a run requests at most beside its loss, which is cut by what is free.
+std::int64_t most_beside_loss(const Timeline& timeline) {
+    std::int64_t most = 0;
+    for (const WindowLevels& window : timeline.windows)
+        if (window.phase.kind != PhaseKind::head) most = std::max(most, window.peak.requested);
+    return most;
+}
+
 /// Both ends of a run whose decisions another size of the card would change: sure is what holds for the one that needs
 /// the most of them, or the least.
 VerdictEnds ends_over_choices(const UnslothRun& run, const UnslothOnCard& at_low, const UnslothOnCard& at_high,
@@ -154,17 +162,18 @@ VerdictEnds ends_over_choices(const UnslothRun& run, const UnslothOnCard& at_low
     const UnslothOnCard most = hungrier(hungrier(at_low, run.choices), at_high);
     const UnslothOnCard least = leaner(leaner(at_low, run.choices), at_high);
     if (run.timeline.out_of_memory) return {Verdict::too_large, fits(least, high) ? Verdict::fits : Verdict::too_large};
-    return {fits(most, low) ? Verdict::fits : Verdict::too_large, Verdict::fits};
+    // Whoever needs the most needs no less beside the loss.
+    const bool may_fit = most_beside_loss(run.timeline) <= low.count;
+    return {may_fit && fits(most, low) ? Verdict::fits : Verdict::too_large, Verdict::fits};
 }
 
-/// The same of Unsloth's loop, which asks how much memory is free.
-Judged judge_unsloth(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
-                     const Device& device, Timeline on_card) {
+/// The same of Unsloth's loop, which asks how much memory is free. `program` is that of a run without one of its own.
+Judged judge_unsloth(UnslothRun run, const Program* program, const ModelSpec& model, const TrainPlan& plan,
+                     const Stack& stack, const Device& device) {
     const ReplayOptions options = allocator_of(stack, device);
-    UnslothRun run = run_on_card(program, std::move(on_card), model, plan, stack, device, options);
     Judged out;
     out.program = std::move(run.program);
-    const Program& own = out.of_card(program);
+    const Program& own = out.program ? *out.program : *program;
     if (run.timeline.out_of_memory) out.unlimited = replay(own, without_limit(options));
     const Timeline& unlimited = out.unlimited ? *out.unlimited : run.timeline;
     out.assumptions = assumptions_of(model, plan, stack, device, own, unlimited);
@@ -191,8 +200,10 @@ Judged judge_unsloth(const Program& program, const ModelSpec& model, const Train
 
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device, Timeline on_card) {
-    if (asks_card(plan, device)) return judge_unsloth(program, model, plan, stack, device, std::move(on_card));
     const ReplayOptions options = allocator_of(stack, device);
+    if (asks_card(plan, device))
+        return judge_unsloth(run_on_card(program, std::move(on_card), model, plan, stack, device, options), &program,
+                             model, plan, stack, device);
     Judged out;
     out.on_card = std::move(on_card);
     if (out.on_card.out_of_memory) out.unlimited = replay(program, without_limit(options));
@@ -204,6 +215,13 @@ Judged judge_program(const Program& program, const ModelSpec& model, const Train
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device) {
     return judge_program(program, model, plan, stack, device, replay(program, allocator_of(stack, device)));
+}
+
+Judged judge_from(UnslothOnCard& guess, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                  const Device& device) {
+    UnslothRun run = run_on_card(guess, model, plan, stack, device, allocator_of(stack, device));
+    guess = run.choices;
+    return judge_unsloth(std::move(run), nullptr, model, plan, stack, device);
 }
 
 SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,

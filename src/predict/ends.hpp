@@ -32,6 +32,11 @@ Judged judge_program(const Program& program, const ModelSpec& model, const Train
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device);
 
+/// The same of Unsloth's loop on a card that it asks (asks_card), with its own program. Begins with what a run much
+/// like it decided, and says what this one decides.
+Judged judge_from(UnslothOnCard& guess, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                  const Device& device);
+
 /// Whether a run fits at both ends.
 struct SureRun {
     bool fits = false;

@@ -37,6 +37,11 @@ UnslothOnCard decide_on_card(const ModelSpec& model, const TrainPlan& plan, cons
 UnslothRun run_on_card(const Program& program, Timeline timeline, const ModelSpec& model, const TrainPlan& plan,
                        const Stack& stack, const Device& device, const ReplayOptions& options);
 
+/// The same run, which has a program of its own then. Begins with a guess: that of a run much like it is recorded
+/// once.
+UnslothRun run_on_card(const UnslothOnCard& guess, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                       const Device& device, const ReplayOptions& options);
+
 /// The plan with these decisions.
 TrainPlan with_choices(const TrainPlan& plan, const UnslothOnCard& choices);
 

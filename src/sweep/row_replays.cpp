@@ -5,6 +5,7 @@
 
 #include "predict/ends.hpp"
 #include "predict/peaks.hpp"
+#include "predict/unsloth_on_card.hpp"
 
 namespace vramfit {
 
@@ -45,6 +46,7 @@ void RowReplays::keep(const Key& key, Recorded& recorded, ProgramTemplate progra
 }
 
 TargetFormulas::TakeProgram RowReplays::taker(std::size_t question, std::size_t target) {
+    if (asks_card(questions_[question].base, questions_[question].device)) return nullptr;
     const std::scoped_lock lock(mutex_);
     if (held_ > kMostHeld / 4 * 3) return nullptr;
     return [this, question, target](std::size_t path, ProgramTemplate program) {
@@ -54,23 +56,39 @@ TargetFormulas::TakeProgram RowReplays::taker(std::size_t question, std::size_t 
     };
 }
 
+Judged RowReplays::judge_unsloth(std::size_t question, std::size_t target, const TrainPlan& plan) {
+    const SweepQuestion& q = questions_[question];
+    std::unique_lock lock(mutex_);
+    UnslothOnCard choices = choices_[{question, target}];
+    lock.unlock();
+    Judged judged = judge_from(choices, q.model, plan, q.stack, q.device);
+    lock.lock();
+    choices_[{question, target}] = choices;
+    return judged;
+}
+
 void RowReplays::settle(SweepRow& row, std::size_t place) {
     const SweepQuestion& q = questions_[row.question];
+    const TrainPlan plan = plan_of(q.space, q.base, place);
+    const std::size_t target = coordinates_of(q.space, place).target;
+    const auto show = [&](const Judged& judged, const Program& program) {
+        row.verdict = judged.ends.verdict();
+        if (judged.on_card.out_of_memory) return;
+        const std::vector<PeakResult> peaks =
+            find_peaks(program, judged.on_card, run_shape(q.model, q.base), q.device.context);
+        show_run(row, judged.on_card.peak, highest_of(peaks));
+    };
+    if (asks_card(plan, q.device)) {
+        const Judged judged = judge_unsloth(row.question, target, plan);
+        return show(judged, *judged.program);
+    }
     const RowAxes& axes = axes_[row.question];
-    const Key key{row.question, coordinates_of(q.space, place).target, row.path};
+    const Key key{row.question, target, row.path};
     const std::shared_ptr<Recorded> known = recorded(key);
-    std::call_once(known->once, [&] {
-        keep(key, *known,
-             model::record_template(q.model, plan_of(q.space, q.base, place), q.stack, q.device, axes.ranges()));
-    });
+    std::call_once(known->once,
+                   [&] { keep(key, *known, model::record_template(q.model, plan, q.stack, q.device, axes.ranges())); });
     const Program program = known->program->at(axes.values(place).all());
-    const Judged judged = judge_program(program, q.model, plan_of(q.space, q.base, place), q.stack, q.device);
-    row.verdict = judged.ends.verdict();
-    const Timeline& timeline = judged.on_card;
-    if (timeline.out_of_memory) return;
-    const std::vector<PeakResult> peaks =
-        find_peaks(judged.of_card(program), timeline, run_shape(q.model, q.base), q.device.context);
-    show_run(row, timeline.peak, highest_of(peaks));
+    show(judge_program(program, q.model, plan, q.stack, q.device), program);
 }
 
 void show_run(SweepRow& row, const Levels& levels, const PeakResult* highest) {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "predict/ends.hpp"
 #include "sweep/formulas.hpp"
 #include "sweep/row_axes.hpp"
 
@@ -39,12 +41,17 @@ class RowReplays {
     std::shared_ptr<Recorded> recorded(const Key& key);
     void keep(const Key& key, Recorded& recorded, ProgramTemplate program);
 
+    /// Unsloth's rows are other programs where a card has little: each is recorded, beginning with what the last one
+    /// decided.
+    Judged judge_unsloth(std::size_t question, std::size_t target, const TrainPlan& plan);
+
     std::span<const SweepQuestion> questions_;
     std::vector<RowAxes> axes_;  ///< by question
-    std::mutex mutex_;           ///< of the recordings' table
+    std::mutex mutex_;           ///< of the recordings' table and the choices
     std::size_t uses_ = 0;
     std::size_t held_ = 0;  ///< bytes of programs
     std::map<Key, std::shared_ptr<Recorded>> recordings_;
+    std::map<std::pair<std::size_t, std::size_t>, UnslothOnCard> choices_;  ///< of a question's targets, the last made
 };
 
 /// Writes what a run requests at most, and its highest peak, into its row; nullptr: the run has none.
