@@ -249,20 +249,21 @@ const ConfigFamily* read_family(ObjectReader& config, Problems& problems) {
 }
 
 // A type that nobody wrote by hand: its recording has the network.
-std::optional<ModelSpec> read_recorded_type(const JsonValue& config, std::string_view type, const std::string& path,
-                                            Problems& problems) {
+std::optional<ModelSpec> read_recorded_type(const JsonValue& config, const network::BuiltInType& type,
+                                            const std::string& path, Problems& problems) {
     try {
-        return network::model_of(
-            std::make_shared<const network::Document>(network::instantiate(type, config, path, problems.file())), {});
+        return network::model_of(std::make_shared<const network::Document>(
+                                     network::instantiate(type.document(), config, path, problems.file())),
+                                 {});
     } catch (const Error& error) {
         problems.add(error);
         return std::nullopt;
     }
 }
 
-std::string recorded_type_of(const JsonValue& config) {
+const network::BuiltInType* recorded_type_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");
-    if (!type || type->kind != JsonValue::Kind::text || config_family(type->text)) return {};
+    if (!type || type->kind != JsonValue::Kind::text || config_family(type->text)) return nullptr;
     return network::built_in_type(type->text);
 }
 
@@ -274,13 +275,13 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
     Problems own(problems.file());
     ObjectReader config(value, path, own);
     std::optional<ModelSpec> read;
-    if (const std::string type = recorded_type_of(value); !type.empty()) {
+    if (const network::BuiltInType* type = recorded_type_of(value)) {
         if (const auto packed = read_packed(value))
             own.unsupported(config.path("quantization_config"),
                             "a checkpoint of this type that is quantized already is not supported",
                             "give the unquantized model and load.quantization_config");
         const bool is_text_part = config.boolean("text_part").value_or(false);  // of the built-in models
-        if (check_kind(config, own)) read = read_recorded_type(value, type, path, own);
+        if (check_kind(config, own)) read = read_recorded_type(value, *type, path, own);
         if (read) read->is_text_part = is_text_part;
     } else if (value.kind == JsonValue::Kind::object) {
         if (const ConfigFamily* family = read_family(config, own)) {

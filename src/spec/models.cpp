@@ -88,7 +88,7 @@ void refuse_other_model(std::string_view id, std::string_view where) {
         const auto named = [&](std::string_view known) { return lower_case(known) == lower_case(id); };
         if (words.size() < 3 || std::none_of(words.begin() + 2, words.end(), named)) continue;
         refuse_checkpoint(id, where, words[1]);
-        if (words[1] == "text" && !network::built_in_type(words[0]).empty())
+        if (words[1] == "text" && network::built_in_type(words[0]))
             throw Error(
                 ErrorKind::invalid, std::string(where),
                 fmt::format("{} is not built in by name; its model type '{}' is, for any config.json", id, words[0]),

@@ -189,14 +189,11 @@ void check_packed(const ModelSpec& model, const TrainPlan& plan, Problems& probl
                              "--method qlora (load_in_4bit), or the unquantized model");
 }
 
-/// 2026.10.9 runs other functions for these, whose rotary tables are others.
+/// unsloth 2026.10.9 models/_block_compile.py _wrap: a layer that is not given the lengths of packed rows is compiled.
 void check_newer_release(const TrainPlan& plan, Slice& slice) {
     slice.refuse_if(!plan.unsloth.padding_free, "training.padding_free",
-                    "padded rows of unsloth 2026.10.9 are not supported",
+                    "unsloth 2026.10.9 compiles the layers of padded rows, which is not supported",
                     "padding_free true; or the stack unsloth-2026.10");
-    slice.refuse_if(plan.peft && plan.peft->lora_dropout != 0, "peft.lora_dropout",
-                    "a dropout of the adapters in unsloth 2026.10.9 is not supported",
-                    "0; or the stack unsloth-2026.10");
 }
 
 }  // namespace

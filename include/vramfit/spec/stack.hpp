@@ -216,8 +216,9 @@ struct Stack {
     bool trl_leaves_magnitudes() const;     ///< of DoRA, where it casts adapters over packed weights
 
     // unsloth
-    bool unsloth_is_known() const;           ///< its step was compared
-    bool unsloth_scores_by_kernels() const;  ///< head and loss by kernels of its own, what is scored alone
+    bool unsloth_is_known() const;               ///< its step was compared
+    bool unsloth_scores_by_kernels() const;      ///< head and loss by kernels of its own, what is scored alone
+    bool unsloth_drops_without_scratch() const;  ///< adapters with dropout unpack each weight into memory of its own
 };
 
 }  // namespace vramfit

@@ -1,4 +1,4 @@
-// unsloth 2026.10.7, kernels/fast_lora.py LoRA_QKV, LoRA_W, LoRA_MLP and kernels/utils.py matmul_lora.
+// unsloth 2026.10.7 and 2026.10.9, kernels/fast_lora.py LoRA_QKV, LoRA_W, LoRA_MLP and kernels/utils.py matmul_lora.
 #include "model/unsloth/fused_lora.hpp"
 
 #include <algorithm>
@@ -51,10 +51,17 @@ void drop(const Linear& layer, const Tensor& x, Dropped& dropped) {
     dropped.rows = empty(x.session(), x.sizes(), x.dtype(), Op::native_dropout);
 }
 
+/// A layer's weight in 16 bits.
+Tensor unpacked(Unsloth& unsloth, const Linear& layer) {
+    const Stack& stack = layer.lora->a.session().stack;
+    const bool once = layer.lora->dropout > 0 && stack.unsloth_drops_without_scratch();
+    return once ? unpack_once(layer) : unsloth.scratch.unpack(layer);
+}
+
 /// x W^T with its adapter. x -- [T, in].
-Tensor product_of(Scratch& scratch, const Linear& layer, const Tensor& x, Dropped& dropped) {
+Tensor product_of(Unsloth& unsloth, const Linear& layer, const Tensor& x, Dropped& dropped) {
     drop(layer, x, dropped);
-    Tensor out = mm(x, transpose2d(scratch.unpack(layer)));
+    Tensor out = mm(x, transpose2d(unpacked(unsloth, layer)));
     add_adapter(layer, x);
     return out;
 }
@@ -183,7 +190,7 @@ void fused_mlp_backward(Node& node, Grads& in, Grads& out) {
     const Tensor rows = reshape(in[0], {-1, in[0].size(-1)});
     {
         const std::vector<Tensor> casts = casts_of(state, dtype);
-        const Tensor of_product = mm(rows, state.unsloth->scratch.unpack(down));
+        const Tensor of_product = mm(rows, unpacked(*state.unsloth, down));
         Tensor through_b = narrow_product(rows, down);
         if (down.lora->dropout > 0) {
             Tensor product = empty(rows.session(), of_product.sizes(), dtype, Op::mm);
@@ -223,9 +230,9 @@ FusedProjections fused_qkv(Unsloth& unsloth, const DecoderLayer& layer, const Te
     const Tensor x = flat(hidden);
     FusedProjections out;
     Dropped dropped;
-    out.q = like(product_of(unsloth.scratch, layer.q, x, dropped), hidden);
-    out.k = like(product_of(unsloth.scratch, layer.k, x, dropped), hidden);
-    out.v = like(product_of(unsloth.scratch, layer.v, x, dropped), hidden);
+    out.q = like(product_of(unsloth, layer.q, x, dropped), hidden);
+    out.k = like(product_of(unsloth, layer.k, x, dropped), hidden);
+    out.v = like(product_of(unsloth, layer.v, x, dropped), hidden);
     if (!node) return out;
     for (const Tensor* t : {&out.q, &out.k, &out.v}) set_history(*t, node);
     node->save(hidden);
@@ -237,7 +244,7 @@ Tensor fused_linear(Unsloth& unsloth, const Linear& layer, const Tensor& hidden)
     const Ref<Node> node = node_of(kFusedLinearBackward, unsloth, hidden, {&layer});
     const GradMode no_grad(hidden.session(), false);
     Dropped dropped;
-    Tensor out = like(product_of(unsloth.scratch, layer, flat(hidden), dropped), hidden);
+    Tensor out = like(product_of(unsloth, layer, flat(hidden), dropped), hidden);
     if (!node) return out;
     set_history(out, node);
     node->save(hidden);
@@ -250,11 +257,11 @@ Tensor fused_mlp(Unsloth& unsloth, const DecoderLayer& layer, const Tensor& hidd
     const GradMode no_grad(hidden.session(), false);
     const Tensor x = flat(hidden);
     Dropped dropped;
-    Tensor gate = product_of(unsloth.scratch, layer.gate, x, dropped);
-    Tensor up = product_of(unsloth.scratch, layer.up, x, dropped);
+    Tensor gate = product_of(unsloth, layer.gate, x, dropped);
+    Tensor up = product_of(unsloth, layer.up, x, dropped);
     dropped.rows.reset();
     const Tensor product = empty(x.session(), up.sizes(), up.dtype(), Op::unsloth_swiglu);
-    Tensor out = like(product_of(unsloth.scratch, layer.down, product, dropped), hidden);
+    Tensor out = like(product_of(unsloth, layer.down, product, dropped), hidden);
     if (!node) return out;
     set_history(out, node);
     for (const Tensor* t : std::initializer_list<const Tensor*>{&hidden, &gate, &up}) node->save(*t);

@@ -1,6 +1,10 @@
 // Types of networks that are part of the program, and the network of a config.json of one of them.
 #include "spec/network/type.hpp"
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/inflate.hpp"
@@ -27,6 +31,11 @@ Document instantiate(std::string_view text, const JsonValue& config, const std::
     Problems problems(file);
     const JsonValue type = parse_json(text, problems);
     problems.throw_if_any();
+    return instantiate(type, config, path, file);
+}
+
+Document instantiate(const JsonValue& type, const JsonValue& config, const std::string& path, const std::string& file) {
+    Problems problems(file);
     const Place place(type, file);
     if (place.object().member("schema").text() != kTypeSchema)
         place.member("schema").refuse(fmt::format("'{}' is wanted", kTypeSchema));
@@ -43,22 +52,31 @@ Document instantiate(std::string_view text, const JsonValue& config, const std::
     return document;
 }
 
-TypeFacts facts_of(const BuiltInType& built_in) {
-    Problems problems(built_in.model_type);
-    const JsonValue json = parse_json(built_in.text(), problems);
+std::string BuiltInType::text() const { return inflated(packed, size); }
+
+const JsonValue& BuiltInType::document() const {
+    static std::map<std::string_view, const JsonValue> read;  // by name; those that were asked for
+    static std::mutex mutex;
+    const std::scoped_lock lock(mutex);
+    const auto known = read.find(model_type);
+    if (known != read.end()) return known->second;
+    Problems problems(model_type);
+    JsonValue json = parse_json(text(), problems);
     problems.throw_if_any();
-    const Place type(json, built_in.model_type);
+    return read.emplace(model_type, std::move(json)).first->second;
+}
+
+TypeFacts facts_of(const BuiltInType& built_in) {
+    const Place type(built_in.document(), built_in.model_type);
     const Place with = type.member("recorded_with"), compared = type.member("compared");
     return {with.member("transformers").text(), with.member("torch").text(),
             compared.member("networks").integer(0, 1'000'000), compared.member("jobs").integer(0, 1'000'000)};
 }
 
-std::string BuiltInType::text() const { return inflated(packed, size); }
-
-std::string built_in_type(std::string_view model_type) {
+const BuiltInType* built_in_type(std::string_view model_type) {
     for (const BuiltInType& type : built_in_types())
-        if (type.model_type == model_type) return type.text();
-    return {};
+        if (type.model_type == model_type) return &type;
+    return nullptr;
 }
 
 }  // namespace vramfit::network

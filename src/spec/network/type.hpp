@@ -55,6 +55,8 @@ JsonValue network_of(const Place& type, const TypeConfig& config, const JsonValu
 
 /// Both, read as a recording is. Throws Error with all keys that the recording does not cover; `file` has the
 /// configuration, at `path`.
+Document instantiate(const JsonValue& type, const JsonValue& config, const std::string& path, const std::string& file);
+/// The same of a type's text.
 Document instantiate(std::string_view type, const JsonValue& config, const std::string& path, const std::string& file);
 
 /// A type that is part of the program.
@@ -64,6 +66,8 @@ struct BuiltInType {
     std::size_t size;         ///< of the document
 
     std::string text() const;
+    /// Unpacked and read when it is asked for first. Several threads may ask at once.
+    const JsonValue& document() const;
 };
 
 /// What a type was recorded with, and how far it was checked.
@@ -77,7 +81,7 @@ TypeFacts facts_of(const BuiltInType& type);
 
 /// By name, in alphabetical order.
 std::span<const BuiltInType> built_in_types();
-/// The type of that name, or an empty text.
-std::string built_in_type(std::string_view model_type);
+/// The type of that name, or nullptr.
+const BuiltInType* built_in_type(std::string_view model_type);
 
 }  // namespace vramfit::network

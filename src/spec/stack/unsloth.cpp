@@ -12,4 +12,7 @@ bool Stack::unsloth_is_known() const {
 // 2026.10.7 compiles its loss.
 bool Stack::unsloth_scores_by_kernels() const { return unsloth >= Version{2026, 10, 9}; }
 
+// unsloth 2026.10.9 kernels/fast_lora.py _matmul_lora_ext, LoRA_MLP (ctx.global_buffer).
+bool Stack::unsloth_drops_without_scratch() const { return unsloth >= Version{2026, 10, 9}; }
+
 }  // namespace vramfit
