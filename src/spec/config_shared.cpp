@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "spec/config_family.hpp"
+#include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
@@ -25,7 +26,11 @@ const ConfigFamily& known_family(std::string_view model_type) {
     return *family;
 }
 
-std::string_view decoder_layer_class(std::string_view model_type) { return known_family(model_type).layer_class; }
+std::string decoder_layer_class(const ModelSpec& model) {
+    if (model.recording) return network::decoder_layer_class(*model.recording);
+    const ConfigFamily* family = config_family(model.model_type);
+    return family ? std::string(family->layer_class) : std::string();
+}
 
 void read_attention_bias(ObjectReader& config, ModelSpec& model) {
     ObjectReader::set(model.attention_bias, config.boolean("attention_bias"));

@@ -94,7 +94,7 @@ void read_maker(ObjectReader& trl, TrainPlan& plan) {
     plan.trl_makes_adapters = false;
 }
 
-void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) {
+void read_plan(ObjectReader& job, const ModelSpec& model, TrainPlan& plan) {
     ObjectReader::set(plan.name, job.text("name"));
     if (auto load = job.object("load")) read_load(*load, plan.load);
     if (auto prepare = job.object("prepare_kbit", Null::absent)) plan.prepare_kbit = read_prepare(std::move(*prepare));
@@ -121,7 +121,7 @@ void read_plan(ObjectReader& job, std::string_view model_type, TrainPlan& plan) 
     if (auto distributed = job.object("distributed", Null::absent)) {
         if (plan.distributed)
             job.problems().invalid("training.deepspeed", "stands beside `distributed`", "distributed.deepspeed");
-        plan.distributed = read_distributed(std::move(*distributed), model_type);
+        plan.distributed = read_distributed(std::move(*distributed), decoder_layer_class(model));
     }
 }
 
@@ -140,7 +140,7 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     StackChoice stack = read_stack(reader);
     job.stack = std::move(stack.stack);
     job.notes = std::move(stack.notes);
-    read_plan(reader, job.model.model_type, job.plan);
+    read_plan(reader, job.model, job.plan);
     job.device = read_device(reader, job.plan.load);
     reader.refuse_unknown();
     problems.throw_if_any();

@@ -15,7 +15,7 @@ namespace vramfit {
 namespace {
 
 // transformers 5.17.0, training_args.py: ddp_*.
-DistributedMethod read_ddp(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
+DistributedMethod read_ddp(std::optional<ObjectReader> given, std::string_view /*layer_class*/) {
     DdpPlan plan;
     if (!given) return plan;
     ObjectReader& arguments = *given;
@@ -28,7 +28,7 @@ DistributedMethod read_ddp(std::optional<ObjectReader> given, std::string_view /
     return plan;
 }
 
-DistributedMethod read_zero_plan(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
+DistributedMethod read_zero_plan(std::optional<ObjectReader> given, std::string_view /*layer_class*/) {
     return given ? read_deepspeed(std::move(*given)) : ZeroPlan{};  // without a file Trainer has no DeepSpeed
 }
 
@@ -63,7 +63,7 @@ void read_word(ObjectReader& config, std::string_view key, const Named<T> (&know
 
 /// Which modules are units. accelerate 1.15.0, utils/dataclasses.py set_auto_wrap_policy: by a size of 0 none is.
 template <class Plan>
-void read_wrapping(ObjectReader& config, std::string_view model_type, Plan& plan) {
+void read_wrapping(ObjectReader& config, std::string_view layer_class, Plan& plan) {
     read_word(config, "auto_wrap_policy", kWrapPolicyNames, plan.wrap_policy);
     const std::int64_t least = config.integer("min_num_params", {.low = 0}, Null::absent).value_or(0);
     if (plan.wrap_policy == WrapPolicy::size_based) {
@@ -78,8 +78,7 @@ void read_wrapping(ObjectReader& config, std::string_view model_type, Plan& plan
     else
         classes = config.texts(kClasses, Null::absent).value_or(classes);
     for (const std::string& name : classes)
-        if (plan.wrap_policy == WrapPolicy::transformer_based && !model_type.empty() &&
-            name != decoder_layer_class(model_type))
+        if (plan.wrap_policy == WrapPolicy::transformer_based && !layer_class.empty() && name != layer_class)
             refuse_fsdp(config, kClasses, fmt::format("units of {} are not supported", name),
                         "the model's decoder layer, or leave it out");
 }
@@ -87,11 +86,11 @@ void read_wrapping(ObjectReader& config, std::string_view model_type, Plan& plan
 // transformers 5.17.0, training_args.py _process_fsdp_args. accelerate 1.15.0 gives FSDP `sharding_strategy or
 // reshard_after_forward`, and the first is FULL_SHARD where only Trainer's arguments say something: the second has no
 // effect. `sharding_strategy` is what accelerate's launcher says (FSDP_SHARDING_STRATEGY).
-DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view model_type) {
+DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view layer_class) {
     Fsdp1Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config, model_type, plan);
+    read_wrapping(config, layer_class, plan);
     const std::string strategy = config.text("reshard_after_forward", Null::absent).value_or("full_shard");
     const auto* const known = std::find_if(std::begin(kFsdpStrategyNames), std::end(kFsdpStrategyNames),
                                            [&](const auto& each) { return each.name == strategy; });
@@ -114,11 +113,11 @@ DistributedMethod read_fsdp1(std::optional<ObjectReader> given, std::string_view
 }
 
 // transformers 5.17.0, training_args.py _process_fsdp_args.
-DistributedMethod read_fsdp2(std::optional<ObjectReader> given, std::string_view model_type) {
+DistributedMethod read_fsdp2(std::optional<ObjectReader> given, std::string_view layer_class) {
     Fsdp2Plan plan;
     if (!given) return plan;
     ObjectReader& config = *given;
-    read_wrapping(config, model_type, plan);
+    read_wrapping(config, layer_class, plan);
     ObjectReader::set(plan.reshard_after_forward, fsdp_boolean(config, "reshard_after_forward"));
     ObjectReader::set(plan.activation_checkpointing, fsdp_boolean(config, "activation_checkpointing"));
     ObjectReader::set(plan.cpu_offload, fsdp_boolean(config, "cpu_offload"));
@@ -129,7 +128,7 @@ DistributedMethod read_fsdp2(std::optional<ObjectReader> given, std::string_view
 }
 
 // transformers 5.17.0, modeling_utils.py from_pretrained, distributed/configuration_utils.py DistributedConfig.
-DistributedMethod read_tp(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
+DistributedMethod read_tp(std::optional<ObjectReader> given, std::string_view /*layer_class*/) {
     if (!given) return TpPlan{};
     ObjectReader& config = *given;
     const JsonValue* plan = config.value("tp_plan");
@@ -143,7 +142,7 @@ DistributedMethod read_tp(std::optional<ObjectReader> given, std::string_view /*
 }
 
 /// As many micro batches as processes where nothing is said: read_distributed fills that in.
-DistributedMethod read_pipeline(std::optional<ObjectReader> given, std::string_view /*model_type*/) {
+DistributedMethod read_pipeline(std::optional<ObjectReader> given, std::string_view /*layer_class*/) {
     PipelinePlan plan;
     plan.micro_batches = 0;
     if (!given) return plan;
@@ -172,7 +171,7 @@ struct Method {
     std::string_view kind;
     std::string_view options;
     /// Absent: as the libraries choose.
-    DistributedMethod (*read)(std::optional<ObjectReader> options, std::string_view model_type);
+    DistributedMethod (*read)(std::optional<ObjectReader> options, std::string_view layer_class);
 };
 constexpr Method kMethods[] = {
     {"ddp", "ddp", read_ddp},
@@ -184,7 +183,7 @@ constexpr Method kMethods[] = {
 };
 constexpr std::string_view kAllOptions[] = {"ddp", "fsdp_config", "deepspeed", "tp", "pipeline"};
 
-void read_method(ObjectReader& distributed, std::string_view model_type, DistributedPlan& plan) {
+void read_method(ObjectReader& distributed, std::string_view layer_class, DistributedPlan& plan) {
     const std::string kind = distributed.text("kind").value_or("");
     const auto* const method = std::find_if(std::begin(kMethods), std::end(kMethods),
                                             [&kind](const Method& known) { return known.kind == kind; });
@@ -203,7 +202,7 @@ void read_method(ObjectReader& distributed, std::string_view model_type, Distrib
     if (!options && kind == "deepspeed")
         distributed.problems().invalid(distributed.path("deepspeed"), "DeepSpeed's configuration is missing",
                                        "the JSON that transformers takes as `deepspeed`");
-    plan.method = method->read(std::move(options), model_type);
+    plan.method = method->read(std::move(options), layer_class);
 }
 
 // accelerate 1.15.0, parallelism_config.py ParallelismConfig, utils/dataclasses.py TorchContextParallelConfig;
@@ -265,13 +264,13 @@ std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training) {
     return plan;
 }
 
-DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type) {
+DistributedPlan read_distributed(ObjectReader distributed, std::string_view layer_class) {
     DistributedPlan plan;
     ObjectReader::set(plan.world_size, distributed.integer("world_size", {.low = 1, .high = kMostRanks}));
     const auto rank = distributed.integer("rank", {.low = 0, .high = kMostRanks - 1});
     ObjectReader::set(plan.rank, rank);
     ObjectReader::set(plan.load_on_device, distributed.boolean("load_on_device"));
-    read_method(distributed, model_type, plan);
+    read_method(distributed, layer_class, plan);
     read_context(distributed, plan);
     read_groups(distributed, plan);
     read_preparation(distributed, plan);

@@ -47,8 +47,8 @@ void read_unsloth(ObjectReader& job, TrainPlan& plan);
 void read_unsloth_rows(ObjectReader& batch, BatchPlan& plan);
 void read_unsloth_training(ObjectReader& training, UnslothPlan& plan);
 JsonValue unsloth_to_json(const TrainPlan& plan);
-/// `model_type`: whose layers FSDP makes units of; empty if it is not known.
-DistributedPlan read_distributed(ObjectReader distributed, std::string_view model_type);
+/// `layer_class`: what FSDP makes units of; empty if it is not known.
+DistributedPlan read_distributed(ObjectReader distributed, std::string_view layer_class);
 
 /// `training.deepspeed`: one process, whose network is loaded before the training arguments are made.
 std::optional<DistributedPlan> read_training_deepspeed(ObjectReader& training);

@@ -88,11 +88,10 @@ void read_units(FsdpOptions& options, const Draft& draft, Plan& plan) {
         if (plan.min_num_params == 0) plan.wrap_policy = WrapPolicy::none;
     }
     const bool by_class = plan.wrap_policy == WrapPolicy::transformer_based;
-    const std::string_view expected =
-        draft.has_model ? decoder_layer_class(draft.job.model.model_type) : std::string_view();
+    const std::string expected = draft.has_model ? decoder_layer_class(draft.job.model) : std::string();
     for (const std::string& name :
          reader.texts(options.key("transformer_layer_cls_to_wrap")).value_or(std::vector<std::string>()))
-        if (by_class && draft.has_model && name != expected)
+        if (by_class && !expected.empty() && name != expected)
             options.refuse("transformer_layer_cls_to_wrap",
                            fmt::format("units of {} are not predicted for {}", name, draft.job.model.model_type),
                            "the class of the model's decoder layers alone, or leave it out");

@@ -31,9 +31,9 @@ Version family_since(std::string_view model_type);
 /// The first release of transformers for which this program records the family's forward pass.
 Version family_exact_since(std::string_view model_type);
 
-/// The class of its decoder layers in transformers, which FSDP makes units of: "LlamaDecoderLayer". Throws Error
-/// (unsupported) for a model type that is not known.
-std::string_view decoder_layer_class(std::string_view model_type);
+/// The class of a network's decoder layers in transformers, which FSDP makes units of: "LlamaDecoderLayer". Empty where
+/// it is not known, or they are of several.
+std::string decoder_layer_class(const ModelSpec& model);
 
 /// The modules that adapters are put on where nobody says which: queries and values, or the layer that has both.
 std::vector<std::string> default_targets(const ModelSpec& model);

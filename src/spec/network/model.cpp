@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -239,6 +240,16 @@ std::vector<std::string> decoder_layers(const Document& document) {
             paths.push_back(path);
     });
     return paths;
+}
+
+std::string decoder_layer_class(const Document& document) {
+    const std::vector<std::string> paths = decoder_layers(document);
+    const std::set<std::string> layers(paths.begin(), paths.end());
+    std::set<std::string> classes;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        if (layers.contains(path)) classes.insert(kind.class_name);
+    });
+    return classes.size() == 1 ? *classes.begin() : std::string();
 }
 
 std::string base_model(const Document& document) {

@@ -61,6 +61,8 @@ void for_each_kind(const Document& document, const Visit& visit) {
 
 /// The paths of the decoder layers, in order: modules by their class or by their place in a list of layers.
 std::vector<std::string> decoder_layers(const Document& document);
+/// Their class, or empty where they are of several.
+std::string decoder_layer_class(const Document& document);
 
 /// The path of the network inside of what has the head: the child of the root that has all decoder layers. Empty: the
 /// root has them itself, or there is none.
