@@ -45,7 +45,7 @@ void check_llama_factory(const TrainPlan& plan, Problems& problems) {
             fmt::format("rows of {} tokens", (plan.batch.sequence_length / kFactoryMultiple + 1) * kFactoryMultiple));
 }
 
-// trl 1.16.0, grpo_config.py GRPOConfig.__post_init__.
+// trl 1.16.0, grpo_config.py GRPOConfig.__post_init__, rloo_config.py RLOOConfig.__post_init__.
 void check_generation(const TrainPlan& plan, Problems& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
     const PairLengths& pairs = plan.batch.pairs;
@@ -109,7 +109,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                                      "token",
                                      plan.batch.sequence_length),
                          fmt::format("rows of {} tokens or more", needed));
-    if (plan.loop.kind == LoopKind::grpo) return check_generation(plan, problems);
+    if (generates_rows(plan.loop.kind)) return check_generation(plan, problems);
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     const bool needs_two = plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto &&
@@ -134,7 +134,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
 }
 
 void note_rows_alike(const TrainPlan& plan, Notes& notes) {
-    if (plan.loop.kind != LoopKind::grpo || group_rows(plan).pads) return;
+    if (!generates_rows(plan.loop.kind) || group_rows(plan).pads) return;
     notes.push_back({NoteKind::rows_alike,
                      "all prompts and all completions are taken to have one length; where they differ trl pads them, "
                      "and attention then takes a mask and another kernel, which may need more",
