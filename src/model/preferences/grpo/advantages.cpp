@@ -30,6 +30,15 @@ Tensor repeated_in_group(const Run& run, const Tensor& t) {
 
 Tensor nan_to_zero(const Tensor& t) { return pointwise_result(t, DType::float32, Op::nan_to_num); }
 
+/// (~torch.isnan(grouped_rewards)).sum(dim=1, keepdim=True).
+Tensor numbers_of(const Tensor& grouped) {
+    const Tensor numbers = [&] {
+        const Tensor nan = compare(Op::ne, grouped);
+        return compare(Op::bitwise_not, nan);
+    }();
+    return reduce(numbers, 2, true, DType::int64, Op::sum);
+}
+
 /// The mean reward of the others of a group: (grouped_sum - grouped_rewards) / (scorable_counts - 1).
 Tensor mean_of_others(const Tensor& grouped, const Tensor& sums, const Tensor& counts) {
     const Tensor others = sub(sums, grouped);
@@ -79,36 +88,28 @@ Rewards leave_one_out_advantages(const Run& run, Tensor rewards_per_func, const 
     const GrpoPlan& how = run.plan.preference.grpo;
     Rewards r = rewards_of(run, std::move(rewards_per_func));
     if (how.clips_rewards) r.rewards = clamp_both(r.rewards);
-    Tensor per_token_kl, kl;
     if (how.has_reference) {
-        per_token_kl = sub(scored.policy, scored.reference);
+        r.per_token_kl = sub(scored.policy, scored.reference);
         {
-            const Tensor masked = mul(per_token_kl, scored.mask);
-            kl = sum_dim(masked, -1, false, DType::float32);
+            const Tensor masked = mul(r.per_token_kl, scored.mask);
+            r.kl = sum_dim(masked, -1, false, DType::float32);
         }
-        kl = gathered(run, kl);
-        const Tensor penalty = mul(kl, 1.0);
+        r.kl = gathered(run, r.kl);
+        const Tensor penalty = mul(r.kl, 1.0);
         r.rewards = sub(r.rewards, penalty);
     }
-    const Tensor grouped = in_groups(run, r.rewards);
-    r.grouped = nanmean_over(grouped, 2, false);
-    r.std_rewards = select(nanstd_over(grouped, 2), 1);
-    const Tensor counts = [&] {
-        const Tensor numbers = [&] {
-            const Tensor nan = compare(Op::ne, grouped);
-            return compare(Op::bitwise_not, nan);
-        }();
-        return reduce(numbers, 2, true, DType::int64, Op::sum);
-    }();
-    const Tensor sums = reduce(grouped, 2, true, DType::float32, Op::nansum);
-    const Tensor baselines = mean_of_others(grouped, sums, counts);
-    r.advantages = sub(r.rewards, view(baselines, r.rewards.sizes()));
+    r.grouped_rewards = in_groups(run, r.rewards);
+    r.grouped = nanmean_over(r.grouped_rewards, 2, false);
+    r.std_rewards = select(nanstd_over(r.grouped_rewards, 2), 1);
+    r.scorable_counts = numbers_of(r.grouped_rewards);
+    r.grouped_sum = reduce(r.grouped_rewards, 2, true, DType::float32, Op::nansum);
+    r.baselines = mean_of_others(r.grouped_rewards, r.grouped_sum, r.scorable_counts);
+    r.advantages = sub(r.rewards, view(r.baselines, r.rewards.sizes()));
     if (how.normalizes_advantages) r.advantages = normalized(r.advantages);
     r.advantages = nan_to_zero(r.advantages);
     r.is_std_zero = is_close_to_zero(r.std_rewards);
     keep_own_advantages(run, r);
-    Tensor kl_stats;
-    if (how.has_reference) kl_stats = read_mean_of_list(run, per_token_kl, scored.mask);
+    if (how.has_reference) r.kl_stats = read_mean_of_list(run, r.per_token_kl, scored.mask);
     log_rewards(run, r);
     return r;
 }

@@ -16,6 +16,8 @@ Tensor is_close_to_zero(const Tensor& t);
 struct Rewards {
     Tensor rewards_per_func, unscorable_mask, rewards, std_rewards, grouped, is_std_zero, all_process_advantages;
     Tensor advantages;  ///< [G]
+    /// RLOO: as it names them.
+    Tensor per_token_kl, kl, kl_stats, grouped_rewards, scorable_counts, grouped_sum, baselines;
 };
 
 /// _calculate_rewards of one function on the host: [G, 1].
