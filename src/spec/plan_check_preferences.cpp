@@ -122,10 +122,10 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
     const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
     const bool one_batch = plan.loop.steps * plan.training.gradient_accumulation_steps == 1;
     if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0 && !one_batch)
-        problems.unsupported("batch.desirable",
-                             fmt::format("{} labels for batches of {} rows, so that batches differ, are not supported",
-                                         labels, rows),
-                             "one for each row of a batch");
+        problems.unsupported(
+            "batch.desirable",
+            fmt::format("{} labels for batches of {} rows, so that batches differ, are not supported", labels, rows),
+            "one for each row of a batch");
     for (const auto* list : {&pairs.prompt, &pairs.chosen_shorter, &pairs.rejected_shorter})
         if (list->size() != 1 && static_cast<std::int64_t>(list->size()) != plan.training.per_device_train_batch_size)
             problems.invalid("batch.completion_length",

@@ -67,6 +67,8 @@ constexpr PlanFlag kPreferenceFlags[] = {
              job.plan.preference.grpo.loss = value_from(value, where, kGroupLossNames);
              return;
          }
+         if (job.plan.loop.kind == LoopKind::rloo)
+             throw Error(ErrorKind::invalid, where, "RLOOTrainer has no such argument", "leave it out");
          job.plan.preference.loss_types.clear();
          for (const std::string& word : words_from(value, where))
              job.plan.preference.loss_types.push_back(value_from(word, where, kPairLossNames));

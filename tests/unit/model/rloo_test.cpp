@@ -1,5 +1,4 @@
 // RLOO: what differs from GRPO, whose generation and scores it has.
-#include <algorithm>
 
 #include "model/record.hpp"
 #include "refused.hpp"
@@ -26,16 +25,16 @@ Job rloo_job(const std::string& training, const std::string& batch = kRlooRows, 
 }
 
 /// Windows by name, and how much each has at most.
-std::int64_t peak_in(const Job& job, const std::string& name) {
+std::int64_t rloo_peak_in(const Job& job, const std::string& name) {
     for (const WindowLevels& window : timeline(job).windows)
-        if (name_of(window.phase) == name) return window.peak.requested.count();
+        if (name_of(window.phase) == name) return window.peak.requested;
     return 0;
 }
 
-bool has_window(const Job& job, const std::string& name) { return peak_in(job, name) > 0; }
+bool rloo_has(const Job& job, const std::string& name) { return rloo_peak_in(job, name) > 0; }
 
 /// What is asked for, in order.
-std::vector<std::int64_t> bytes_of(const Program& program) {
+std::vector<std::int64_t> rloo_requests(const Program& program) {
     std::vector<std::int64_t> out;
     for (const Allocation& each : program.allocations) out.push_back(each.bytes);
     return out;
@@ -47,20 +46,20 @@ std::vector<std::int64_t> bytes_of(const Program& program) {
 TEST_CASE("RLOO has a reference and groups of two where nothing else is said") {
     const Job job = rloo_job("");
     CHECK(job.plan.preference.grpo.num_generations == 2);
-    CHECK(has_window(job, "load_reference"));
-    CHECK(has_window(job, "step1.reference_forward"));
+    CHECK(rloo_has(job, "load_reference"));
+    CHECK(rloo_has(job, "step1.reference_forward"));
     const Job without = rloo_job(R"(, "beta": 0)");
-    CHECK_FALSE(has_window(without, "load_reference"));
-    CHECK_FALSE(has_window(without, "step1.reference_forward"));
+    CHECK_FALSE(rloo_has(without, "load_reference"));
+    CHECK_FALSE(rloo_has(without, "step1.reference_forward"));
     const Job adapted = rloo_job("", kRlooRows, kRlooLora);
-    CHECK_FALSE(has_window(adapted, "load_reference"));
-    CHECK(has_window(adapted, "step1.reference_forward"));
+    CHECK_FALSE(rloo_has(adapted, "load_reference"));
+    CHECK(rloo_has(adapted, "step1.reference_forward"));
 }
 
 // trl 1.16 rloo_trainer.py _generate_and_score_completions: old_per_token_logps in any case.
 TEST_CASE("RLOO's policy scores what it has generated before the loss, which GRPO's does only where it has changed") {
-    CHECK(has_window(rloo_job(R"(, "beta": 0)"), "step0.log_probabilities"));
-    CHECK_FALSE(has_window(rloo_job(R"(, "num_generations": 2)", kRlooRows, "", "grpo"), "step0.log_probabilities"));
+    CHECK(rloo_has(rloo_job(R"(, "beta": 0)"), "step0.log_probabilities"));
+    CHECK_FALSE(rloo_has(rloo_job(R"(, "num_generations": 2)", kRlooRows, "", "grpo"), "step0.log_probabilities"));
 }
 
 TEST_CASE("RLOO's tokens and batches are written again as they would be run") {
@@ -68,8 +67,8 @@ TEST_CASE("RLOO's tokens and batches are written again as they would be run") {
                                  R"(, "num_iterations": 2, "normalize_advantages": true, "temperature": 0.5)"}) {
         INFO(training);
         const Job job = rloo_job(training, R"("prompt_length": 6, "completion_length": 40)", kRlooLora);
-        CHECK(bytes_of(model::record(job.model, job.plan, job.stack, job.device)) ==
-              bytes_of(model::record_every_batch(job.model, job.plan, job.stack, job.device)));
+        CHECK(rloo_requests(model::record(job.model, job.plan, job.stack, job.device)) ==
+              rloo_requests(model::record_every_batch(job.model, job.plan, job.stack, job.device)));
     }
 }
 
