@@ -1,4 +1,4 @@
-// GRPO: completions are sampled, rewarded and scored.
+// GRPO and RLOO: completions are sampled, rewarded and scored.
 #include "vramfit/peaks/peak.hpp"
 
 namespace vramfit::peaks {
@@ -16,7 +16,7 @@ extern const Peak generation_entry;
 const Peak generation_entry = {
     .id = "",
     .name = "generation",
-    .question = "What is held while GRPO samples completions and scores them?",
+    .question = "What is held while GRPO or RLOO samples completions and scores them?",
     .moment = "Completions are generated token by token with a cache of keys and values, or scored before the loss.",
     .order = 86,
     .covers = covers_generation,

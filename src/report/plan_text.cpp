@@ -84,7 +84,7 @@ std::string batch(const TrainPlan& plan, Axes axes) {
     if (plan.loop.kind == LoopKind::kto)
         return out + fmt::format(", a completion in each row, prompts of {} tokens",
                                  fmt::join(plan.batch.pairs.prompt, " and "));
-    if (plan.loop.kind == LoopKind::grpo) {
+    if (generates_rows(plan.loop.kind)) {
         const GroupRows rows = group_rows(plan);
         const char* const most = rows.pads ? "up to " : "";
         return out + fmt::format(", completions of {}{} tokens of prompts of {}{}, {} of each prompt", most,

@@ -30,6 +30,7 @@ const char* words_of_loop(LoopKind loop) {
         case LoopKind::orpo: return "ORPO, ";
         case LoopKind::cpo: return "CPO, ";
         case LoopKind::grpo: return "GRPO, ";
+        case LoopKind::rloo: return "RLOO, ";
         default: return "";
     }
 }

@@ -1,4 +1,4 @@
-// Job files: the arguments of trl's GRPOConfig.
+// Job files: the arguments of trl's GRPOConfig and RLOOConfig.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,37 +12,40 @@ namespace {
 
 constexpr IntegerRange kTokensOfCompletion = {.low = 1, .high = std::int64_t{1} << 31};
 
-constexpr std::string_view kIgnoredByGrpo[] = {"epsilon",
-                                               "epsilon_high",
-                                               "shuffle_dataset",
-                                               "reward_weights",
-                                               "num_generations_eval",
-                                               "log_completions",
-                                               "log_multimodal",
-                                               "log_unique_prompts",
-                                               "num_completions_to_print",
-                                               "chat_template_kwargs",
-                                               "ref_model_mixup_alpha",
-                                               "ref_model_sync_steps",
-                                               "vllm_mode",
-                                               "vllm_gpu_memory_utilization",
-                                               "ds3_gather_for_generation",
-                                               "remove_unused_columns",
-                                               "vllm_server_host",
-                                               "vllm_server_port"};
-constexpr RefusedKey kRefusedByGrpo[] = {
+constexpr std::string_view kIgnoredByGroups[] = {"epsilon",
+                                                 "epsilon_high",
+                                                 "shuffle_dataset",
+                                                 "reward_weights",
+                                                 "num_generations_eval",
+                                                 "log_completions",
+                                                 "log_multimodal",
+                                                 "log_unique_prompts",
+                                                 "num_completions_to_print",
+                                                 "chat_template_kwargs",
+                                                 "ref_model_mixup_alpha",
+                                                 "ref_model_sync_steps",
+                                                 "vllm_mode",
+                                                 "vllm_gpu_memory_utilization",
+                                                 "ds3_gather_for_generation",
+                                                 "remove_unused_columns",
+                                                 "vllm_server_host",
+                                                 "vllm_server_port"};
+constexpr RefusedKey kRefusedByGroups[] = {
     {"use_vllm", "generation by vLLM is not supported"},
     {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
     {"use_transformers_paged", "generation by continuous batching is not supported"},
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
-    {"cast_lm_head_to_fp32", "a head in float32 (cast_lm_head_to_fp32) is not supported"},
     {"mask_truncated_completions", "masked completions (mask_truncated_completions) are not supported"},
-    {"use_adaptive_entropy", "a bonus for entropy (use_adaptive_entropy) is not supported"},
     {"cache_implementation", "another cache of keys and values is not supported"},
     {"generation_kwargs", "further arguments of generation are not supported"},
+    {"min_p", "min_p is not supported"},
+};
+/// What RLOOConfig has no key for.
+constexpr RefusedKey kRefusedByGrpo[] = {
+    {"cast_lm_head_to_fp32", "a head in float32 (cast_lm_head_to_fp32) is not supported"},
+    {"use_adaptive_entropy", "a bonus for entropy (use_adaptive_entropy) is not supported"},
     {"off_policy_mask_threshold", "a mask of what is off policy is not supported"},
     {"delta", "two-sided clipping (delta) is not supported"},
-    {"min_p", "min_p is not supported"},
 };
 /// Losses of GRPOConfig that are known and not predicted.
 constexpr std::string_view kOtherGroupLosses[] = {"cispo", "sapo", "luspo", "vespo"};
@@ -68,26 +71,47 @@ void read_reward_scale(ObjectReader& training, GrpoPlan& plan) {
     ObjectReader::set(plan.scale, training.choice<RewardScale>("scale_rewards", kRewardScaleNames));
 }
 
+/// RLOO: what is taken from rewards and advantages.
+void read_leave_one_out(ObjectReader& training, GrpoPlan& plan) {
+    ObjectReader::set(plan.normalizes_advantages, training.boolean("normalize_advantages"));
+    const JsonValue* range = training.value("reward_clip_range");
+    training.skip("reward_clip_range");
+    if (!range || range->kind == JsonValue::Kind::null) return;
+    const auto is_number = [](const JsonValue& each) {
+        return each.kind == JsonValue::Kind::integer || each.kind == JsonValue::Kind::real;
+    };
+    plan.clips_rewards = true;
+    if (range->kind != JsonValue::Kind::list || range->items.size() != 2 ||
+        !std::all_of(range->items.begin(), range->items.end(), is_number))
+        training.problems().invalid(training.path("reward_clip_range"), "it is the lowest and the highest reward",
+                                    "two numbers, [-1, 1]");
+}
+
 /// What is supported with one value only, which is trl's where nothing is said.
 struct NumberOfGrpo {
     std::string_view key;
     double only;
 };
-constexpr NumberOfGrpo kNumbersOfGrpo[] = {
-    {"top_k", 0}, {"top_p", 1}, {"repetition_penalty", 1}, {"entropy_coef", 0}, {"top_entropy_quantile", 1}};
+constexpr NumberOfGrpo kNumbersOfGroups[] = {{"top_k", 0}, {"top_p", 1}, {"repetition_penalty", 1}};
+constexpr NumberOfGrpo kNumbersOfGrpo[] = {{"entropy_coef", 0}, {"top_entropy_quantile", 1}};
 struct WordOfGrpo {
     std::string_view key, only;
 };
 constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
                                        {"multi_objective_aggregation", "sum_then_normalize"}};
 
-void judge_values_of_grpo(ObjectReader& training) {
+void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
     const auto refuse = [&](std::string_view key, const std::string& only) {
         training.problems().unsupported(training.path(key), "another value is not supported", only);
     };
-    for (const NumberOfGrpo& each : kNumbersOfGrpo)
-        if (const auto given = training.real(each.key, {}); given && *given != each.only)
-            refuse(each.key, fmt::format("{}", each.only));
+    const auto judge = [&](std::span<const NumberOfGrpo> numbers) {
+        for (const NumberOfGrpo& each : numbers)
+            if (const auto given = training.real(each.key, {}); given && *given != each.only)
+                refuse(each.key, fmt::format("{}", each.only));
+    };
+    judge(kNumbersOfGroups);
+    if (kind == LoopKind::rloo) return;
+    judge(kNumbersOfGrpo);
     for (const WordOfGrpo& each : kWordsOfGrpo)
         if (const auto given = training.text(each.key); given && *given != each.only)
             refuse(each.key, std::string(each.only));
@@ -97,8 +121,8 @@ void judge_values_of_grpo(ObjectReader& training) {
 
 }  // namespace
 
-/// trl.GRPOConfig of 1.16.0.
-void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& preference) {
+/// trl.GRPOConfig and RLOOConfig of 1.16.0.
+void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& preference) {
     GrpoPlan& plan = preference.grpo;
     ObjectReader::set(plan.num_generations, training.integer("num_generations", {.low = 2}));
     const auto rows = training.integer("generation_batch_size", {.low = 1}, Null::absent);
@@ -120,11 +144,16 @@ void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& 
     if (training.has("max_completion_length"))
         plan.max_completion_length = training.integer("max_completion_length", kTokensOfCompletion, Null::absent);
     if (const auto beta = training.real("beta", {})) plan.has_reference = *beta != 0;
-    read_group_loss(training, plan);
-    read_reward_scale(training, plan);
-    judge_values_of_grpo(training);
+    if (kind == LoopKind::grpo) {
+        read_group_loss(training, plan);
+        read_reward_scale(training, plan);
+    } else {
+        read_leave_one_out(training, plan);
+    }
+    judge_values_of_grpo(training, kind);
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
-    judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
+    judge_others(training, kRefusedByGroups, kIgnoredByGroups);
+    if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, {});
 }
 
 void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
@@ -134,10 +163,17 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
     arguments.put("num_iterations", JsonValue::of(grpo.num_iterations));
     arguments.put("max_completion_length",
                   grpo.max_completion_length ? JsonValue::of(*grpo.max_completion_length) : JsonValue{});
-    arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
-    if (grpo.scale != RewardScale::group) arguments.put("scale_rewards", JsonValue::of(name_of(grpo.scale)));
     // Of numbers memory asks only whether they are 0 or 1.
-    if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
+    if (plan.loop.kind == LoopKind::rloo) {
+        arguments.put("beta", grpo.has_reference ? JsonValue::of(0.05) : JsonValue::of(std::int64_t{0}));
+        if (grpo.normalizes_advantages) arguments.put("normalize_advantages", JsonValue::of(true));
+        if (grpo.clips_rewards)
+            arguments.put("reward_clip_range", JsonValue::list({JsonValue::of(-1.0), JsonValue::of(1.0)}));
+    } else {
+        arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
+        if (grpo.scale != RewardScale::group) arguments.put("scale_rewards", JsonValue::of(name_of(grpo.scale)));
+        if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
+    }
     if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
     if (plan.preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(true));
 }

@@ -118,7 +118,7 @@ void read_losses(ObjectReader& training, PreferencePlan& plan) {
 
 namespace {
 
-/// GRPO: prompts are padded by themselves, and completions by themselves.
+/// GRPO, RLOO: prompts are padded by themselves, and completions by themselves.
 void read_group(ObjectReader batch, BatchPlan& plan) {
     const auto prompt = lengths(batch, "prompt_length", {kPairsByDefault});
     const auto completion = lengths(batch, "completion_length", {kPairsByDefault});
@@ -136,7 +136,7 @@ void read_group(ObjectReader batch, BatchPlan& plan) {
 }  // namespace
 
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan) {
-    if (kind == LoopKind::grpo) return read_group(std::move(batch), plan);
+    if (generates_rows(kind)) return read_group(std::move(batch), plan);
     const auto prompt = lengths(batch, "prompt_length", {kPairsByDefault});
     const auto chosen = lengths(batch, "completion_length", {kPairsByDefault});
     const auto rejected = has_pairs(kind) ? lengths(batch, "rejected_length", chosen) : chosen;
@@ -213,9 +213,12 @@ void judge_others(ObjectReader& training, std::span<const RefusedKey> refused,
 
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan) {
     if (plan.maker == TrainerMaker::llama_factory) return read_llama_factory(training, kind, plan);
-    if (kind == LoopKind::grpo) plan.disable_dropout = false;
+    if (generates_rows(kind)) {
+        plan.disable_dropout = false;
+        plan.grpo = plan_of_groups(kind);
+    }
     ObjectReader::set(plan.disable_dropout, training.boolean("disable_dropout"));
-    if (kind != LoopKind::grpo) {
+    if (!generates_rows(kind)) {
         arguments.max_length = training.integer("max_length", kTokens, Null::absent);
         if (!training.has("max_length")) arguments.max_length = kMaxLength;
     }
@@ -230,7 +233,8 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::cpo:
             read_cpo(training, plan);
             return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
-        case LoopKind::grpo: return read_grpo(training, arguments, plan);
+        case LoopKind::grpo:
+        case LoopKind::rloo: return read_grpo(training, kind, arguments, plan);
         case LoopKind::orpo: return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
         default: read_dpo(training, arguments, plan); return judge_others(training, kRefusedByDpo, kIgnoredByDpo);
     }
@@ -262,7 +266,7 @@ JsonValue group_to_json(const TrainPlan& plan) {
 
 JsonValue pairs_to_json(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
-    if (plan.loop.kind == LoopKind::grpo) return group_to_json(plan);
+    if (generates_rows(plan.loop.kind)) return group_to_json(plan);
     const std::size_t rows =
         std::max({pairs.prompt.size(), pairs.chosen_shorter.size(), pairs.rejected_shorter.size()});
     std::vector<std::int64_t> chosen, rejected;
@@ -295,7 +299,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
             arguments.put("loss_type", JsonValue::of(name_of(preference.loss_types.front())));
         return;
     }
-    if (plan.loop.kind == LoopKind::grpo) return put_grpo(plan, arguments);
+    if (generates_rows(plan.loop.kind)) return put_grpo(plan, arguments);
     if (plan.loop.kind == LoopKind::dpo) {
         std::vector<JsonValue> losses;
         for (const PairLoss loss : preference.loss_types) losses.push_back(JsonValue::of(name_of(loss)));

@@ -27,8 +27,8 @@ void read_loop(ObjectReader loop, LoopPlan& plan);
 void read_pairs(ObjectReader batch, LoopKind kind, BatchPlan& plan);
 void read_llama_factory(ObjectReader& training, LoopKind kind, PreferencePlan& plan);
 void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
-/// Of GRPO what other trainers have not.
-void read_grpo(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan);
+/// Of GRPO and RLOO what other trainers have not.
+void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 void put_grpo(const TrainPlan& plan, JsonValue& arguments);
 /// A key that is refused unless it is null or false.
 struct RefusedKey {

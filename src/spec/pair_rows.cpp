@@ -22,7 +22,8 @@ void pad_rows(BatchPlan& batch, std::int64_t multiple) {
         for (std::int64_t& tokens : *shorter) tokens += padding;
 }
 
-// trl 1.16.0 grpo_trainer.py _get_train_sampler, _generate_single_turn, _generate_and_score_completions.
+// trl 1.16.0 grpo_trainer.py and rloo_trainer.py _get_train_sampler, _generate_single_turn,
+// _generate_and_score_completions.
 GroupRows group_rows(const TrainPlan& plan) {
     const PairLengths& pairs = plan.batch.pairs;
     const GrpoPlan& grpo = plan.preference.grpo;

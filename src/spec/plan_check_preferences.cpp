@@ -45,7 +45,7 @@ void check_llama_factory(const TrainPlan& plan, Problems& problems) {
             fmt::format("rows of {} tokens", (plan.batch.sequence_length / kFactoryMultiple + 1) * kFactoryMultiple));
 }
 
-// trl 1.16.0, grpo_config.py GRPOConfig.__post_init__.
+// trl 1.16.0, grpo_config.py GRPOConfig.__post_init__, rloo_config.py RLOOConfig.__post_init__.
 void check_generation(const TrainPlan& plan, Problems& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
     const PairLengths& pairs = plan.batch.pairs;
@@ -109,7 +109,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                                      "token",
                                      plan.batch.sequence_length),
                          fmt::format("rows of {} tokens or more", needed));
-    if (plan.loop.kind == LoopKind::grpo) return check_generation(plan, problems);
+    if (generates_rows(plan.loop.kind)) return check_generation(plan, problems);
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;
     const bool needs_two = plan.loop.kind == LoopKind::kto && plan.preference.unpaired_loss == UnpairedLoss::kto &&
@@ -122,9 +122,10 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
     const auto labels = static_cast<std::int64_t>(pairs.desirable.size());
     const bool one_batch = plan.loop.steps * plan.training.gradient_accumulation_steps == 1;
     if (plan.loop.kind == LoopKind::kto && labels > 1 && rows % labels != 0 && !one_batch)
-        problems.invalid("batch.desirable",
-                         fmt::format("{} labels for batches of {} rows: batches would differ", labels, rows),
-                         "one for each row of a batch");
+        problems.unsupported(
+            "batch.desirable",
+            fmt::format("{} labels for batches of {} rows, so that batches differ, are not supported", labels, rows),
+            "one for each row of a batch");
     for (const auto* list : {&pairs.prompt, &pairs.chosen_shorter, &pairs.rejected_shorter})
         if (list->size() != 1 && static_cast<std::int64_t>(list->size()) != plan.training.per_device_train_batch_size)
             problems.invalid("batch.completion_length",
@@ -134,7 +135,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
 }
 
 void note_rows_alike(const TrainPlan& plan, Notes& notes) {
-    if (plan.loop.kind != LoopKind::grpo || group_rows(plan).pads) return;
+    if (!generates_rows(plan.loop.kind) || group_rows(plan).pads) return;
     notes.push_back({NoteKind::rows_alike,
                      "all prompts and all completions are taken to have one length; where they differ trl pads them, "
                      "and attention then takes a mask and another kernel, which may need more",

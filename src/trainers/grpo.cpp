@@ -1,24 +1,28 @@
-// trl 1.16.0 trainer/grpo_config.py, grpo_trainer.py: arguments, and the lengths that they allow.
+// trl 1.16.0 trainer/grpo_config.py, rloo_config.py, grpo_trainer.py: arguments, and the lengths that they allow.
 #include "trainers/grpo.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "trainers/common.hpp"
 #include "trainers/keys/trl_grpo.hpp"
 #include "trainers/preferences.hpp"
+#include "trainers/scripts.hpp"
+#include "trainers/trl_model.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::trainers {
 
 namespace {
 
-/// Batches that are generated at once (GRPOConfig.__post_init__).
+/// Batches that are generated at once (GRPOConfig.__post_init__, RLOOConfig.__post_init__).
 void read_generation(Reader& reader, TrainPlan& plan) {
     GrpoPlan& grpo = plan.preference.grpo;
     const TrainerQuestion& question = reader.question();
     const bool knows_gpus = question.gpus || question.files.size() == 1;  // another file may say it
     const std::int64_t batch = plan.training.per_device_train_batch_size * question.gpus.value_or(1);
-    grpo.num_generations = reader.integer_or("num_generations", 8, {.low = 2});
+    grpo.num_generations = reader.integer_or("num_generations", grpo.num_generations, {.low = 2});
     grpo.num_iterations = reader.integer_or("num_iterations", 1, {.low = 1});
     const auto rows = reader.integer("generation_batch_size", {.low = 1});
     grpo.steps_per_generation = reader.integer("steps_per_generation", {.low = 1});
@@ -68,7 +72,7 @@ void read_reward_scale(Reader& reader, GrpoPlan& grpo) {
 }
 
 /// Completions are as long as the arguments allow; prompts are the data's, which releases before 0.26 cut.
-void read_group_rows(Reader& reader, Draft& draft) {
+void read_group_rows(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     GroupRowsDraft& rows = draft.group.emplace();
     const Value* given = reader.document().root.at("max_completion_length");
     if (given && given->kind == Value::Kind::null)
@@ -77,7 +81,8 @@ void read_group_rows(Reader& reader, Draft& draft) {
     rows.completion = reader.integer_or("max_completion_length", 512, {.low = 1});
     rows.prompt = reader.integer("max_prompt_length", {.low = 1});
     if (!rows.prompt) return;
-    const std::string what = fmt::format("GRPOConfig of trl {} has no such argument", text_of(reader.stack().trl));
+    const std::string what =
+        fmt::format("{} of trl {} has no such argument", trainer.config, text_of(reader.stack().trl));
     const Syntax syntax = reader.document().syntax;
     if (syntax == Syntax::python)
         reader.invalid("max_prompt_length", what, "take it out; without it: --assume-off max_prompt_length");
@@ -86,21 +91,78 @@ void read_group_rows(Reader& reader, Draft& draft) {
                     "drop what is longer from the data");
 }
 
+/// rloo_config.py: what is taken from rewards and advantages.
+void read_leave_one_out(Reader& reader, GrpoPlan& plan) {
+    plan.normalizes_advantages = reader.boolean("normalize_advantages").value_or(false);
+    const Value* range = reader.value("reward_clip_range");
+    plan.clips_rewards = range && range->kind != Value::Kind::null;
+}
+
+constexpr const char* kRewardFunctions = "trainer.reward_funcs";
+
+/// A name is a model's (GRPOTrainer.__init__); what a function of the script gives is taken for functions.
+void judge_rewards(Reader& reader) {
+    const Value* given = reader.value(kRewardFunctions);
+    if (!given) return;
+    const std::vector<Value> one{*given};
+    for (const Value& each : given->kind == Value::Kind::list ? given->items : one) {
+        const bool loaded = each.kind == Value::Kind::unread && each.text.find("from_pretrained()") != each.text.npos;
+        if (each.kind == Value::Kind::text || loaded)
+            return reader.refuse(
+                kRewardFunctions, "a reward model on the same GPU is not predicted",
+                fmt::format("functions, or leave it out of the answer: --assume-off {}", kRewardFunctions));
+    }
+}
+
+/// Keys of RLOO alone.
+constexpr std::string_view kOnlyRloo[] = {"normalize_advantages", "reward_clip_range"};
+
 }  // namespace
 
-void read_groups(Reader& reader, Draft& draft) {
+bool says_rloo(const Document& document) {
+    const auto named = [](std::string_view text) { return text.find("rloo") != text.npos; };
+    if (named(document.file)) return true;
+    for (const std::string_view key : kOnlyRloo)
+        if (document.root.find(key)) return true;
+    for (const char* key : {"output_dir", "hub_model_id", "run_name"})
+        if (const Value* value = document.root.find(key); value && named(value->text)) return true;
+    return false;
+}
+
+bool is_for_group_trainer(const Document& document, const GroupTrainer& trainer,
+                          bool (*says)(const Document& document)) {
+    if (!document.launcher.empty() || document.root.kind != Value::Kind::map) return false;
+    const std::string_view program = document.program;
+    if (program == trainer.command) return true;
+    if (!document.root.find("model_name_or_path") || document.syntax == Syntax::python) return false;
+    if (!program.empty()) return program == trainer.scripts[0] || program == trainer.scripts[1];
+    return says(document);
+}
+
+bool calls_group_trainer(const Document& document, const GroupTrainer& trainer) {
+    const std::vector<std::string>& keys = document.root.keys;
+    return document.syntax == Syntax::python && !is_unsloth(document) &&
+           std::find(keys.begin(), keys.end(), trainer.name) != keys.end();
+}
+
+void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
-    plan.loop.kind = LoopKind::grpo;
-    reader.derive("loop.kind", "grpo", "GRPOTrainer");
+    plan.loop.kind = trainer.loop;
+    reader.derive("loop.kind", std::string(name_of(trainer.loop)), std::string(trainer.name));
     draft.no_fsdp = "FSDP in training with rewards is not predicted";
     draft.no_zero = nullptr;
     draft.no_zero3 = "ZeRO-3 in training with rewards is not predicted";
     read_ddp(reader, draft);
     GrpoPlan& grpo = plan.preference.grpo;
+    grpo = plan_of_groups(trainer.loop);
     read_generation(reader, plan);
-    read_group_loss(reader, grpo);
-    read_reward_scale(reader, grpo);
-    grpo.has_reference = reader.real("beta").value_or(0) != 0;
+    if (trainer.loop == LoopKind::rloo) {
+        read_leave_one_out(reader, grpo);
+    } else {
+        read_group_loss(reader, grpo);
+        read_reward_scale(reader, grpo);
+    }
+    if (const auto beta = reader.real("beta")) grpo.has_reference = *beta != 0;
     grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
     grpo.max_completion_length.reset();  // as long as the rows are
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(false);
@@ -109,7 +171,29 @@ void read_groups(Reader& reader, Draft& draft) {
                       "eval_strategy: no, or --assume-off eval_strategy");
         draft.evaluation.reset();
     }
-    read_group_rows(reader, draft);
+    read_group_rows(reader, trainer, draft);
+}
+
+void read_group_file(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
+    draft.training_read = true;
+    read_training_arguments(reader, kTrlDefaults, draft);
+    read_trl_model(reader, draft);
+    read_groups(reader, trainer, draft);
+}
+
+void read_group_script(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
+    draft.training_read = true;
+    if (!judge_script(reader)) return;
+    const std::string config = reader.text("config_class").value_or(std::string(trainer.config));
+    if (config.find(trainer.config) == config.npos)
+        reader.invalid("config_class", fmt::format("{} takes no {}", trainer.name, config),
+                       std::string(trainer.config));
+    judge_rewards(reader);
+    read_training_arguments(reader, kTrlDefaults, draft);
+    draft.job.plan.loop.kind = trainer.loop;
+    read_script_network(reader, true, draft);
+    draft.job.plan.trl_makes_adapters = !reader.has("adapted");
+    read_groups(reader, trainer, draft);
 }
 
 }  // namespace vramfit::trainers

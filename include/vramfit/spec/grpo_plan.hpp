@@ -1,8 +1,10 @@
-// GRPO: what trl's GRPOConfig says about generation, rewards and the loss.
+// GRPO and RLOO: what trl's GRPOConfig and RLOOConfig say about generation, rewards and the loss.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+
+#include "vramfit/spec/loop_kind.hpp"
 
 namespace vramfit {
 
@@ -12,16 +14,18 @@ enum class GroupLoss : std::uint8_t { dapo, grpo, bnpo, dr_grpo };
 /// trl's GRPOConfig.scale_rewards: what divides advantages; true is group, false none.
 enum class RewardScale : std::uint8_t { group, batch, none };
 
-/// trl's GRPOConfig as far as memory depends on it. Rows are completions; PairLengths has their prompts.
+/// trl's GRPOConfig or RLOOConfig as far as memory depends on it. Rows are completions; PairLengths has their prompts.
 struct GrpoPlan {
     std::int64_t num_generations = 8;
     std::optional<std::int64_t> steps_per_generation;  ///< absent: the steps of gradient accumulation
     std::int64_t num_iterations = 1;
     std::optional<std::int64_t> max_completion_length = 512;
-    bool has_reference = false;  ///< beta is not 0
-    GroupLoss loss = GroupLoss::dapo;
-    RewardScale scale = RewardScale::group;
-    bool has_temperature = false;  ///< other than 1: the logits are divided by it
+    bool has_reference = false;              ///< beta is not 0
+    GroupLoss loss = GroupLoss::dapo;        ///< of GRPO
+    RewardScale scale = RewardScale::group;  ///< of GRPO
+    bool has_temperature = false;            ///< other than 1: the logits are divided by it
+    bool normalizes_advantages = false;      ///< RLOO: normalize_advantages
+    bool clips_rewards = false;              ///< RLOO: reward_clip_range
 
     /// Batches whose completions are generated at once.
     std::int64_t generation_steps(std::int64_t gradient_accumulation_steps) const {
@@ -30,5 +34,14 @@ struct GrpoPlan {
 
     friend bool operator==(const GrpoPlan&, const GrpoPlan&) = default;
 };
+
+/// trl's own values where nothing is said: grpo_config.py, rloo_config.py of 1.16.0.
+constexpr GrpoPlan plan_of_groups(LoopKind kind) {
+    GrpoPlan out;
+    if (kind != LoopKind::rloo) return out;
+    out.num_generations = 2;
+    out.has_reference = true;  // beta 0.05
+    return out;
+}
 
 }  // namespace vramfit

@@ -6,18 +6,18 @@
 namespace vramfit {
 
 /// Those of preferences stand last.
-enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo };
+enum class LoopKind : std::uint8_t { trainer, plain, sft, unsloth, dpo, reward, kto, orpo, cpo, grpo, rloo };
 /// trl's trainers of preferences.
 constexpr bool is_preference(LoopKind kind) { return kind >= LoopKind::dpo; }
+/// Whose rows are generated token by token: lengths share no recording, so that there is no formula over them.
+constexpr bool generates_rows(LoopKind kind) { return kind == LoopKind::grpo || kind == LoopKind::rloo; }
 /// Whose batch has a chosen and a rejected row of each pair.
 constexpr bool has_pairs(LoopKind kind) {
-    return is_preference(kind) && kind != LoopKind::kto && kind != LoopKind::grpo;
+    return is_preference(kind) && kind != LoopKind::kto && !generates_rows(kind);
 }
 /// Which compare the policy with a reference.
 constexpr bool has_reference(LoopKind kind) { return kind == LoopKind::dpo || kind == LoopKind::kto; }
 /// Those without one and with whole logits, which trl has among its experiments.
 constexpr bool is_contrast(LoopKind kind) { return kind == LoopKind::orpo || kind == LoopKind::cpo; }
-/// Whose rows are generated token by token: lengths share no recording, so that there is no formula over them.
-constexpr bool generates_rows(LoopKind kind) { return kind == LoopKind::grpo; }
 
 }  // namespace vramfit

@@ -13,7 +13,7 @@ inline constexpr std::int64_t kFactoryMultiple = 8;
 /// Makes the longest row a multiple of so many tokens: the others are that much shorter than it.
 void pad_rows(BatchPlan& batch, std::int64_t multiple);
 
-/// The rows that GRPO generates at once.
+/// The rows that GRPO or RLOO generates at once.
 struct GroupRows {
     std::int64_t rows = 0;        ///< of which each has a completion
     std::int64_t prompt = 0;      ///< tokens of the longest one, to which the others are padded on the left

@@ -33,11 +33,11 @@ inline constexpr Named<AttentionMask> kMaskNames[] = {{"absent", AttentionMask::
                                                       {"right_padded", AttentionMask::right_padded}};
 inline constexpr Named<Labels> kLabelNames[] = {
     {"copy", Labels::copy}, {"same_tensor", Labels::same_tensor}, {"absent", Labels::absent}};
-inline constexpr Named<LoopKind> kLoopNames[] = {{"trainer", LoopKind::trainer}, {"plain", LoopKind::plain},
-                                                 {"sft", LoopKind::sft},         {"unsloth", LoopKind::unsloth},
-                                                 {"dpo", LoopKind::dpo},         {"reward", LoopKind::reward},
-                                                 {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},
-                                                 {"cpo", LoopKind::cpo},         {"grpo", LoopKind::grpo}};
+inline constexpr Named<LoopKind> kLoopNames[] = {
+    {"trainer", LoopKind::trainer}, {"plain", LoopKind::plain}, {"sft", LoopKind::sft},
+    {"unsloth", LoopKind::unsloth}, {"dpo", LoopKind::dpo},     {"reward", LoopKind::reward},
+    {"kto", LoopKind::kto},         {"orpo", LoopKind::orpo},   {"cpo", LoopKind::cpo},
+    {"grpo", LoopKind::grpo},       {"rloo", LoopKind::rloo}};
 inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {
@@ -116,6 +116,7 @@ constexpr std::string_view trainer_of(LoopKind loop) {
         case LoopKind::orpo: return "ORPOTrainer";
         case LoopKind::cpo: return "CPOTrainer";
         case LoopKind::grpo: return "GRPOTrainer";
+        case LoopKind::rloo: return "RLOOTrainer";
         case LoopKind::sft: return "SFTTrainer";
         default: return "Trainer";
     }

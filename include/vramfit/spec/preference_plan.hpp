@@ -11,13 +11,13 @@ namespace vramfit {
 
 /// Rows of preferences beside the length of the longest one (BatchPlan::sequence_length): a prompt with a chosen and a
 /// rejected completion; KTO's have one completion, which `chosen_shorter` is about. One number for all rows, or one for
-/// each row of a batch; of GRPO one for each prompt and one for each row of what is generated at once.
+/// each row of a batch; of GRPO and RLOO one for each prompt and one for each row of what is generated at once.
 struct PairLengths {
     std::vector<std::int64_t> prompt = {1};          ///< tokens; one needs the most: the rest has log-probabilities
     std::vector<std::int64_t> chosen_shorter = {0};  ///< than the longest row
     std::vector<std::int64_t> rejected_shorter = {0};
     std::vector<bool> desirable;  ///< KTO: the labels of a batch, over and over; none: every second one
-    bool padded = false;          ///< GRPO: all batches have rows that are shorter, by as little as needs the most
+    bool padded = false;  ///< GRPO, RLOO: all batches have rows that are shorter, by as little as needs the most
 
     friend bool operator==(const PairLengths&, const PairLengths&) = default;
 };
@@ -63,7 +63,7 @@ struct PreferencePlan {
     bool disable_dropout = true;
     TrainerMaker maker = TrainerMaker::trl;
     bool adds_sft = false;  ///< LLaMA-Factory: pref_ftx is not 0
-    GrpoPlan grpo;
+    GrpoPlan grpo;          ///< of RLOO too
 
     friend bool operator==(const PreferencePlan&, const PreferencePlan&) = default;
 };

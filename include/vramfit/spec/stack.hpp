@@ -29,6 +29,7 @@ struct Stack {
     bool cublas_workspace_is_32_mib(const Capability& on) const;  ///< instead of 8.125 MiB
     bool cublas_workspace_stays() const;                          ///< kept for each thread; else given back at once
     bool cublaslt_shares_its_workspace() const;                   ///< with cuBLAS
+    bool addmm_takes_one_row_for_a_bias() const;                  ///< and then goes to cublasLt
     bool outer_products_are_native() const;                       ///< bmm over one channel by a kernel of its own
     bool cublaslt_workspace_stays() const;                        ///< cublasLt's scratch is kept for each thread
     bool cublaslt_workspace_is_limited() const;                   ///< to as much as cuBLAS has

@@ -377,7 +377,7 @@ inline bool by_llama_factory(const TrainPlan& plan) {
 
 /// Whether the loop asks a reference about the rows.
 inline bool asks_reference(const TrainPlan& plan) {
-    return plan.loop.kind == LoopKind::grpo ? plan.preference.grpo.has_reference : has_reference(plan.loop.kind);
+    return generates_rows(plan.loop.kind) ? plan.preference.grpo.has_reference : has_reference(plan.loop.kind);
 }
 
 }  // namespace vramfit

@@ -29,7 +29,7 @@ enum class PhaseKind : std::uint8_t {
     reference_forward,
     kl_forward,  ///< KTO: on completions of other rows
     loss,        ///< between the forward pass and the backward pass
-    generation,  ///< GRPO: completions are sampled
+    generation,  ///< GRPO, RLOO: completions are sampled
     reward,
     log_probabilities,  ///< of the policy that has generated, before the loss
 };

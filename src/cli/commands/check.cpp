@@ -248,12 +248,13 @@ void add_question(CLI::App& app, CheckFlags& flags) {
     add_value(app, "--seq", flags.seq, "N",
               "Tokens of the longest sequence, where the data decides [the most that the file allows]")
         ->group(kQuestion);
-    add_value(
-        app, "--prompt", flags.prompt, "N",
-        "GRPO: tokens of the longest prompt, which the data decides [what an older file's max_prompt_length says]")
+    add_value(app, "--prompt", flags.prompt, "N",
+              "GRPO, RLOO: tokens of the longest prompt, which the data decides [what an older file's "
+              "max_prompt_length says]")
         ->group(kQuestion);
-    add_value(app, "--lengths", flags.lengths, "FILE",
-              "Lengths of the sequences of the data (GRPO: of the prompts): a number or {\"length\": N} on each line")
+    add_value(
+        app, "--lengths", flags.lengths, "FILE",
+        "Lengths of the sequences of the data (GRPO, RLOO: of the prompts): a number or {\"length\": N} on each line")
         ->group(kQuestion);
     add_value(app, "--model", flags.model, "MODEL", "Overrides the model that the file names")->group(kQuestion);
     add_value(app, "--model-config", flags.model_config, "FILE", "The config.json of the model that the file names")

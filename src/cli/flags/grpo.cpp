@@ -1,4 +1,5 @@
-// Flags of a plan: generation and loss of GRPO, and the lengths that trl's arguments allow where none is given.
+// Flags of a plan: generation and loss of GRPO and RLOO, and the lengths that trl's arguments allow where none is
+// given.
 #include <fmt/format.h>
 
 #include "cli/flags/tables.hpp"
@@ -8,12 +9,12 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kGrpo = "GRPO (--loop grpo)";
+constexpr const char* kGrpo = "GRPO and RLOO (--loop grpo, rloo)";
 
 GrpoPlan& grpo_of(Job& job) { return job.plan.preference.grpo; }
 
 constexpr PlanFlag kGrpoFlags[] = {
-    {"num_generations", "", "N", nullptr, kGrpo, "Completions of each prompt; --batch counts completions [8]",
+    {"num_generations", "", "N", nullptr, kGrpo, "Completions of each prompt; --batch counts completions [8, RLOO: 2]",
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).num_generations = integer_from(value, where);
      }},
@@ -38,13 +39,18 @@ constexpr PlanFlag kGrpoFlags[] = {
          grpo_of(job).num_iterations = integer_from(value, where);
      }},
     {"beta", "", "X", nullptr, kGrpo,
-     "Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]",
+     "Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: "
+     "0.05]",
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).has_reference = number_from(value, where) != 0;
      }},
     {"temperature", "", "X", nullptr, kGrpo, "Of sampling; memory asks only whether it is 1 [1]",
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).has_temperature = number_from(value, where) != 1;
+     }},
+    {"normalize_advantages", "", "BOOL", "true", kGrpo, "RLOO: advantages are normalized [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).normalizes_advantages = boolean_from(value, where);
      }},
     {"use_vllm", "", "BOOL", "true", kGrpo, "Not predicted: generation by transformers is [false]",
      [](Job&, std::string_view value, const std::string& where) {
@@ -60,14 +66,21 @@ constexpr PlanFlag kGrpoFlags[] = {
 std::span<const PlanFlag> grpo_flags() { return kGrpoFlags; }
 
 void complete_grpo(Job& job, const IsGiven& given) {
-    if (job.plan.loop.kind != LoopKind::grpo) {
+    const LoopKind kind = job.plan.loop.kind;
+    if (!generates_rows(kind)) {
         for (const PlanFlag& flag : kGrpoFlags)
             if (given(flag.name))
-                throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name), "only GRPO has it", "add --loop grpo");
+                throw Error(ErrorKind::invalid, fmt::format("--{}", flag.name), "only GRPO and RLOO have it",
+                            "add --loop grpo or --loop rloo");
         return;
     }
+    if (kind == LoopKind::grpo && given("normalize_advantages"))
+        throw Error(ErrorKind::invalid, "--normalize_advantages", "GRPOTrainer has no such argument", "leave it out");
     BatchPlan& batch = job.plan.batch;
     GrpoPlan& grpo = grpo_of(job);
+    const GrpoPlan otherwise = plan_of_groups(kind);
+    if (!given("num_generations")) grpo.num_generations = otherwise.num_generations;
+    if (!given("beta")) grpo.has_reference = otherwise.has_reference;
     job.plan.preference.disable_dropout = false;
     const std::int64_t completion = batch.sequence_length - batch.pairs.prompt.front();
     if (!given("prompt")) batch.pairs.prompt = {kGroupPrompt};

@@ -12,7 +12,7 @@ namespace vramfit::cli {
 
 namespace {
 
-constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo)";
+constexpr const char* kPreferences = "Preference training (--loop dpo, reward, kto, orpo, cpo, grpo, rloo)";
 
 /// Tokens of the chosen completion.
 std::int64_t completion_of(const BatchPlan& batch) {
@@ -30,7 +30,7 @@ Words loss_words() {
 
 constexpr PlanFlag kPreferenceFlags[] = {
     {"prompt", "prompt_length", "N", nullptr, kPreferences,
-     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]",
+     "Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.batch.pairs.prompt = {integer_from(value, where)};
      }},
@@ -67,6 +67,8 @@ constexpr PlanFlag kPreferenceFlags[] = {
              job.plan.preference.grpo.loss = value_from(value, where, kGroupLossNames);
              return;
          }
+         if (job.plan.loop.kind == LoopKind::rloo)
+             throw Error(ErrorKind::invalid, where, "RLOOTrainer has no such argument", "leave it out");
          job.plan.preference.loss_types.clear();
          for (const std::string& word : words_from(value, where))
              job.plan.preference.loss_types.push_back(value_from(word, where, kPairLossNames));
@@ -111,7 +113,7 @@ void refuse_preference_flags(const std::map<std::string, GivenValue>& given, Loo
         return found == given.end() ? otherwise : integer_from(found->second.value, found->second.where);
     };
     if (given.contains("seq") && given.contains("completion") &&
-        tokens("seq", 0) != tokens("prompt", loop == LoopKind::grpo ? kGroupPrompt : 1) +
+        tokens("seq", 0) != tokens("prompt", generates_rows(loop) ? kGroupPrompt : 1) +
                                 std::max(tokens("completion", 0), tokens("rejected", 0)))
         throw Error(ErrorKind::invalid, given.at("completion").where,
                     "--seq says how long prompt and completion are together", "give one of them, with --prompt");

@@ -32,7 +32,7 @@ void refuse_contradictions(const std::map<std::string, GivenValue>& given);
 /// The same of the flags of preference training, which no other loop has.
 void refuse_preference_flags(const std::map<std::string, GivenValue>& given, LoopKind loop);
 
-/// Tokens of GRPO's prompts where nothing is said: what trl's releases before 1.0 cut them to.
+/// Tokens of GRPO's and RLOO's prompts where nothing is said: what trl's releases before 1.0 cut them to.
 inline constexpr std::int64_t kGroupPrompt = 512;
 
 using IsGiven = std::function<bool(std::string_view flag)>;
@@ -43,7 +43,7 @@ void settle_unsloth_recipe(Job& job, const IsGiven& given);
 void settle_llama_factory(Job& job, const IsGiven& given);
 /// What Unsloth chooses where no flag says it. Throws Error for its flags without its loop.
 void complete_unsloth(Job& job, const IsGiven& given);
-/// How long GRPO's rows are where no flag says it. Throws Error for its flags without its loop.
+/// How long GRPO's and RLOO's rows are where no flag says it. Throws Error for its flags without its loop.
 void complete_grpo(Job& job, const IsGiven& given);
 
 }  // namespace vramfit::cli

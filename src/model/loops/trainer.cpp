@@ -20,6 +20,7 @@
 #include "model/parallel/context/context_parallel.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
 #include "model/preferences/grpo/loss.hpp"
+#include "model/preferences/grpo/sequence_loss.hpp"
 #include "model/preferences/llama_factory/reward.hpp"
 #include "model/preferences/loss.hpp"
 #include "model/preferences/precompute.hpp"
@@ -88,19 +89,23 @@ Tensor preference_step(Trainer& trainer, const Batch& batch, const Place& place)
     return out;
 }
 
-/// GRPOTrainer.training_step, _prepare_inputs: rows are generated every few batches. The loss is scaled already.
+/// GRPOTrainer.training_step, _prepare_inputs: rows are generated every few batches. GRPO's loss is scaled already,
+/// RLOO's is not (loss_is_scaled_for_ga).
 Tensor group_step(Trainer& trainer, const Place& place) {
     const Run& run = trainer.run;
     if (generates(run.plan, place)) trainer.rollout = roll_out(run, trainer.network, trainer.reference, place);
     const Rollout part = part_of(run, trainer.rollout, batch_number(run.plan, place));
-    const Tensor loss = grpo_loss(run, trainer.network, part, place, wrapper_of(trainer, trainer.is_last(place)));
+    const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
+    Tensor loss = (leaves_one_out ? rloo_loss : grpo_loss)(run, trainer.network, part, place,
+                                                           wrapper_of(trainer, trainer.is_last(place)));
     empty_cache_by_steps(trainer, place);
+    if (leaves_one_out) loss = div(loss, 1);  // self.current_gradient_accumulation_steps
     accelerator_backward(trainer, loss, place);
     return detach(loss);
 }
 
 Tensor training_step(Trainer& trainer, Batch& batch, const Tensor& items, const Place& place) {
-    if (trainer.run.plan.loop.kind == LoopKind::grpo) return group_step(trainer, place);
+    if (generates_rows(trainer.run.plan.loop.kind)) return group_step(trainer, place);
     if (is_preference(trainer.run.plan.loop.kind)) return preference_step(trainer, batch, place);
     const CutBatch cut(trainer.run, batch);
     const Tensor loss = compute_loss(trainer, batch, items, place);
@@ -230,7 +235,7 @@ bool shifts_labels(const Run& run) {
 Batch next_batch(const Run& run) {
     if (run.unsloth) return fetch_packed(run);
     if (!is_preference(run.plan.loop.kind)) return fetch_batch(run);
-    if (run.plan.loop.kind == LoopKind::grpo) return {};  // text, which is host memory
+    if (generates_rows(run.plan.loop.kind)) return {};  // text, which is host memory
     return fetch_preferences(run, run.plan.preference.precompute_ref_log_probs);
 }
 
@@ -273,7 +278,7 @@ void run_trainer(const Run& run, Network& network) {
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.
     Tensor held_by_group;
-    const bool prepares_rows = is_preference(run.plan.loop.kind) && run.plan.loop.kind != LoopKind::grpo;
+    const bool prepares_rows = is_preference(run.plan.loop.kind) && !generates_rows(run.plan.loop.kind);
     const auto wait_for_rows = [&] {
         for (int i = 0; i < 2 && run.plan.distributed && prepares_rows; ++i) barrier(session, held_by_group);
     };

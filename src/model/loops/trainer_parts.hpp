@@ -31,7 +31,7 @@ struct Trainer {
     bool unscales = false;
 
     Reference reference = {};  ///< of preference training
-    Rollout rollout = {};      ///< GRPO: _buffered_inputs
+    Rollout rollout = {};      ///< GRPO, RLOO: _buffered_inputs
 
     engine::Session& session() const { return run.session; }
     const TrainingPlan& args() const { return run.plan.training; }

@@ -62,7 +62,15 @@ void sum_over_tokens(const Tensor& buffer, Size tokens, Size columns) {
     (void)sum_dim(alias(buffer, {tokens, columns}, buffer.strides()), 0, false, DType::float32);
 }
 
-/// _addmm_fp32: 16-bit operands go into the product as they are, others are float32 already.
+/// _addmm_fp32: 16-bit operands go into the product as they are, others are float32 already. A sum of one row is what
+/// torch takes for a bias (ATen/native/cuda/Blas.cpp isInputCompliesAddmmCudaLt), and leaves it to cuBLASLt.
+void add_product(Session& session, Question what, const Size& rows, const Size& inner) {
+    if (session.stack.addmm_takes_one_row_for_a_bias() && session.decide(what, rows == 1 && inner > 1))
+        cublaslt_workspace(session);
+    else
+        cublas_workspace(session);
+}
+
 void chunked_backward(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
     const Tensor hidden = node.unpack(0);
@@ -79,6 +87,9 @@ void chunked_backward(Node& node, Grads& in, Grads& out) {
         w_chunk = to(chunk.weight, compute);
         cublas_workspace(session);
         add_bias(chunk.bias, compute);
+        const Size words = w_chunk.size(0);
+        if (node.wants(0)) add_product(session, "one token in a tile", tokens, words);
+        if (node.wants(1)) add_product(session, "one word in a tile", words, tokens);
         if (grad_bias.defined()) sum_over_tokens(buffer, tokens, w_chunk.size(0));
     });
     if (node.wants(0)) out[0] = to(grad_hidden, hidden.dtype());

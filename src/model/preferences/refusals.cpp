@@ -88,12 +88,13 @@ void refuse_in_contrast(const Run& run, const Refuse& refuse) {
 /// Families whose generation was compared: their rows see all that is before them.
 constexpr std::string_view kGenerating[] = {"llama", "qwen2", "qwen3"};
 
-/// What GRPOTrainer was not compared with.
+/// What GRPOTrainer and RLOOTrainer were not compared with.
 template <class Refuse>
 void refuse_in_groups(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
     if (!run.stack.reference_is_like_policy())
-        refuse("loop.kind", fmt::format("GRPOTrainer of trl {} is not supported", text_of(run.stack.trl)),
+        refuse("loop.kind",
+               fmt::format("{} of trl {} is not supported", trainer_of(plan.loop.kind), text_of(run.stack.trl)),
                "trl 1.16 is supported");
     const bool generates =
         std::find(std::begin(kGenerating), std::end(kGenerating), run.spec.model_type) != std::end(kGenerating);
@@ -111,7 +112,7 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
-    if (plan.training.fp16) refuse("training.fp16", "GRPO with fp16 is not supported", "bf16");
+    if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
 
 /// What recorded networks were not compared with. Routers of experts give logits besides, and GPTBigCode's forward
@@ -174,10 +175,10 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.peft && plan.peft->use_dora && plan.peft->lora_dropout != 0 && plan.preference.disable_dropout)
         refuse("peft.lora_dropout", "DoRA with a dropout that trl switches off is not supported", "0");
     if (plan.peft && !plan.trl_makes_adapters && !factory &&
-        (has_reference(plan.loop.kind) || plan.loop.kind == LoopKind::grpo))
+        (has_reference(plan.loop.kind) || generates_rows(plan.loop.kind)))
         refuse("trl.peft_config", "a model that has adapters already, of which trl makes a copy, is not supported",
                "give the trainer a peft_config");
-    if (plan.loop.kind == LoopKind::grpo) refuse_in_groups(run, refuse);
+    if (generates_rows(plan.loop.kind)) refuse_in_groups(run, refuse);
     if (is_contrast(plan.loop.kind) || factory) return refuse_in_contrast(run, refuse);
     if (has_score(plan)) return refuse_in_rewards(run, refuse);
     if (!plan.peft || !scores_in_chunks(run)) return;

@@ -37,6 +37,9 @@ bool Stack::cublaslt_workspace_stays() const { return torch >= Version{2, 9, 0};
 // call.
 bool Stack::cublaslt_shares_its_workspace() const { return torch >= Version{2, 12, 0} && torch < Version{2, 15, 0}; }
 
+// ATen/native/cuda/Blas.cpp isInputCompliesAddmmCudaLt: traced with 2.11 and 2.15.
+bool Stack::addmm_takes_one_row_for_a_bias() const { return torch >= Version{2, 11, 0}; }
+
 // ATen/cuda/CUDABlas.cpp of 2.11 shares cuBLAS' limit (pull request 168175): traced with 9000 and 32768 KiB, and with
 // CUBLAS_WORKSPACE_CONFIG=:16:8, which makes the usual 1 MiB smaller. 2.10 takes what is asked for.
 bool Stack::cublaslt_workspace_is_limited() const { return torch >= Version{2, 11, 0}; }

@@ -52,7 +52,7 @@ std::span<const std::string_view> names_of(const Object& called) {
     const std::string_view name = last_name(called.text);
     const bool fast = called.text.find("Fast") != std::string::npos;
     if (name == "DPOTrainer" || name == "KTOTrainer") return kReferenceTrainerNames;
-    if (name == "GRPOTrainer") return kGroupTrainerNames;
+    if (name == "GRPOTrainer" || name == "RLOOTrainer") return kGroupTrainerNames;
     if (name.ends_with("Trainer")) return kTrainerNames;
     if (name == "LoraConfig") return kLoraNames;
     if (name == "BitsAndBytesConfig") return kBitsAndBytesNames;

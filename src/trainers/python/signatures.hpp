@@ -14,7 +14,7 @@ inline constexpr std::string_view kTrainerNames[] = {"model", "args", "data_coll
 /// dpo_trainer.py, kto_trainer.py.
 inline constexpr std::string_view kReferenceTrainerNames[] = {"model",         "ref_model",     "args",
                                                               "data_collator", "train_dataset", "eval_dataset"};
-/// grpo_trainer.py.
+/// grpo_trainer.py, rloo_trainer.py.
 inline constexpr std::string_view kGroupTrainerNames[] = {"model", "reward_funcs", "args", "train_dataset",
                                                           "eval_dataset"};
 inline constexpr std::string_view kFromPretrainedNames[] = {"pretrained_model_name_or_path"};

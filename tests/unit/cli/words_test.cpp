@@ -23,6 +23,7 @@ std::vector<Job> situations() {
             job_with({{"loop", "kto"}}),
             job_with({{"loop", "cpo"}}),
             job_with({{"loop", "grpo"}}),
+            job_with({{"loop", "rloo"}}),
             job_with({{"method", "qlora"}}),
             job_with({{"gpus", "2"}}),
             job_with({{"gpus", "2"}, {"fsdp", "1"}}),

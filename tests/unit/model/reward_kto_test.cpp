@@ -74,7 +74,7 @@ TEST_CASE("what trl and transformers refuse of reward models and KTO is refused 
     CHECK(reason_of(job_of("kto", ""), ErrorKind::invalid).find("batch size must be > 1") != std::string::npos);
     CHECK(reason_of(job_of("kto", R"("loss_type": "apo_zero_unpaired")", R"(, "batch": {"desirable": [true]})"),
                     ErrorKind::invalid) == "");
-    CHECK(reason_of(job_of("kto", R"("per_device_train_batch_size": 3)"), ErrorKind::invalid)
+    CHECK(reason_of(job_of("kto", R"("per_device_train_batch_size": 3)"), ErrorKind::unsupported)
               .find("2 labels for batches of 3 rows") != std::string::npos);
     CHECK(reason_of(job_of("kto", R"("per_device_train_batch_size": 3)", R"(, "batch": {"desirable": [true]})"),
                     ErrorKind::invalid) == "");

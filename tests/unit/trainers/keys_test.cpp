@@ -69,6 +69,7 @@ TEST_CASE("every key of a trainer's newest release stands in the table of its fo
         {"unsloth-studio", "unsloth-studio"},
         {"trl-preferences", "training-args"},
         {"trl-grpo", "training-args"},
+        {"trl-rloo", "training-args"},
     };
     for (const auto& [format, list] : lists) {
         const std::vector<std::string> keys = keys_of(list);
@@ -106,7 +107,7 @@ TEST_CASE("a key of no release is a mistake where a trainer alone reads the file
     CHECK(problem_of("f.yaml", "model_name_or_path: llama-3.2-1b\nmax_length: 64\nlern_rate:\n") == "");
     const std::string arguments = " --model_name_or_path llama-3.2-1b --max_length 64 --lern_rate 1\n";
     CHECK(problem_of("f.sh", "trl sft" + arguments) != "");
-    CHECK(problem_of("f.sh", "trl rloo" + arguments) == "");
+    CHECK(problem_of("f.sh", "trl gkd" + arguments) == "");
     CHECK(problem_of("f.sh", "python mine.py" + arguments) == "");
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("DPO's files are known by the command, by a key of its own, or by thei
 }
 
 TEST_CASE("a program keeps its name where its keys stand in a file") {
-    TrainerQuestion question = asked_of({{"a.sh", "trl rloo --config x.yaml\n"}});
+    TrainerQuestion question = asked_of({{"a.sh", "trl gkd --config x.yaml\n"}});
     question.open = [](const std::string&) {
         return std::optional<std::string>("model_name_or_path: llama-3.2-1b\nmax_length: 64\n");
     };

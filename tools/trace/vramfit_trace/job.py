@@ -229,7 +229,8 @@ def check(job: Job) -> None:
     if job["loop"]["kind"] == "unsloth":
         check_unsloth(job)
     if job["distributed"]:
-        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "dpo", "grpo"), "deepspeed": ("trainer", "sft", "dpo", "grpo"),
+        kinds = {"pipeline": ("plain",), "ddp": ("trainer", "sft", "dpo", "grpo", "rloo"),
+                 "deepspeed": ("trainer", "sft", "dpo", "grpo", "rloo"),
                  "fsdp2": ("trainer", "sft", "dpo")}.get(job["distributed"]["kind"], ("trainer", "sft"))
         if job["loop"]["kind"] not in kinds:
             raise JobError(f"distributed.kind {job['distributed']['kind']} is traced with loop.kind {' or '.join(kinds)}")

@@ -5,6 +5,7 @@ import random
 from typing import Any
 
 from .job import Job
+from .worker.rows import SAMPLED
 
 LENGTHS = (1, 7, 32, 60, 100, 128, 200, 400)
 LOSSES = ("sigmoid", "sigmoid", "sigmoid", "hinge", "ipo", "nca_pair", "robust", "bco_pair", "sppo_hard", "apo_zero", "apo_down",
@@ -85,8 +86,8 @@ def by_llama_factory(job: Job, walker: random.Random) -> Job:
     return out
 
 
-def generating(job: Job, walker: random.Random) -> Job:
-    """The job with trl's GRPOTrainer: with sdpa and without fp16, which vramfit knows of it. Where a generation is one batch rows may
+def generating(job: Job, walker: random.Random, kind: str) -> Job:
+    """The job with trl's GRPOTrainer or RLOOTrainer: with sdpa and without fp16, which vramfit knows of it. Where a generation is one batch rows may
     differ in length: which of them share a batch is known."""
     training = {**job["training"], "fp16": False}
     training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
@@ -110,7 +111,12 @@ def generating(job: Job, walker: random.Random) -> Job:
             batch["prompt_length"] = [walker.choice(LENGTHS) for _ in range(rows // group)]
         if rows == group or walker.random() < 0.5:
             batch["completion_length"] = [walker.choice(LENGTHS[:6]) for _ in range(rows)]
-    return {**job, "name": f"{job['name']}-grpo", "loop": {"kind": "grpo"}, "batch": batch, "training": training, "load": load,
+    if kind == "rloo":
+        del training["loss_type"]
+        training.update(beta=walker.choice((0.0, 0.05, 0.05)), normalize_advantages=walker.random() < 0.3)
+        if walker.random() < 0.3:
+            training["reward_clip_range"] = [-1.0, 1.0]
+    return {**job, "name": f"{job['name']}-{kind}", "loop": {"kind": kind}, "batch": batch, "training": training, "load": load,
             "prepare_kbit": job.get("prepare_kbit") if walker.random() < 0.3 else None}
 
 
@@ -119,8 +125,8 @@ def preferring(job: Job, walker: random.Random, kind: str = "dpo") -> Job:
     LLaMA-Factory's trainers."""
     if kind == "llama-factory":
         return by_llama_factory(job, walker)
-    if kind == "grpo":
-        return generating(job, walker)
+    if kind in SAMPLED:
+        return generating(job, walker, kind)
     training = {**job["training"], **losses_of(walker, kind)}
     if kind in ("dpo", "older", "kto") and walker.random() < 0.2:
         training["precompute_ref_log_probs"] = True

@@ -3,13 +3,12 @@
 
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/copy.hpp"
-#include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
-#include "engine/ops/shape.hpp"
 #include "engine/ops/sum.hpp"
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
+#include "model/preferences/grpo/group_metrics.hpp"
 #include "model/preferences/grpo/scores.hpp"
 #include "model/preferences/metrics.hpp"
 
@@ -25,24 +24,6 @@ Tensor at_least_one(const Tensor& t) {
     return clamp(number);
 }
 
-void read_global_mean(const Run& run, const Tensor& t, const Tensor& mask) {
-    const Tensor sum = [&] {
-        const Tensor masked = mul(t, mask);
-        return sum_all(masked);
-    }();
-    const Tensor count = [&] {
-        const Tensor all = sum_all(mask);
-        return to(all, DType::float32);
-    }();
-    const Tensor totals = [&] {
-        const Tensor parts[2] = {sum, count};
-        const Tensor both = stack(parts, 0);
-        return summed_over_ranks(run, both);
-    }();
-    const Tensor tokens = clamp(select(totals, 0));
-    read_item(div(select(totals, 0), tokens));
-}
-
 /// (x * mask).sum(-1) / mask.sum(-1).
 Tensor sequence_mean(const Tensor& t, const Tensor& mask) {
     Tensor sum, count;
@@ -52,24 +33,6 @@ Tensor sequence_mean(const Tensor& t, const Tensor& mask) {
     }
     count = sum_dim(mask, -1, false, DType::int64);
     return div(sum, count);
-}
-
-/// trl 1.16 trainer/utils.py nanmin, nanmax.
-void read_extreme(const Tensor& t, Op op) {
-    {
-        Tensor nan = compare(Op::ne, t);
-        const Tensor all = reduce(nan, 1, false, DType::boolean, Op::all);
-        nan.reset();
-        t.session().streams.host_waits(0);
-    }
-    const Tensor picked = [&] {
-        const Tensor numbers = [&] {
-            const Tensor nan = compare(Op::ne, t);
-            return compare(Op::bitwise_not, nan);
-        }();
-        return index_by_mask(t, numbers, t.size(0));
-    }();
-    read_item(reduce(picked, 1, false, t.dtype(), op));
 }
 
 /// Ratios that were clipped, and their shares.

@@ -1,5 +1,5 @@
-// trl 1.16 trainer/grpo_trainer.py GRPOTrainer._calculate_rewards, _generate_and_score_completions; trainer/utils.py
-// nanstd.
+// trl 1.16 trainer/grpo_trainer.py GRPOTrainer._calculate_rewards, _generate_and_score_completions, and the same of
+// rloo_trainer.py; trainer/utils.py nanstd.
 #include "model/preferences/grpo/rewards.hpp"
 
 #include "engine/ops/copy.hpp"
@@ -37,32 +37,6 @@ Tensor weighted(const Run& run, const Tensor& rewards_per_func) {
         product = mul(rewards_per_func, unsqueeze(weights, 0));
     }
     return nansum_over(product, 2, false);
-}
-
-/// torch.isclose(std_rewards, torch.zeros_like(std_rewards)): ATen/native/TensorCompare.cpp isclose.
-Tensor is_close_to_zero(const Tensor& t) {
-    const Tensor zeros = zeros_like(t);
-    const Tensor close = compare(Op::eq, t, zeros);
-    Tensor allowed;
-    {
-        const Tensor relative = mul(zeros, 1.0);
-        const Tensor magnitude = abs(relative);
-        allowed = add(magnitude, 1.0);
-    }
-    Tensor error;
-    {
-        const Tensor difference = sub(t, zeros);
-        error = abs(difference);
-    }
-    Tensor is_finite;
-    {
-        const Tensor magnitude = abs(error);
-        const Tensor differs = compare(Op::ne, magnitude);
-        const Tensor equal = compare(Op::eq, error, error);
-        is_finite = compare(Op::mul, equal, differs);
-    }
-    const Tensor within = compare(Op::le, error, allowed);
-    return close;
 }
 
 }  // namespace
@@ -121,9 +95,47 @@ Tensor calculate_rewards(const Run& run, const Size& rows) {
     return gathered(run, per_func);
 }
 
-namespace {
+// ATen/native/TensorCompare.cpp isclose.
+Tensor is_close_to_zero(const Tensor& t) {
+    const Tensor zeros = zeros_like(t);
+    const Tensor close = compare(Op::eq, t, zeros);
+    Tensor allowed;
+    {
+        const Tensor relative = mul(zeros, 1.0);
+        const Tensor magnitude = abs(relative);
+        allowed = add(magnitude, 1.0);
+    }
+    Tensor error;
+    {
+        const Tensor difference = sub(t, zeros);
+        error = abs(difference);
+    }
+    Tensor is_finite;
+    {
+        const Tensor magnitude = abs(error);
+        const Tensor differs = compare(Op::ne, magnitude);
+        const Tensor equal = compare(Op::eq, error, error);
+        is_finite = compare(Op::mul, equal, differs);
+    }
+    const Tensor within = compare(Op::le, error, allowed);
+    return close;
+}
 
-/// Means and deviations that go to the logs.
+Rewards rewards_of(const Run& run, Tensor rewards_per_func) {
+    Rewards r;
+    r.rewards_per_func = std::move(rewards_per_func);
+    r.unscorable_mask = has_none(r.rewards_per_func);
+    r.rewards = weighted(run, r.rewards_per_func);
+    return r;
+}
+
+void keep_own_advantages(const Run& run, Rewards& r) {
+    r.all_process_advantages = clone(r.advantages);
+    const Size all = r.advantages.size(0), own = run.plan.distributed ? all / run.plan.distributed->world_size : all;
+    const Size first = run.plan.distributed ? own * run.plan.distributed->rank : Size(0);
+    r.advantages = slice(r.advantages, 0, first, first + own);
+}
+
 void log_rewards(const Run& run, Rewards& r) {
     const Tensor of_function = select(r.rewards_per_func, 1);
     read_item(nanmean_over(of_function, 1, false));
@@ -133,42 +145,6 @@ void log_rewards(const Run& run, Rewards& r) {
     read_item(nanstd_over(r.rewards, 1));
     const Tensor numbers = to(r.is_std_zero, DType::float32);
     read_mean(numbers);
-}
-
-}  // namespace
-
-Rewards advantages_of(const Run& run, Tensor rewards_per_func) {
-    const Size group = run.plan.preference.grpo.num_generations;
-    Rewards r;
-    r.rewards_per_func = std::move(rewards_per_func);
-    r.unscorable_mask = has_none(r.rewards_per_func);
-    r.rewards = weighted(run, r.rewards_per_func);
-    const auto grouped = [&] { return view(r.rewards, {r.rewards.size(0) / group, group}); };
-    const auto repeated = [&](const Tensor& t) {  // repeat_interleave(num_generations, dim=0)
-        return view(clone_contiguous(expand(unsqueeze(t, 1), {t.size(0), group})), {t.size(0) * group});
-    };
-    r.grouped = nanmean_over(grouped(), 2, false);
-    r.grouped = repeated(r.grouped);
-    const RewardScale scale = run.plan.preference.grpo.scale;
-    if (scale == RewardScale::batch) {
-        r.std_rewards = expand(nanstd_over(r.rewards, 1), r.rewards.sizes());
-    } else {
-        r.std_rewards = select(nanstd_over(grouped(), 2), 1);
-        r.std_rewards = repeated(r.std_rewards);
-    }
-    r.advantages = sub(r.rewards, r.grouped);
-    if (scale != RewardScale::none) {
-        const Tensor divisor = add(r.std_rewards, 1.0);
-        r.advantages = div(r.advantages, divisor);
-    }
-    r.is_std_zero = is_close_to_zero(r.std_rewards);
-    r.advantages = pointwise_result(r.advantages, DType::float32, Op::nan_to_num);
-    r.all_process_advantages = clone(r.advantages);
-    const Size all = r.advantages.size(0), own = run.plan.distributed ? all / run.plan.distributed->world_size : all;
-    const Size first = run.plan.distributed ? own * run.plan.distributed->rank : Size(0);
-    r.advantages = slice(r.advantages, 0, first, first + own);
-    log_rewards(run, r);
-    return r;
 }
 
 }  // namespace vramfit::model

@@ -1,5 +1,5 @@
 // trl 1.16 trainer/grpo_trainer.py GRPOTrainer._generate_single_turn, _generate, _generate_and_score_completions,
-// _prepare_inputs; trainer/utils.py shuffle_sequence_dict, split_tensor_dict.
+// _prepare_inputs, and the same of rloo_trainer.py; trainer/utils.py shuffle_sequence_dict, split_tensor_dict.
 #include "model/preferences/grpo/rollout.hpp"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/preferences/grpo/advantages.hpp"
 #include "model/preferences/grpo/generation.hpp"
 #include "model/preferences/grpo/rewards.hpp"
 #include "model/preferences/grpo/scores.hpp"
@@ -137,33 +138,46 @@ std::int64_t batches_per_generation(const TrainPlan& plan) {
     return steps_per_generation(plan) * plan.preference.grpo.num_iterations;
 }
 
-/// Whether a step can train on what an earlier policy generated: trl then scores it before the loss.
+/// GRPO: whether a step can train on what an earlier policy generated: trl then scores it before the loss.
 bool keeps_old_log_probs(const TrainPlan& plan) {
-    return plan.training.gradient_accumulation_steps % batches_per_generation(plan) != 0;
+    return plan.loop.kind == LoopKind::rloo ||
+           plan.training.gradient_accumulation_steps % batches_per_generation(plan) != 0;
+}
+
+/// (old_per_token_logps * completion_mask).sum(1).
+Tensor summed_over_tokens(const Tensor& log_probs, const Tensor& mask) {
+    const Tensor masked = mul(log_probs, mask);
+    return sum_dim(masked, -1, false, DType::float32);
 }
 
 /// Of the policy that has generated, and of the reference, without gradients and without checkpointing.
-void score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows,
-                   const Place& place, Rollout& out) {
+ScoredCompletions score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows,
+                                const Place& place, Rollout& out) {
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
+    ScoredCompletions scored = {.mask = out.completion_mask};
     if (keeps_old_log_probs(run.plan)) {
         const WithinPhase phase(run.session, phase_at(PhaseKind::log_probabilities, place));
-        out.old_log_probs = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
+        scored.policy = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
     }
-    if (!run.plan.preference.grpo.has_reference) return;
-    run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
-    out.reference_log_probs =
+    const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
+    if (leaves_one_out || run.plan.preference.grpo.has_reference)
+        run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
+    out.old_log_probs = leaves_one_out ? summed_over_tokens(scored.policy, scored.mask) : scored.policy;
+    if (!run.plan.preference.grpo.has_reference) return scored;
+    scored.reference =
         on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
             const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
             return completion_scores(asked, other, rows, reference.network ? ScoreParts{} : kPolicyParts, place);
         }).log_probs;
+    if (!leaves_one_out) out.reference_log_probs = scored.reference;
+    return scored;
 }
 
 }  // namespace
 
 bool generates(const TrainPlan& plan, const Place& place) {
-    return plan.loop.kind == LoopKind::grpo && batch_number(plan, place) % batches_per_generation(plan) == 0;
+    return generates_rows(plan.loop.kind) && batch_number(plan, place) % batches_per_generation(plan) == 0;
 }
 
 Rollout roll_out(const Run& run, Network& network, const Reference& reference, const Place& place) {
@@ -180,13 +194,14 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     for (Tensor* t : {&out.prompt_ids, &out.prompt_mask}) *t = moved(run, {sizes.rows, sizes.prompt}, DType::int64);
     for (Tensor* t : {&out.completion_ids, &out.completion_mask})
         *t = moved(run, {sizes.rows, sizes.completion}, DType::int64);
-    {
+    const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
+    if (!leaves_one_out) {
         const Tensor all = gathered(run, sum_all(out.completion_mask));
         out.num_items = sum_all(all);
     }
     {
         const ScoredRows rows = whole_rows(out.prompt_ids, out.completion_ids, out.prompt_mask, out.completion_mask);
-        score_rollout(run, network, reference, rows, place, out);
+        const ScoredCompletions scored = score_rollout(run, network, reference, rows, place, out);
         session.recorder.begin(around);
         Tensor rewards;
         {
@@ -194,14 +209,19 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
             rewards = calculate_rewards(run, sizes.rows);
         }
         session.recorder.begin(around);
-        const Rewards known = advantages_of(run, std::move(rewards));
+        const Rewards known = leaves_one_out ? leave_one_out_advantages(run, std::move(rewards), scored)
+                                             : group_advantages(run, std::move(rewards));
         gather_texts(run);
         out.advantages = known.advantages;
     }
     Rollout shuffled = out;
-    for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids, &shuffled.completion_mask,
-                      &shuffled.advantages, &shuffled.old_log_probs, &shuffled.reference_log_probs})
+    for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids, &shuffled.completion_mask})
         shuffle(run, *t);
+    if (leaves_one_out) shuffle(run, shuffled.old_log_probs);
+    shuffle(run, shuffled.advantages);
+    if (leaves_one_out) return shuffled;
+    shuffle(run, shuffled.old_log_probs);
+    shuffle(run, shuffled.reference_log_probs);
     return shuffled;
 }
 

@@ -1,4 +1,4 @@
-// What GRPO's steps are trained on: sampled completions with their advantages.
+// What GRPO's and RLOO's steps are trained on: sampled completions with their advantages.
 #pragma once
 
 #include "model/causal_lm/causal_lm.hpp"
@@ -11,14 +11,14 @@ struct Rollout {
     Tensor prompt_ids, prompt_mask;          ///< [G, P] int64
     Tensor completion_ids, completion_mask;  ///< [G, N] int64
     Tensor advantages;                       ///< [G]
-    Tensor num_items;                        ///< 0-dim
-    Tensor old_log_probs;                    ///< [G, N], or undefined: those of the loss itself
-    Tensor reference_log_probs;              ///< [G, N], or undefined without beta
+    Tensor num_items;                        ///< 0-dim; of GRPO
+    Tensor old_log_probs;                    ///< [G, N], or undefined: those of the loss itself; RLOO: [G]
+    Tensor reference_log_probs;              ///< [G, N], or undefined without beta; of GRPO
 };
 
 /// The batches of the run up to this one: GRPOTrainer._step.
 std::int64_t batch_number(const TrainPlan& plan, const Place& place);
-/// Whether GRPO's trainer generates rows before it trains on this batch.
+/// Whether the trainer generates rows before it trains on this batch.
 bool generates(const TrainPlan& plan, const Place& place);
 
 /// Batches for which rows are generated at once.
