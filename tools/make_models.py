@@ -82,14 +82,16 @@ OLMO3 = {"allenai/Olmo-3-1025-7B", "allenai/Olmo-3-1125-32B", "allenai/Olmo-3-7B
          "allenai/Olmo-3-7B-Think-SFT", "allenai/Olmo-3.1-32B-Think"}
 RECORDED_FIXES.update({one: {"max_position_embeddings": 65536} for one in OLMO3})
 # The default of the class, where the table says nothing.
-POSITIONS = {"deepseek_v3": 4096, "lfm2": 128000, "glm4_moe": 131072, "bloom": 2**31 - 1}
+POSITIONS = {"deepseek_v3": 4096, "lfm2": 128000, "glm4_moe": 131072, "bloom": 2**31 - 1, "falcon": 2048}
+# The default of the class; a port's numbers say 1, of one pair of keys and values for all heads.
+RECORDED_FIXES.update({one: {"num_kv_heads": 71} for one in ("tiiuae/falcon-7b", "tiiuae/falcon-7b-instruct")})
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
-UNRECORDED = {"facebook/opt-350m": "word_embed_proj_dim", "stabilityai/stablelm-2-12b": "qk_layernorm",
-              "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
+UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
-UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16"}
+UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "deepseek-ai/DeepSeek-R1": "unsloth/DeepSeek-R1-BF16",
+            "MiniMaxAI/MiniMax-M2.5": "RedHatAI/MiniMax-M2.5-BF16"}
 # Names that other tools have for a network: LitGPT's.
 OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
                "keeeeenw/MicroLlama": ["micro-llama-300M"]}
@@ -183,6 +185,8 @@ def parameters_of(row, config):
     total = row["params"]["text_total"]
     if row["id"].startswith("Qwen/Qwen1.5-0.5B"):  # the tied head
         total -= config["vocab_size"] * config["hidden_size"]
+    if config["model_type"] == "minimax_m2":
+        total -= config["num_hidden_layers"] * config["num_local_experts"]
     if config["model_type"] in ROUTER_BUFFERS:
         total -= (config["num_hidden_layers"] - config.get("first_k_dense_replace", 1)) * config["n_routed_experts"]
     return total
@@ -191,7 +195,7 @@ def parameters_of(row, config):
 def facts_of(row, config, types):
     """What `vramfit models` says of the network, which takes long to make; a test counts again."""
     layers = next(key for key in types[config["model_type"]][1:] if key in config)
-    positions = next((config[key] for key in ("max_position_embeddings", "n_positions") if config.get(key)),
+    positions = next((config[key] for key in ("max_position_embeddings", "n_positions", "max_seq_len") if config.get(key)),
                      POSITIONS.get(config["model_type"]))
     return {"parameters": parameters_of(row, config), "layers": config[layers], "max_position_embeddings": positions}
 

@@ -19,6 +19,7 @@ BERT = {"vocab_size": 320, "hidden_size": 64, "intermediate_size": 176, "num_hid
         "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
 BART = {"vocab_size": 320, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 176,
         "decoder_ffn_dim": 176, "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+FALCON = {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "bos_token_id": 1, "eos_token_id": 2}
 MIXTURE = {**LLAMA, "num_experts_per_tok": 2}
 #: Layers with a gated delta rule, then attention with heads of 256 as rotary embeddings of images want them.
 DELTA = {**{k: v for k, v in LLAMA.items() if k != "pad_token_id"}, "head_dim": 256, "linear_key_head_dim": 16, "linear_value_head_dim": 24, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
@@ -28,7 +29,7 @@ DELTA_MIXTURE = {**DELTA, "num_experts": 8, "num_experts_per_tok": 2, "moe_inter
 IN_TWO_WAYS = {"num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
 OWN: dict[str, dict[str, Any]] = {
     "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
-    "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8},
+    "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8, "head_dim": 24, "attention_bias": True, "lm_head_bias": True, "input_jitter_noise": 0.01},
     "minimax_m2": {**MIXTURE, "num_local_experts": 8, "head_dim": 16}, "flex_olmo": {**MIXTURE, "num_experts": 8},
     "glm4_moe": {**MIXTURE, "n_routed_experts": 8, "moe_intermediate_size": 40, "head_dim": 16},
     "dots1": {**MIXTURE, "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
@@ -60,7 +61,15 @@ OWN: dict[str, dict[str, Any]] = {
     "hunyuan_v1_moe": {**LLAMA, "num_experts": 8, "moe_topk": 2, "head_dim": 16},
     "hy_v3": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, "mlp_layer_types": ["dense", "sparse"]},
     "granitemoe_swa": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
+    "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
+    "mamba": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
     "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
+#: Networks of one type that are not alike: "falcon-rw-full" and so on.
+OTHERS: dict[str, dict[str, dict[str, Any]]] = {
+    "falcon": {"40b": {**FALCON, "num_attention_heads": 8, "num_kv_heads": 2, "new_decoder_architecture": True},
+               "rw": {**FALCON, "multi_query": False, "parallel_attn": False, "bias": True, "alibi": True, "ffn_hidden_size": 176}},
+    "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,
+                     "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2}}}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
@@ -71,7 +80,7 @@ TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwe
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            "openai-gpt": ["c_attn", "c_proj"], "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
-EAGER = {"bloom", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
+EAGER = {"bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
 BALANCED = {"afmoe", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe"}
@@ -97,7 +106,13 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
     made += [job("lora-casts", {"upcast": both}, peft, bf16=True), job("full-casts", {"upcast": both}, bf16=True),
              job("qlora-casts", {"quantization_config": NF4, "upcast": both}, peft, prepare=prepared, bf16=True),
              job("qlora-norm-casts", {"quantization_config": NF4, "upcast": "norms"}, peft, prepare=prepared, bf16=True)]
-    return {row["name"]: row for row in [*made, *preferences(job, peft)]}
+    return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
+
+
+def others(model_type: str, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same jobs of the type's other networks."""
+    return [{**job, "name": job["name"].replace(model_type, f"{model_type}-{name}", 1), "model": {"model_type": model_type, **model}}
+            for name, model in OTHERS.get(model_type, {}).items() for job in made]
 
 
 def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:

@@ -55,6 +55,17 @@ void index_rows_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kIndexRowsBackward{"IndexBackward0", index_rows_backward};
 
+// The same with places in another dimension, all before it being a part of what is sorted.
+void index_at_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0);
+    const Dims& sizes = node.dims[0];
+    out[0] = zeros(*node.session, sizes, in[0].dtype());
+    Size rows = 1;
+    for (int i = 0; i <= static_cast<int>(node.ints[0]); ++i) rows *= sizes[i];
+    index_put_accumulate(*node.session, ids, in[0], rows);
+}
+const NodeType kIndexAtBackward{"IndexBackward0", index_at_backward};
+
 /// One of two indices by the stride of its dimension; the second is added to the first in place.
 Tensor linear_index(const Tensor& ids) {
     const Tensor wrapped = empty(ids.session(), ids.sizes(), DType::int64, Op::remainder);
@@ -143,6 +154,20 @@ Tensor rows_of(const Tensor& t, const Tensor& ids, const NodeType& type, Op op) 
 }  // namespace
 
 Tensor index_rows(const Tensor& t, const Tensor& ids) { return rows_of(t, ids, kIndexRowsBackward, Op::index); }
+
+Tensor index_at(const Tensor& t, const Tensor& ids, int dim) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = picking_node(t, kIndexAtBackward);
+        node->ints[0] = dim;
+        node->save(ids);
+    }
+    Dims sizes = t.sizes();
+    sizes[dim] = ids.size(0);
+    Tensor out = empty(t.session(), sizes, t.dtype(), Op::index);
+    if (node) set_history(out, node);
+    return out;
+}
 
 Tensor index_select(const Tensor& t, const Tensor& ids) {
     return rows_of(t, ids, kIndexSelectBackward, Op::index_select);

@@ -26,6 +26,8 @@ Picked max_last(const Tensor& t);
 
 /// t[ids]: t -- [M, ...], ids -- [N] int64; result [N, ...].
 Tensor index_rows(const Tensor& t, const Tensor& ids);
+/// t[:, :, ids] of a dense t: ids -- [N] int64 for the dimension dim.
+Tensor index_at(const Tensor& t, const Tensor& ids, int dim);
 
 /// t.index_select(0, ids): the same without the index's sort in the backward pass.
 Tensor index_select(const Tensor& t, const Tensor& ids);

@@ -1,6 +1,7 @@
 // Linear layers: plain, quantized, adapted.
 #include "engine/autocast.hpp"
 #include "engine/ops/matmul.hpp"
+#include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "model/adapters/adapters.hpp"
 #include "model/network/called.hpp"
@@ -23,6 +24,13 @@ Tensor conv1d(const Linear& layer, const Tensor& x) {
     return engine::view(out, {x.size(0), x.size(1), layer.out});
 }
 
+// transformers 5.17.0 models/falcon/modeling_falcon.py FalconLinear.forward: without a bias as nn.Linear, but under
+// autocast the transposed weight is cast, which is no leaf and so not kept.
+Tensor product(const Linear& layer, const Tensor& x) {
+    const Tensor out = engine::matmul(x, engine::transpose2d(layer.weight));
+    return layer.has_bias ? engine::add(out, layer.bias) : out;
+}
+
 }  // namespace
 
 Tensor base_forward(const Linear& layer, const Tensor& x) {
@@ -30,6 +38,7 @@ Tensor base_forward(const Linear& layer, const Tensor& x) {
     if (layer.in_8bit) return linear_8bit(layer, x);
     if (layer.is_conv1d) return conv1d(layer, x);
     if (layer.cut != Cut::none) return cut_linear(layer, x);
+    if (layer.is_product) return product(layer, x);
     return functional_linear(x, layer.weight, layer.bias);
 }
 

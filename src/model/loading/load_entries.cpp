@@ -71,6 +71,7 @@ class Choice {
         if (!plan) return;
         if (plan->method == QuantMethod::int8) check_8bit_layouts(run);
         quantizes_ = true;
+        if (run.spec.recording) derived_ = network::derived_linear_layers(*run.spec.recording);
         skip_ = run.unsloth                ? unsloth_keys_to_skip(run)
                 : plan->skip_modules_given ? plan->skip_modules
                 : run.spec.recording       ? recorded_keys_to_skip(run.spec)
@@ -86,7 +87,10 @@ class Choice {
             throw Error(ErrorKind::unsupported, "load.quantization_config.llm_int8_skip_modules",
                         "a quantized head that shares the embedding's weight is not supported", "add lm_head");
     }
-    bool converts(const Linear& layer) const { return quantizes(layer.name); }
+    /// 5.17.0 integrations/bitsandbytes.py replace_with_bnb_linear asks `type(module) is nn.Linear`: no falcon's.
+    bool converts(const Linear& layer) const {
+        return std::find(derived_.begin(), derived_.end(), layer.name) == derived_.end() && quantizes(layer.name);
+    }
 
   private:
     bool quantizes(const std::string& name) const {
@@ -103,6 +107,7 @@ class Choice {
     }
     bool by_pattern_ = true;
     bool quantizes_ = false;
+    std::vector<std::string> derived_;
     std::vector<std::string> skip_;
     std::vector<std::regex> patterns_;  ///< of these, where they are patterns
 };

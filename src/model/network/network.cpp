@@ -21,7 +21,7 @@ Linear make_linear(const NamedModule& module) {
     return l;
 }
 
-Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, false, {}, {}, {}}; }
+Norm make_norm(const NamedModule& module) { return {module.name, module.out, module.bias, false, false, {}, {}, {}}; }
 
 Embedding make_embedding(const NamedModule& module) {
     Embedding e;
@@ -65,7 +65,7 @@ class Collector {
 
     void add(Norm& n) {
         const Place place{n.name, originals(n.name, n.original, false)};
-        add(place, "weight", n.weight, n.has_bias);
+        add(place, "weight", n.weight, n.has_bias || n.is_layer_norm);
         add(place, "bias", n.bias, n.has_bias);
     }
     void add(Linear& l) {

@@ -97,7 +97,8 @@ struct Linear {
     Size in = 0;
     Size out = 0;
     bool has_bias = false;
-    bool is_conv1d = false;  ///< transformers' Conv1D: weight -- [in, out]
+    bool is_conv1d = false;   ///< transformers' Conv1D: weight -- [in, out]
+    bool is_product = false;  ///< transformers' FalconLinear: x @ weight.T, and the bias added to it
     Cut cut = Cut::none;
     std::int64_t pieces = 1;  ///< of the weight
     Tensor weight;            ///< [out, in]; undefined if quantized
@@ -128,6 +129,7 @@ struct Norm {
     std::string name;
     Size width = 0;
     bool has_bias = false;        ///< nn.LayerNorm
+    bool is_layer_norm = false;   ///< nn.LayerNorm without a bias too
     bool sums_gradients = false;  ///< over the processes of tensor parallelism, in a full backward hook
     Tensor weight;
     Tensor bias;

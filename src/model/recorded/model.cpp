@@ -55,9 +55,17 @@ void RecordedModel::bind(Network& network) {
     std::unordered_map<std::string_view, RecordedModule*> by_path;
     for (RecordedModule& module : modules_) by_path.emplace(module.path, &module);
     const auto found = [&](const auto& leaf) -> RecordedModule& { return *by_path.at(leaf.name); };
-    for_each_module(network, Overloaded{[&](Linear& linear) { found(linear).linear = &linear; },
+    for_each_module(network, Overloaded{[&](Linear& linear) {
+                                            RecordedModule& module = found(linear);
+                                            module.linear = &linear;
+                                            linear.is_product = module.kind->class_name == "FalconLinear";
+                                        },
                                         [&](Embedding& table) { found(table).embedding = &table; },
-                                        [&](Norm& norm) { found(norm).norm = &norm; },
+                                        [&](Norm& norm) {
+                                            RecordedModule& module = found(norm);
+                                            module.norm = &norm;
+                                            norm.is_layer_norm = module.kind->leaf == network::Leaf::layer_norm;
+                                        },
                                         [&](BareModule& bare) { found(bare).bare = &bare; }});
 }
 

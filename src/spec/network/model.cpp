@@ -42,6 +42,11 @@ bool is_plain_matrix(const ModuleKind& kind, std::string_view class_name) {
            kind.parameters.size() == (has_parameter(kind, "bias") ? 2U : 1U);
 }
 
+/// nn.Linear, or falcon's, which is computed by its parts and adapted and quantized as nn.Linear is.
+bool is_plain_linear(const ModuleKind& kind) {
+    return is_plain_matrix(kind, "Linear") || is_plain_matrix(kind, "FalconLinear");
+}
+
 std::vector<BareParameter> bare_parameters(const ModuleKind& kind) {
     std::vector<BareParameter> all;
     for (const Parameter& p : kind.parameters)
@@ -59,7 +64,7 @@ void set_sizes(NamedModule& module, const ModuleKind& kind, bool out_first) {
 
 NamedModule named_module(const std::string& path, const ModuleKind& kind) {
     NamedModule module{path, vramfit::ModuleKind::other, layer_of(path)};
-    if (kind.leaf == Leaf::linear && is_plain_matrix(kind, "Linear")) {
+    if (kind.leaf == Leaf::linear && is_plain_linear(kind)) {
         module.kind = vramfit::ModuleKind::linear;
         set_sizes(module, kind, true);
     } else if (kind.leaf == Leaf::conv1d && is_plain_matrix(kind, "Conv1D")) {
@@ -223,9 +228,17 @@ bool has_experts(const Document& document) {
 std::string module_of_its_own_kind(const Document& document) {
     std::string found;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        const bool own = (kind.leaf == Leaf::linear && !is_plain_matrix(kind, "Linear")) ||
+        const bool own = (kind.leaf == Leaf::linear && !is_plain_linear(kind)) ||
                          (kind.leaf == Leaf::conv1d && !is_plain_matrix(kind, "Conv1D"));
         if (own && found.empty()) found = fmt::format("{} ({})", path, kind.class_name);
+    });
+    return found;
+}
+
+std::vector<std::string> derived_linear_layers(const Document& document) {
+    std::vector<std::string> found;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        if (kind.leaf == Leaf::linear && kind.class_name != "Linear") found.push_back(path);
     });
     return found;
 }

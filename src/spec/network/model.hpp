@@ -27,6 +27,9 @@ std::vector<std::string> frozen_parameters(const Document& document);
 /// The path of a class that derives from nn.Linear or nn.Embedding and computes in its own way; empty: there is none.
 std::string module_of_its_own_kind(const Document& document);
 
+/// Linear layers of a class that derives from nn.Linear, and is adapted as it is, but not quantized: falcon's.
+std::vector<std::string> derived_linear_layers(const Document& document);
+
 /// Whether a module is a bank of experts: it holds matrices stacked, and is no convolution.
 bool has_experts(const Document& document);
 

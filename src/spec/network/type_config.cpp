@@ -18,6 +18,16 @@ bool is_number(const JsonValue& v) { return v.kind == JsonKind::integer || v.kin
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 bool is_null(const JsonValue& v) { return v.kind == JsonKind::null; }
 
+/// The same, or of a part every entry that is there.
+bool same_entries(const JsonValue& value, const JsonValue& fixed) {
+    if (value.kind != JsonKind::object || fixed.kind != JsonKind::object) return same_value(value, fixed);
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+        const JsonValue* own = fixed.find(value.keys[i]);
+        if (!own || !same_value(value.items[i], *own)) return false;
+    }
+    return true;
+}
+
 class TypeReader {
   public:
     TypeReader(const Place& type, const JsonValue& config, const std::string& path, Problems& problems)
@@ -54,7 +64,7 @@ class TypeReader {
             const JsonValue* instead = row.has("unless") ? given(row.member("unless").text()) : nullptr;
             if (instead && !is_null(*instead)) return;
             const JsonValue& fixed = row.member("fixed").json();
-            if (value && !same_value(*value, fixed))
+            if (value && !same_entries(*value, fixed))
                 refuse(key, fmt::format("{} was not recorded, {} was", value->shown(), fixed.shown()));
         } else {
             const JsonValue* other = row.has("also") ? given(row.member("also").text()) : nullptr;
@@ -73,6 +83,13 @@ class TypeReader {
         if (!same_value(*found, wanted))
             refuse(key, fmt::format("{} was not recorded for this type, {} was ({})", found->shown(), wanted.shown(),
                                     formula));
+    }
+
+    /// A power of two alone, perhaps only where a switch is on.
+    bool wants_power(const Place& row) const {
+        if (!row.has("power") || !row.has("where")) return row.has("power");
+        const JsonValue* where = given(row.member("where").text());
+        return where && where->kind == JsonKind::boolean && where->boolean;
     }
 
     void read_states(const Place& row, const std::string& key, const JsonValue* value) {
@@ -97,7 +114,7 @@ class TypeReader {
             kind_known = kind_known || (varied ? is_number(found) && (!size || found.kind == JsonKind::integer)
                                                : state.json().kind == found.kind);
             const std::int64_t least = row.has("least") ? row.member("least").integer(0, 1000) : 1;
-            const bool any = !row.has("power") || found.kind != JsonKind::integer || is_power_of_two(found.integer);
+            const bool any = !wants_power(row) || found.kind != JsonKind::integer || is_power_of_two(found.integer);
             const bool fits = !varied ? same_value(state.json(), found)
                               : size  ? any && found.kind == JsonKind::integer && found.integer >= least &&
                                            found.integer <= kLargestSize

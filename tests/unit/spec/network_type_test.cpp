@@ -227,6 +227,18 @@ TEST_CASE("powers of two alone, and a pattern that may be anything where its lis
     };
     CHECK(read_config(bloom(8), "config.json").hidden_size == 96);
     CHECK_THROWS_AS(read_config(bloom(6), "config.json"), Error);
+    const auto falcon = [](std::string_view alibi) {
+        return fmt::format(R"({{"model_type": "falcon", "hidden_size": 96, "num_attention_heads": 6, "alibi": {}}})",
+                           alibi);
+    };
+    CHECK(read_config(falcon("false"), "config.json").hidden_size == 96);
+    CHECK_THROWS_AS(read_config(falcon("true"), "config.json"), Error);
+    const auto mpt = [](std::string_view entry) {
+        return fmt::format(R"({{"model_type": "mpt", "d_model": 64, "n_heads": 4, "attn_config": {{{}}}}})", entry);
+    };
+    CHECK(read_config(mpt(R"("alibi": true, "clip_qkv": null)"), "config.json").hidden_size == 64);
+    CHECK_THROWS_AS(read_config(mpt(R"("clip_qkv": 8)"), "config.json"), Error);
+    CHECK_THROWS_AS(read_config(mpt(R"("softmax": 8)"), "config.json"), Error);
     const auto exaone = [](std::string_view list) {
         return fmt::format(R"({{"model_type": "exaone4", "hidden_size": 64, "intermediate_size": 176,
             "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,

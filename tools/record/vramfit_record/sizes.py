@@ -98,7 +98,7 @@ class Fit:
             if direction := direction_of(terms):
                 self.products.setdefault(direction, (name, terms))
         self.sums: dict[tuple[int, ...], str] = {}
-        for name, terms in (*self.of_parts(), *self.of_linear_attention(), *self.of_rounded()):
+        for name, terms in (*self.of_parts(), *self.of_linear_attention(), *self.of_rounded(), *self.of_one_matrix()):
             self.sums.setdefault(terms, name)
 
     def of_keys(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -117,6 +117,13 @@ class Fit:
         parts = [(k, v) for k, v in self.keys.items() if k.endswith(PARTS)]
         sums = [(f"({a}+{b})", tuple(x + y for x, y in zip(v, w))) for i, (a, v) in enumerate(parts) for b, w in parts[i + 1:]]
         return sums + [(f"{k}*{name}", times(v, terms)) for name, terms in sums for k, v in self.keys.items() if k not in name]
+
+    def of_one_matrix(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Queries of all heads beside keys and values of fewer (transformers modeling_falcon.py, FalconAttention)."""
+        names = ("hidden_size", "num_kv_heads", "num_attention_heads")
+        if all(name in self.keys for name in names):
+            rows = zip(*(self.keys[name] for name in names))
+            yield "hidden_size+2*num_kv_heads*(hidden_size//num_attention_heads)", tuple(h + 2 * kv * (h // n) for h, kv, n in rows)
 
     def of_rounded(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Two thirds of a feed-forward size, rounded up to blocks of 256 (transformers modeling_lfm2.py, Lfm2MLP)."""
@@ -173,6 +180,14 @@ class Fit:
         for name, terms in self.keys.items():
             if len({n - t for t, n in zip(terms, numbers)}) == 1:
                 return _text(1, name, numbers[0] - terms[0])
+            if len({n + t for t, n in zip(terms, numbers)}) == 1:
+                return f"{numbers[0] + terms[0]}-{name}"
+            for monomial, values in self.plain:
+                if all(t - v == n for t, v, n in zip(terms, values, numbers)):
+                    return f"{name}-{monomial}"
+        for name, terms in self.quotients:  # heads that share a key and a value, beside these
+            if len({n - t for t, n in zip(terms, numbers)}) == 1:
+                return f"{name}{numbers[0] - terms[0]:+d}"
         return self.two_parts(numbers)
 
     def two_parts(self, numbers: tuple[int, ...]) -> str | None:

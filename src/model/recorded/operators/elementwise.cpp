@@ -67,8 +67,23 @@ Tensor powers(const Arguments& a, const Tensor& base, const Tensor& exponents) {
     return empty(a.session(), exponents.sizes(), base.dtype(), Op::pow);
 }
 
+/// A number of the host to the power of a tensor: pow_Scalar_out lifts it.
+Tensor power_of_number(const Arguments& a) {
+    const Tensor exponents = a.tensor(1);
+    if (!is_floating(exponents.dtype()) || exponents.requires_grad()) a.refuse("such powers");
+    return pointwise_result(exponents, exponents.dtype(), Op::pow);
+}
+
+/// number / t: torch/_tensor.py Tensor.__rdiv__, the reciprocal times the number.
+Tensor number_divided(const Arguments& a) {
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor divided by a tensor");
+    const Tensor inverse = reciprocal(a.tensor(0));
+    return mul(inverse, a.scalar(a.at(1)));
+}
+
 Tensor power(const Arguments& a) {
     const network::Argument& exponent = a.at(1);
+    if (!Arguments::is_tensor(a.at(0))) return power_of_number(a);
     if (Arguments::is_tensor(exponent)) return powers(a, a.tensor(0), a.tensor(1));
     const bool is_number = exponent.is(network::Argument::Kind::integer) || exponent.is(network::Argument::Kind::real);
     if (!is_number || exponent.real == 0 || !is_floating(a.tensor(0).dtype())) a.refuse("such a power");
@@ -184,6 +199,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.abs", unary<abs>},
     {"torch.Tensor.abs", unary<abs>},
     {"torch.Tensor.reciprocal", unary<reciprocal_of>},
+    {"torch.Tensor.__rtruediv__", number_divided},
     {"torch.Tensor.__floordiv__", floor_divided},
     {"torch.Tensor.__invert__", inverted},
     {"torch.floor", rounded_down},

@@ -53,6 +53,32 @@ Tensor picked_at(const Arguments& a, const Tensor& t, const std::vector<Tensor>&
     return empty(a.session(), sizes, t.dtype(), Op::index);
 }
 
+bool is_whole_part(const network::Argument& part) {
+    return part.is(ArgumentKind::ellipsis) ||
+           (part.is(ArgumentKind::slice) && std::all_of(part.items.begin(), part.items.end(),
+                                                        [](const auto& end) { return end.is(ArgumentKind::none); }));
+}
+
+/// t[..., [-2], :], a list of numbers beside whole dimensions: a tensor is made of it on the host and copied
+/// (torch/csrc/autograd/python_variable_indexing.cpp sequenceToVariable). Nothing where there is no list.
+Tensor at_listed_places(const Arguments& a, const Tensor& t, const std::vector<network::Argument>& parts) {
+    const auto is_list = [](const network::Argument& part) { return part.is(ArgumentKind::list); };
+    const auto list = std::find_if(parts.begin(), parts.end(), is_list);
+    if (list == parts.end()) return {};
+    const bool plain = std::all_of(list->items.begin(), list->items.end(),
+                                   [](const auto& one) { return one.is(ArgumentKind::integer); });
+    const bool beside =
+        std::all_of(parts.begin(), list, is_whole_part) && std::all_of(std::next(list), parts.end(), is_whole_part);
+    if (!plain || !beside || !t.is_contiguous()) a.refuse("such a list of places");
+    const bool from_behind =
+        std::any_of(parts.begin(), list, [](const auto& part) { return part.is(ArgumentKind::ellipsis); });
+    const auto behind = static_cast<int>(std::distance(list, parts.end()));
+    const int dim = from_behind ? t.dim() - behind : static_cast<int>(std::distance(parts.begin(), list));
+    const Tensor places =
+        empty(a.session(), {static_cast<std::int64_t>(list->items.size())}, DType::int64, Op::to_copy);
+    return index_at(t, places, dim);
+}
+
 /// A number, which may be another one in each round of a loop.
 bool is_place(const network::Argument& part) {
     return part.is(ArgumentKind::integer) || part.is(ArgumentKind::formula) || part.is(ArgumentKind::real);
@@ -64,6 +90,8 @@ Tensor subscript(const Arguments& a) {
     const network::Argument& written = a.at(1);
     const bool listed = written.is(ArgumentKind::list);
     const std::size_t count = listed ? written.items.size() : 1;
+    if (listed)
+        if (Tensor picked = at_listed_places(a, t, written.items); picked.defined()) return picked;
     const auto part = [&](std::size_t i) -> const network::Argument& { return listed ? written.items[i] : written; };
     int used = 0;
     std::vector<Tensor> places;
@@ -106,8 +134,7 @@ Tensor put_into_part(const Arguments& a) {
     const Tensor values = a.tensor(2);
     const network::Argument& parts = a.at(1);
     const auto is_whole = [](const network::Argument& part) {
-        return part.is(ArgumentKind::slice) && std::all_of(part.items.begin(), part.items.end(),
-                                                           [](const auto& end) { return end.is(ArgumentKind::none); });
+        return !part.is(ArgumentKind::ellipsis) && is_whole_part(part);
     };
     if (!needs_grad(t, values)) return t;  // the kernel casts (ATen/native/cuda/Copy.cu copy_requires_temporaries)
     int selected = -1;

@@ -121,6 +121,7 @@ constexpr NamedOperator kViews[] = {
     {"torch.squeeze", squeezed},
     {"torch.Tensor.permute", permuted},
     {"torch.Tensor.expand_as", expanded_as},
+    {"torch.broadcast_to", expanded},
     {"torch.Tensor.view_as", viewed_as},
     {"torch.Tensor.detach", detached},
     {"torch.Tensor.clone", cloned},

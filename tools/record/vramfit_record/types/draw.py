@@ -15,7 +15,8 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
              "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
-             "ffn_dim": 8 * chance.randint(3, 60), "n_inner": 8 * chance.randint(3, 60), "rotary_dim": 2 * chance.randint(1, 4)}
+             **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), 8 * chance.randint(3, 60)), "rotary_dim": 2 * chance.randint(1, 4), "num_kv_heads": kv, "max_seq_len": chance.randint(200, 9000)}
+    sizes["word_embed_proj_dim"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= experts_of(chance)
     few = chance.choice((2, 3, 4))
     sizes |= {"linear_num_key_heads": few, "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}

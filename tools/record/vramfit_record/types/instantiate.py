@@ -24,6 +24,13 @@ def same(a: Any, b: Any) -> bool:
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
+def same_entries(a: Any, b: Any) -> bool:
+    """The same, or of a part every entry that is there."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return all(k in b and same(v, b[k]) for k, v in a.items())
+    return same(a, b)
+
+
 def is_number(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
@@ -70,7 +77,7 @@ class Config:
         if "fixed" in row:
             if self.given.get(row.get("unless")) is not None:
                 return
-            if key in self.given and not same(self.given[key], row["fixed"]):
+            if key in self.given and not same_entries(self.given[key], row["fixed"]):
                 raise NotKnown(f"{key}: {self.given[key]}, recorded with {row['fixed']}")
             return
         value = self.value(row)
@@ -79,7 +86,7 @@ class Config:
         if state is None and not (value is None and None in plain):
             kind = next((s["varied"] for s in row["states"] if isinstance(s, dict)), None)
             if kind == "size":
-                fits = isinstance(value, int) and not isinstance(value, bool) and value >= row.get("least", 1) and not ("power" in row and value & (value - 1))
+                fits = isinstance(value, int) and not isinstance(value, bool) and value >= row.get("least", 1) and not (self.wants_power(row) and value & (value - 1))
             else:
                 fits = kind == "real" and is_number(value) and value > 0
             if not fits:
@@ -88,6 +95,10 @@ class Config:
         self.values[key] = value
         if len(row["states"]) > 1:
             self.chosen[key] = state
+
+    def wants_power(self, row: dict[str, Any]) -> bool:
+        """A power of two alone, perhaps only where a switch is on."""
+        return "power" in row and bool(self.given.get(row["where"]) if "where" in row else True)
 
     def read_layers(self) -> None:
         row = self.type["layers"]

@@ -26,8 +26,8 @@ USED = ("num_experts_per_tok", "moe_k", "moe_topk")
 #: Sizes that tell the keys apart: heads of 16, 40 and 24 numbers where nothing else is said, 2 to 10 heads for each of keys and values.
 SIZES: dict[str, tuple[int, ...]] = {
     "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
-    "num_key_value_heads": (3, 4, 2), "num_kv_heads": (3, 4, 2), "head_dim": (40, 24, 56), "max_position_embeddings": (5003, 7001, 6007), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
-    "ffn_dim": (208, 344, 392), "n_inner": (208, 344, 392), "rotary_dim": (10, 28, 14),
+    "num_key_value_heads": (3, 4, 2), "num_kv_heads": (3, 4, 2), "head_dim": (40, 24, 56), **dict.fromkeys(("max_position_embeddings", "max_seq_len"), (5003, 7001, 6007)), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
+    **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), (208, 344, 392)), "rotary_dim": (10, 28, 14), "word_embed_proj_dim": (96, 80, 160),
     **dict.fromkeys(EXPERTS, (24, 40, 36)),
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "shared_expert_intermediate_size": (184, 232, 88),
@@ -36,15 +36,18 @@ SIZES: dict[str, tuple[int, ...]] = {
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
-POWERS: dict[str, dict[str, tuple[int, ...]]] = {"bloom": {"num_attention_heads": (16, 4, 8)}}
+POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
+#: The switch with which they have to be, of types that have one.
+POWERS_WHERE = {"falcon": "alibi"}
 #: Types with a gated delta rule: layers of linear attention beside those of full attention.
 DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 #: Types of which plain rotary embeddings were recorded.
-PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe")
+PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
 #: No published model has biases of attention.
 RARE: dict[str, list[Any]] = {"attention_bias": [False]}
 PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"head_dim": [256], **RARE}), "qwen3_next": RARE,
+                                         "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
 ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
@@ -55,7 +58,13 @@ AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other"
 #: Entries of rotary embeddings that may be there with the class's own value.
 ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
-PAIRS = {"linear_num_value_heads": "linear_num_key_heads"}
+PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
+#: Those that are equal in the base configuration.
+EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}
+#: Keys that networks of other choices read than that of the base configuration.
+READ_BY_OTHERS = {"falcon": {"num_kv_heads"}}
+#: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
+TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
 ARGUMENTS = {"full_attention_interval": 4}
 #: Any nonzero number does as well as these, which differ.
@@ -81,20 +90,20 @@ EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
 #: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
 LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
 #: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, "bloom": {"num_attention_heads": 2}}
+LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
 #: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
 EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
 #: What has to be said of the layers where it is said at all.
 OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
 #: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
-SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",)}
+SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",), "phimoe": ("head_dim",)}
 #: The part of each head that is turned where nothing is said, which published models say (modeling_rope_utils.py: 1.0).
 PARTIAL = {"glm4_moe_lite": 1.0}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
 #: Of multi-head latent attention, every head has keys and values of its own, a part of which is turned.
 LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "opt": {"word_embed_proj_dim": ("hidden_size",)}, "helium": EQUAL}
+    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
 COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
@@ -141,7 +150,7 @@ class Keys:
         if "num_key_value_heads" in self.states:
             self.states[EQUAL_HEADS] = [False, True]
         self.pairs = {f"{a} == {b}": (a, b) for a, b in PAIRS.items() if a in self.states and b in self.states}
-        self.states |= {name: [False, True] for name in self.pairs}
+        self.states |= {name: [name in EQUAL_IN_BASE, name not in EQUAL_IN_BASE] for name in self.pairs}
 
     def made(self, values: dict[str, Any]) -> dict[str, Any]:
         """The configuration that the class makes of these, as plain values."""
@@ -285,13 +294,14 @@ class Keys:
         except Exception:  # noqa: BLE001  the class's own refusal
             return object()
 
-    def sizes(self, name: str) -> tuple[int, ...] | None:
+    def sizes(self, name: str, chosen: Chosen) -> tuple[int, ...] | None:
         """The three of a key that is varied."""
-        return {**SIZES, **POWERS.get(self.model_type, {})}.get(self.standard(name))
+        powers = chosen.get(POWERS_WHERE.get(self.model_type, ""), True)
+        return {**SIZES, **(POWERS.get(self.model_type, {}) if powers else {})}.get(self.standard(name))
 
     def varied(self, chosen: Chosen) -> dict[str, tuple[int, ...]]:
         """The keys that formulas are made of."""
-        found = {name: sizes for name in self.states if chosen.get(name) == SIZE and (sizes := self.sizes(name))}
+        found = {name: sizes for name in self.states if chosen.get(name) == SIZE and (sizes := self.sizes(name, chosen))}
         if chosen.get(EQUAL_HEADS):
             del found["num_key_value_heads"]
         for name, (more, _) in self.pairs.items():
@@ -320,7 +330,7 @@ class Keys:
                 if state is not None:
                     values["rope_scaling"] = {"rope_type": state, **{k: v[i] for part in ROPE[state][:2 if optional else 1] for k, v in part.items()}}
             elif name != EQUAL_HEADS and name not in self.pairs:
-                sizes = self.sizes(name)
+                sizes = self.sizes(name, chosen)
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
@@ -357,7 +367,7 @@ class Keys:
         """Whether the key may be absent; what it is then, a value or a formula; whether null is the same."""
         if name in self.said:
             return True, "=" + "//".join(self.made_of(name)), False
-        base = self.base()
+        base = {**self.base(), **dict.fromkeys(self.pairs, False)}
         given = [self.values(base, i) for i in range(len(POINTS))]
         try:
             without = [self.made({k: v for k, v in values.items() if k != name})[name] for values in given]

@@ -7,9 +7,12 @@ import json
 import time
 from typing import Any
 
+import transformers
+
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, ROPE, ROPE_TYPE, VARIED, Keys
+from .keys import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_TYPE,
+                   TOGETHER, VARIED, Keys)
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -71,7 +74,7 @@ class TypeRecorder:
         if keys.own_rope:
             keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE]
         for name in list(keys.states):
-            if name not in APART and name not in keys.pairs and name not in keys.reads:
+            if name not in APART and name not in keys.pairs and name not in keys.reads | READ_BY_OTHERS.get(keys.model_type, set()):
                 del keys.states[name]
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
@@ -105,6 +108,8 @@ class TypeRecorder:
     def together(self) -> None:
         """Combinations of choices that decide about one program, until there are no others."""
         done: set[tuple[str, ...]] = set()
+        for group in TOGETHER.get(self.keys.model_type, ()):
+            self.combine(group)
         while True:
             found = self.merged()
             new = sorted(group for group in found.together if len(group) > 1 and group not in done)
@@ -168,6 +173,7 @@ class TypeRecorder:
                 row["least"] = least[keys.standard(name)]
             if keys.standard(name) in POWERS.get(keys.model_type, {}):
                 row["power"] = 2
+                row |= {"where": POWERS_WHERE[keys.model_type]} if keys.model_type in POWERS_WHERE else {}
             rows.append(row)
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
@@ -196,6 +202,8 @@ class TypeRecorder:
 
 
 def plain(x: Any) -> Any:
+    if isinstance(x, transformers.PreTrainedConfig):  # a part: what its class has beside what all have
+        x = {k: v for k, v in x.to_dict().items() if k in type(x).__annotations__}
     return json.loads(json.dumps(x, default=str))
 
 
