@@ -102,12 +102,12 @@ class PredictFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
@@ -121,7 +121,7 @@ class PredictFlags(TypedDict, total=False):
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     num_generations: int
-    """Completions of each prompt; --batch counts completions [8]"""
+    """Completions of each prompt; --batch counts completions [8, RLOO: 2]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
     padded: bool
@@ -131,9 +131,11 @@ class PredictFlags(TypedDict, total=False):
     num_iterations: int
     """How often completions are trained on [1]"""
     beta: float
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    normalize_advantages: bool
+    """RLOO: advantages are normalized [false]"""
     use_vllm: bool
     """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str
@@ -284,11 +286,11 @@ class SweepFlags(TypedDict, total=False):
     eval_batch: str | int | Sequence[int]
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
     loop: str | Sequence[str]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: str | int | Sequence[int]
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: str | int | Sequence[int]
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
     completion: str | int | Sequence[int]
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: str | int | Sequence[int]
@@ -302,7 +304,7 @@ class SweepFlags(TypedDict, total=False):
     center_rewards_coefficient: str | float | Sequence[float]
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     num_generations: str | int | Sequence[int]
-    """Completions of each prompt; --batch counts completions [8]"""
+    """Completions of each prompt; --batch counts completions [8, RLOO: 2]"""
     max_completion_length: str | int | Sequence[int]
     """Tokens that a completion may have; without --completion each one has so many [512]"""
     padded: str | bool | Sequence[bool]
@@ -312,9 +314,11 @@ class SweepFlags(TypedDict, total=False):
     num_iterations: str | int | Sequence[int]
     """How often completions are trained on [1]"""
     beta: str | float | Sequence[float]
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: str | float | Sequence[float]
     """Of sampling; memory asks only whether it is 1 [1]"""
+    normalize_advantages: str | bool | Sequence[bool]
+    """RLOO: advantages are normalized [false]"""
     use_vllm: str | bool | Sequence[bool]
     """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str | Sequence[str]
@@ -490,12 +494,12 @@ class PlanFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
@@ -509,7 +513,7 @@ class PlanFlags(TypedDict, total=False):
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     num_generations: int
-    """Completions of each prompt; --batch counts completions [8]"""
+    """Completions of each prompt; --batch counts completions [8, RLOO: 2]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
     padded: bool
@@ -519,9 +523,11 @@ class PlanFlags(TypedDict, total=False):
     num_iterations: int
     """How often completions are trained on [1]"""
     beta: float
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    normalize_advantages: bool
+    """RLOO: advantages are normalized [false]"""
     use_vllm: bool
     """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str
@@ -636,9 +642,9 @@ class CheckFlags(TypedDict, total=False):
     seq: int
     """Tokens of the longest sequence, where the data decides [the most that the file allows]"""
     prompt: int
-    """GRPO: tokens of the longest prompt, which the data decides [what an older file's max_prompt_length says]"""
+    """GRPO, RLOO: tokens of the longest prompt, which the data decides [what an older file's max_prompt_length says]"""
     lengths: str | PathLike[str]
-    """Lengths of the sequences of the data (GRPO: of the prompts): a number or {"length": N} on each line"""
+    """Lengths of the sequences of the data (GRPO, RLOO: of the prompts): a number or {"length": N} on each line"""
     model: str
     """Overrides the model that the file names"""
     model_config: str | PathLike[str]
@@ -647,8 +653,8 @@ class CheckFlags(TypedDict, total=False):
     """Read the file as if it did not have this key; may be repeated"""
     set: str | Sequence[str]
     """Read the file as if it had this value; may be repeated"""
-    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-script", "unsloth-script", "unsloth-studio"]
-    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
+    format_of: Literal["accelerate", "axolotl", "deepspeed", "fsdp-json", "litgpt", "llama-factory", "llama-factory-v1", "megatron-bridge", "model-config", "ms-swift", "nemo-automodel", "peft-adapter", "torchtune", "trainer-script", "training-args", "trl", "trl-grpo", "trl-grpo-script", "trl-preferences", "trl-preferences-script", "trl-rloo", "trl-rloo-script", "trl-script", "unsloth-script", "unsloth-studio"]
+    """The trainer that the first file belongs to: accelerate, axolotl, deepspeed, fsdp-json, litgpt, llama-factory, llama-factory-v1, megatron-bridge, model-config, ms-swift, nemo-automodel, peft-adapter, torchtune, trainer-script, training-args, trl, trl-grpo, trl-grpo-script, trl-preferences, trl-preferences-script, trl-rloo, trl-rloo-script, trl-script, unsloth-script, unsloth-studio [by its content]"""
     explain_inputs: bool
     """Show every value and where it comes from"""
     no_changes: bool
@@ -726,12 +732,12 @@ class TimelineFlags(TypedDict, total=False):
     """Attention mask of each batch: absent, ones, left_padded or right_padded [ones]"""
     eval_batch: int
     """Evaluate after each step, with N sequences in each batch of one GPU [no evaluation]"""
-    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo"]
-    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo or grpo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer) or unsloth (Unsloth's own step) [trainer]"""
+    loop: Literal["trainer", "plain", "sft", "unsloth", "dpo", "reward", "kto", "orpo", "cpo", "grpo", "rloo"]
+    """trainer (transformers' Trainer), plain (a training loop of your own), sft, dpo, reward, kto, orpo, cpo, grpo or rloo (trl's SFTTrainer, DPOTrainer, RewardTrainer, KTOTrainer, ORPOTrainer, CPOTrainer, GRPOTrainer, RLOOTrainer) or unsloth (Unsloth's own step) [trainer]"""
     steps: int
     """Optimizer steps; the second stands for all later ones [2]"""
     prompt: int
-    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO: 512]"""
+    """Tokens of each prompt; completions have the rest of --seq [1, which needs the most; GRPO and RLOO: 512]"""
     completion: int
     """Tokens of each chosen completion, and of each rejected one [what the prompt leaves of --seq]"""
     rejected: int
@@ -745,7 +751,7 @@ class TimelineFlags(TypedDict, total=False):
     center_rewards_coefficient: float
     """Reward models: the loss has a term that centers rewards, with any coefficient [none]"""
     num_generations: int
-    """Completions of each prompt; --batch counts completions [8]"""
+    """Completions of each prompt; --batch counts completions [8, RLOO: 2]"""
     max_completion_length: int
     """Tokens that a completion may have; without --completion each one has so many [512]"""
     padded: bool
@@ -755,9 +761,11 @@ class TimelineFlags(TypedDict, total=False):
     num_iterations: int
     """How often completions are trained on [1]"""
     beta: float
-    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0]"""
+    """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    normalize_advantages: bool
+    """RLOO: advantages are normalized [false]"""
     use_vllm: bool
     """Not predicted: generation by transformers is [false]"""
     use_gradient_checkpointing: str
