@@ -155,7 +155,8 @@ ScoredCompletions score_rollout(const Run& run, Network& network, const Referenc
                                 const Place& place, Rollout& out) {
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
-    ScoredCompletions scored = {.mask = out.completion_mask};
+    ScoredCompletions scored;
+    scored.mask = out.completion_mask;
     if (keeps_old_log_probs(run.plan)) {
         const WithinPhase phase(run.session, phase_at(PhaseKind::log_probabilities, place));
         scored.policy = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
