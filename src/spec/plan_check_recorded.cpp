@@ -150,6 +150,9 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
             "model",
             fmt::format("the loader converts the checkpoint of {}: {}", model.model_type, recording.conversion),
             "networks whose checkpoints have the network's own names can be asked about");
+    if (recording.model_type == "falcon" && plan.load.quantization && plan.prepare_kbit &&
+        plan.load.upcast == UpcastParts::norms_and_embeddings)
+        refuse("load.upcast", "a cast of Falcon's embeddings before they are prepared", "\"norms\"");
     const std::string own = network::module_of_its_own_kind(recording);
     if (!own.empty() && (plan.peft || plan.load.quantization))
         problems.unsupported(plan.peft ? "peft" : "load.quantization_config",

@@ -131,8 +131,13 @@ TEST_CASE("sizes that have to be what others say") {
     const std::string opt = R"({"model_type": "opt", "vocab_size": 320, "hidden_size": 64, "ffn_dim": 176,
         "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": )";
     CHECK(refusal_of_config(opt + "64}", ErrorKind::unsupported) == "read");
-    CHECK(refusal_of_config(opt + "32}", ErrorKind::unsupported) ==
-          "config.json /word_embed_proj_dim: 32 was not recorded for this type, 64 was (hidden_size)");
+    CHECK(refusal_of_config(opt + "32}", ErrorKind::unsupported) == "read");
+    CHECK(refusal_of_config(opt + "48}", ErrorKind::invalid) == "config.json /hidden_size: 48 does not divide 64");
+    const std::string helium = R"({"model_type": "helium", "vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2,
+        "intermediate_size": 176, "num_attention_heads": 4, "num_key_value_heads": 2, "pad_token_id": 0, "head_dim": )";
+    CHECK(refusal_of_config(helium + "16}", ErrorKind::unsupported) == "read");
+    CHECK(refusal_of_config(helium + "32}", ErrorKind::unsupported) ==
+          "config.json /head_dim: 32 was not recorded for this type, 16 was (hidden_size//num_attention_heads)");
     CHECK(refusal_of_config(opt + "\"64\"}", ErrorKind::invalid) ==
           "config.json /word_embed_proj_dim: \"64\" cannot be");
 }
