@@ -37,10 +37,8 @@ SIZES: dict[str, tuple[int, ...]] = {
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
-#: The switch with which they have to be, of types that have one.
-POWERS_WHERE = {"falcon": "alibi"}
-#: Types with a gated delta rule: layers of linear attention beside those of full attention.
-DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
+POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
+DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")  # layers of linear attention beside those of full attention
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
@@ -59,10 +57,8 @@ AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other"
 ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
 PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
-#: Those that are equal in the base configuration.
-EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}
-#: Keys that networks of other choices read than that of the base configuration.
-READ_BY_OTHERS = {"falcon": {"num_kv_heads"}}
+EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}  # in the base configuration
+READ_BY_OTHERS = {"falcon": {"num_kv_heads"}}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
