@@ -67,7 +67,7 @@ TEST_CASE("padded rows were compared with one release of Unsloth, releases that 
     Job dropping = unsloth_job(kLora);
     dropping.plan.peft->lora_dropout = 0.1;
     CHECK_NOTHROW(PlanChecker(dropping.model, stack_from("unsloth-2026.10").stack).check(dropping.plan));
-    CHECK_THROWS_AS(PlanChecker(dropping.model, stack_from("unsloth-2026.10.9").stack).check(dropping.plan), Error);
+    CHECK_NOTHROW(PlanChecker(dropping.model, stack_from("unsloth-2026.10.9").stack).check(dropping.plan));
 }
 
 TEST_CASE("a job of Unsloth is written as it was read") {
