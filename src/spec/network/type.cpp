@@ -25,6 +25,13 @@ bool reads_key(const Place& type, std::string_view key) {
     return false;
 }
 
+JsonValue read_document(const BuiltInType& type) {
+    Problems problems(type.model_type);
+    JsonValue json = parse_json(type.text(), problems);
+    problems.throw_if_any();
+    return json;
+}
+
 }  // namespace
 
 Document instantiate(std::string_view text, const JsonValue& config, const std::string& path, const std::string& file) {
@@ -60,14 +67,13 @@ const JsonValue& BuiltInType::document() const {
     const std::scoped_lock lock(mutex);
     const auto known = read.find(model_type);
     if (known != read.end()) return known->second;
-    Problems problems(model_type);
-    JsonValue json = parse_json(text(), problems);
-    problems.throw_if_any();
-    return read.emplace(model_type, std::move(json)).first->second;
+    return read.emplace(model_type, read_document(*this)).first->second;
 }
 
+// Of all types in turn: none is kept.
 TypeFacts facts_of(const BuiltInType& built_in) {
-    const Place type(built_in.document(), built_in.model_type);
+    const JsonValue json = read_document(built_in);
+    const Place type(json, built_in.model_type);
     const Place with = type.member("recorded_with"), compared = type.member("compared");
     return {with.member("transformers").text(), with.member("torch").text(),
             compared.member("networks").integer(0, 1'000'000), compared.member("jobs").integer(0, 1'000'000)};
