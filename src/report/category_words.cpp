@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/model.hpp"
+
 namespace vramfit::report {
 
 namespace {
@@ -19,6 +21,9 @@ std::string weights(const Prediction& p) {
     // bitsandbytes replaces linear layers alone: the experts' parameters stay what they were.
     if (p.model.mixture)
         return fmt::format("weights ({}; experts {})", bits, p.plan.prepare_kbit ? "float32" : name_of(dtype));
+    // The same of linear layers of a class of the model's own.
+    if (p.model.recording && !network::derived_linear_class(*p.model.recording).empty())
+        return fmt::format("weights ({})", p.plan.prepare_kbit ? "float32" : name_of(dtype));
     return fmt::format("weights ({})", bits);
 }
 

@@ -382,6 +382,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
         if (!experts_) experts_ = expert_parameters(model_);
         note_experts(plan, stack_, *experts_, notes);
     }
+    note_derived_layers(model_, plan, stack_, notes);
     note_race(model_, plan, stack_, notes);
     return notes;
 }

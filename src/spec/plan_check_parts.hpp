@@ -74,6 +74,8 @@ void note_uncut(const ModelSpec& model, const TrainPlan& plan, Notes& notes);
 std::int64_t expert_parameters(const ModelSpec& model);
 /// What they take where the model is quantized.
 void note_experts(const TrainPlan& plan, const Stack& stack, std::int64_t experts, Notes& notes);
+/// The same of linear layers of a class of the model's own.
+void note_derived_layers(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes);
 
 /// Threads of the loader that race with the main one.
 void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes);

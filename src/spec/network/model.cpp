@@ -23,6 +23,8 @@ namespace {
     throw Error(ErrorKind::unsupported, document.file, std::move(what), std::move(hint));
 }
 
+bool is_derived_linear(const ModuleKind& kind) { return kind.leaf == Leaf::linear && kind.class_name != "Linear"; }
+
 bool is_plain_norm(const ModuleKind& kind) {
     const bool all = std::all_of(kind.parameters.begin(), kind.parameters.end(), [](const Parameter& p) {
         return (p.name == "weight" || p.name == "bias") && p.sizes.size() == 1;
@@ -238,9 +240,14 @@ std::string module_of_its_own_kind(const Document& document) {
 std::vector<std::string> derived_linear_layers(const Document& document) {
     std::vector<std::string> found;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        if (kind.leaf == Leaf::linear && kind.class_name != "Linear") found.push_back(path);
+        if (is_derived_linear(kind)) found.push_back(path);
     });
     return found;
+}
+
+std::string derived_linear_class(const Document& document) {
+    const auto found = std::find_if(document.kinds.begin(), document.kinds.end(), is_derived_linear);
+    return found == document.kinds.end() ? std::string() : found->class_name;
 }
 
 std::vector<std::string> decoder_layers(const Document& document) {

@@ -29,6 +29,8 @@ std::string module_of_its_own_kind(const Document& document);
 
 /// Linear layers of a class that derives from nn.Linear, and is adapted as it is, but not quantized: falcon's.
 std::vector<std::string> derived_linear_layers(const Document& document);
+/// The class of the first of them, or empty.
+std::string derived_linear_class(const Document& document);
 
 /// Whether a module is a bank of experts: it holds matrices stacked, and is no convolution.
 bool has_experts(const Document& document);

@@ -1,0 +1,74 @@
+// Why a quantized network is not as small as one expects.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "spec/network/model.hpp"
+#include "spec/plan_check_parts.hpp"
+#include "vramfit/base/checked.hpp"
+#include "vramfit/spec/config.hpp"
+#include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/sizes.hpp"
+
+namespace vramfit {
+
+std::int64_t expert_parameters(const ModelSpec& model) {
+    std::int64_t sum = 0;
+    for (const NamedModule& module : modules_of(model))
+        if (module.part == ModulePart::experts) sum = checked_add(sum, parameters_in(module));
+    return sum;
+}
+
+namespace {
+
+bool is_prepared(const TrainPlan& plan, const Stack& stack) {
+    return plan.prepare_kbit || (plan.loop.kind == LoopKind::sft && stack.sft_prepares_model());
+}
+
+/// How much it is, and what preparation makes of it.
+std::string size_text(const TrainPlan& plan, const Stack& stack, std::int64_t parameters) {
+    std::string text = fmt::format("{} in {}", text_of(size_of(parameters, plan.load.dtype)), name_of(plan.load.dtype));
+    if (is_prepared(plan, stack) && plan.load.dtype != DType::float32)
+        text += fmt::format("; prepare_model_for_kbit_training then makes them float32, {}",
+                            text_of(size_of(parameters, DType::float32)));
+    return text;
+}
+
+std::string hint_for(const TrainPlan& plan, const Stack& stack) {
+    return is_prepared(plan, stack) ? "without the preparation they stay as they are: --prepare-kbit false"
+                                    : "plain LoRA takes little more: --method lora";
+}
+
+}  // namespace
+
+// bitsandbytes quantizes what transformers' replace_with_bnb_linear finds (integrations/bitsandbytes.py): modules of
+// type nn.Linear and Conv1D. peft 0.21.2, utils/other.py prepare_model_for_kbit_training: every parameter in 16 bits
+// that is no Params4bit becomes float32.
+void note_experts(const TrainPlan& plan, const Stack& stack, std::int64_t experts, Notes& notes) {
+    if (experts == 0) return;
+    notes.push_back(
+        {NoteKind::experts_not_quantized,
+         fmt::format("bitsandbytes quantizes linear layers only: the experts of this model are not, and take {}",
+                     size_text(plan, stack, experts)),
+         hint_for(plan, stack)});
+}
+
+// The same function asks for the type nn.Linear itself (5.17.0, replace_with_bnb_linear).
+void note_derived_layers(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes) {
+    if (!model.recording || !plan.load.quantization) return;
+    const std::string layer_class = network::derived_linear_class(*model.recording);
+    if (layer_class.empty()) return;
+    const std::vector<std::string> paths = network::derived_linear_layers(*model.recording);
+    const std::set<std::string> derived(paths.begin(), paths.end());
+    std::int64_t parameters = 0;
+    for (const NamedModule& module : modules_of(model))
+        if (derived.contains(module.name)) parameters = checked_add(parameters, parameters_in(module));
+    notes.push_back(
+        {NoteKind::without_effect,
+         fmt::format("transformers quantizes layers whose class is nn.Linear itself: this model's are of its own class "
+                     "{}, stay as they are, and take {}",
+                     layer_class, size_text(plan, stack, parameters)),
+         hint_for(plan, stack)});
+}
+
+}  // namespace vramfit
