@@ -6,6 +6,7 @@
 #include "trainers/keys/trl_grpo.hpp"
 #include "trainers/keys/trl_model.hpp"
 #include "trainers/trainer_format.hpp"
+#include "trainers/trl_model.hpp"
 
 namespace vramfit::trainers {
 
