@@ -98,29 +98,32 @@ TrainPlan with_choices(const TrainPlan& plan, const UnslothOnCard& choices) {
 
 namespace {
 
+/// The run with these decisions.
+UnslothRun run_with(const UnslothOnCard& choices, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
+                    const Device& device, const ReplayOptions& options) {
+    UnslothRun out{choices, model::record(model, with_choices(plan, choices), stack, device), {}};
+    out.timeline = replay(*out.program, options);
+    return out;
+}
+
 /// Settles the decisions of a run whose timeline is that of its choices: recorded anew where another one is made.
 /// `with_plenty` is the program of a run that has none of its own.
 void settle_choices(UnslothRun& run, const Program* with_plenty, const ModelSpec& model, const TrainPlan& plan,
                     const Stack& stack, const Device& device, const ReplayOptions& options) {
     constexpr int kDecisions = 4;
     const auto program = [&]() -> const Program& { return run.program ? *run.program : *with_plenty; };
-    const auto run_with = [&](const UnslothOnCard& choices) {
-        run.choices = choices;
-        run.program = model::record(model, with_choices(plan, choices), stack, device);
-        run.timeline = replay(*run.program, options);
-    };
     // Each decision is asked for behind those before it: so many rounds settle all, whatever the first one begins with.
     for (int round = 0; round < kDecisions; ++round) {
         const UnslothOnCard next =
             decide_on_card(model, plan, stack, device, program(), run.timeline, *options.capacity);
         if (next == run.choices) break;
-        run_with(next);
+        run = run_with(next, model, plan, stack, device, options);
     }
     // gradient_checkpointing.py UnslothCheckpointFunction.forward: a buffer that finds no room does without the second.
     if (run.choices.second_buffer && failed_in_buffers(program(), run.timeline)) {
         UnslothOnCard single = run.choices;
         single.second_buffer = false;
-        run_with(single);
+        run = run_with(single, model, plan, stack, device, options);
     }
 }
 
@@ -135,11 +138,10 @@ UnslothRun run_on_card(const Program& program, Timeline timeline, const ModelSpe
 
 UnslothRun run_on_card(const UnslothOnCard& guess, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                        const Device& device, const ReplayOptions& options) {
-    UnslothRun out{guess, {}, {}};
+    UnslothOnCard first = guess;
     // Named as this run names it, if it cuts its loss so.
-    out.choices.loss_bytes = least_for_cut(model, plan, stack, device, guess.loss_bytes);
-    out.program = model::record(model, with_choices(plan, out.choices), stack, device);
-    out.timeline = replay(*out.program, options);
+    first.loss_bytes = least_for_cut(model, plan, stack, device, guess.loss_bytes);
+    UnslothRun out = run_with(first, model, plan, stack, device, options);
     settle_choices(out, nullptr, model, plan, stack, device, options);
     return out;
 }

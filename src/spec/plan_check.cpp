@@ -378,11 +378,10 @@ Notes PlanChecker::check(const TrainPlan& plan) {
                          "leave use_liger_kernel out"});
     note_replaced_optimizer(plan, notes);
     note_uncut(model_, plan, notes);
-    if (model_.mixture && plan.load.quantization) {
-        if (!experts_) experts_ = expert_parameters(model_);
-        note_experts(plan, stack_, *experts_, notes);
+    if (plan.load.quantization) {
+        if (!unquantized_) unquantized_ = unquantized_parameters(model_);
+        note_not_quantized(model_, plan, stack_, *unquantized_, notes);
     }
-    note_derived_layers(model_, plan, stack_, notes);
     note_race(model_, plan, stack_, notes);
     return notes;
 }

@@ -12,10 +12,14 @@
 
 namespace vramfit {
 
-std::int64_t expert_parameters(const ModelSpec& model) {
+std::int64_t unquantized_parameters(const ModelSpec& model) {
+    std::set<std::string> derived;
+    if (model.recording) derived = network::derived_linear_layers(*model.recording);
+    if (!model.mixture && derived.empty()) return 0;
     std::int64_t sum = 0;
     for (const NamedModule& module : modules_of(model))
-        if (module.part == ModulePart::experts) sum = checked_add(sum, parameters_in(module));
+        if ((model.mixture && module.part == ModulePart::experts) || derived.contains(module.name))
+            sum = checked_add(sum, parameters_in(module));
     return sum;
 }
 
@@ -41,34 +45,25 @@ std::string hint_for(const TrainPlan& plan, const Stack& stack) {
 
 }  // namespace
 
-// bitsandbytes quantizes what transformers' replace_with_bnb_linear finds (integrations/bitsandbytes.py): modules of
-// type nn.Linear and Conv1D. peft 0.21.2, utils/other.py prepare_model_for_kbit_training: every parameter in 16 bits
-// that is no Params4bit becomes float32.
-void note_experts(const TrainPlan& plan, const Stack& stack, std::int64_t experts, Notes& notes) {
-    if (experts == 0) return;
-    notes.push_back(
-        {NoteKind::experts_not_quantized,
-         fmt::format("bitsandbytes quantizes linear layers only: the experts of this model are not, and take {}",
-                     size_text(plan, stack, experts)),
-         hint_for(plan, stack)});
-}
-
-// The same function asks for the type nn.Linear itself (5.17.0, replace_with_bnb_linear).
-void note_derived_layers(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes) {
-    if (!model.recording || !plan.load.quantization) return;
-    const std::string layer_class = network::derived_linear_class(*model.recording);
-    if (layer_class.empty()) return;
-    const std::vector<std::string> paths = network::derived_linear_layers(*model.recording);
-    const std::set<std::string> derived(paths.begin(), paths.end());
-    std::int64_t parameters = 0;
-    for (const NamedModule& module : modules_of(model))
-        if (derived.contains(module.name)) parameters = checked_add(parameters, parameters_in(module));
-    notes.push_back(
-        {NoteKind::without_effect,
-         fmt::format("transformers quantizes layers whose class is nn.Linear itself: this model's are of its own class "
-                     "{}, stay as they are, and take {}",
-                     layer_class, size_text(plan, stack, parameters)),
-         hint_for(plan, stack)});
+// bitsandbytes quantizes what transformers' replace_with_bnb_linear finds (integrations/bitsandbytes.py of 5.17.0):
+// modules whose type is nn.Linear itself, and Conv1D. peft 0.21.2, utils/other.py prepare_model_for_kbit_training:
+// every parameter in 16 bits that is no Params4bit becomes float32.
+void note_not_quantized(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, std::int64_t parameters,
+                        Notes& notes) {
+    if (parameters == 0) return;
+    const std::string size = size_text(plan, stack, parameters);
+    if (model.mixture)
+        notes.push_back(
+            {NoteKind::experts_not_quantized,
+             fmt::format("bitsandbytes quantizes linear layers only: the experts of this model are not, and take {}",
+                         size),
+             hint_for(plan, stack)});
+    else
+        notes.push_back({NoteKind::without_effect,
+                         fmt::format("transformers quantizes layers whose class is nn.Linear itself: this model's are "
+                                     "of its own class {}, stay as they are, and take {}",
+                                     network::derived_linear_class(*model.recording), size),
+                         hint_for(plan, stack)});
 }
 
 }  // namespace vramfit

@@ -70,12 +70,11 @@ void check_tensor_parallel(const TrainPlan& plan, const Stack& stack, Problems& 
 /// Models that tensor parallelism leaves whole.
 void note_uncut(const ModelSpec& model, const TrainPlan& plan, Notes& notes);
 
-/// Parameters of experts, which no quantizer reaches.
-std::int64_t expert_parameters(const ModelSpec& model);
+/// Parameters that no quantizer reaches: those of experts, and of linear layers of a class of the model's own.
+std::int64_t unquantized_parameters(const ModelSpec& model);
 /// What they take where the model is quantized.
-void note_experts(const TrainPlan& plan, const Stack& stack, std::int64_t experts, Notes& notes);
-/// The same of linear layers of a class of the model's own.
-void note_derived_layers(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes);
+void note_not_quantized(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, std::int64_t parameters,
+                        Notes& notes);
 
 /// Threads of the loader that race with the main one.
 void note_race(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Notes& notes);

@@ -36,7 +36,7 @@ class PlanChecker {
     std::vector<LoraTarget> targets_;
     std::optional<LoraPlan> fine_;  ///< adapters in which nothing was wrong
     std::optional<bool> learns_positions_;
-    std::optional<std::int64_t> experts_;  ///< their parameters
+    std::optional<std::int64_t> unquantized_;  ///< parameters that no quantizer reaches
 };
 
 /// Whether Unsloth's step was compared on GPUs of that capability.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -88,9 +89,7 @@ class Choice {
                         "a quantized head that shares the embedding's weight is not supported", "add lm_head");
     }
     /// 5.17.0 integrations/bitsandbytes.py replace_with_bnb_linear asks `type(module) is nn.Linear`: no falcon's.
-    bool converts(const Linear& layer) const {
-        return std::find(derived_.begin(), derived_.end(), layer.name) == derived_.end() && quantizes(layer.name);
-    }
+    bool converts(const Linear& layer) const { return !derived_.contains(layer.name) && quantizes(layer.name); }
 
   private:
     bool quantizes(const std::string& name) const {
@@ -107,7 +106,7 @@ class Choice {
     }
     bool by_pattern_ = true;
     bool quantizes_ = false;
-    std::vector<std::string> derived_;
+    std::set<std::string> derived_;
     std::vector<std::string> skip_;
     std::vector<std::regex> patterns_;  ///< of these, where they are patterns
 };

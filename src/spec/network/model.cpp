@@ -237,17 +237,18 @@ std::string module_of_its_own_kind(const Document& document) {
     return found;
 }
 
-std::vector<std::string> derived_linear_layers(const Document& document) {
-    std::vector<std::string> found;
-    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        if (is_derived_linear(kind)) found.push_back(path);
-    });
-    return found;
-}
-
 std::string derived_linear_class(const Document& document) {
     const auto found = std::find_if(document.kinds.begin(), document.kinds.end(), is_derived_linear);
     return found == document.kinds.end() ? std::string() : found->class_name;
+}
+
+std::set<std::string> derived_linear_layers(const Document& document) {
+    std::set<std::string> found;
+    if (derived_linear_class(document).empty()) return found;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        if (is_derived_linear(kind)) found.insert(path);
+    });
+    return found;
 }
 
 std::vector<std::string> decoder_layers(const Document& document) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ std::vector<std::string> frozen_parameters(const Document& document);
 std::string module_of_its_own_kind(const Document& document);
 
 /// Linear layers of a class that derives from nn.Linear, and is adapted as it is, but not quantized: falcon's.
-std::vector<std::string> derived_linear_layers(const Document& document);
+std::set<std::string> derived_linear_layers(const Document& document);
 /// The class of the first of them, or empty.
 std::string derived_linear_class(const Document& document);
 

@@ -2,6 +2,7 @@
 // rloo.py, and what older releases had.
 #pragma once
 
+#include "trainers/common.hpp"
 #include "trainers/reader.hpp"
 
 namespace vramfit::trainers {
@@ -62,6 +63,14 @@ inline constexpr KeyRow kRlooKeys[] = {
     {"reward_clip_range", KeyUse::used, "training.reward_clip_range", ""},
 };
 
+/// Of scripts with either.
+inline constexpr KeyRow kGroupScriptKeys[] = {
+    {"peft_config.task_type", KeyUse::unsupported, "another task needs another head", "CAUSAL_LM"},
+    {"adapted", KeyUse::used, "trl.peft_config"},
+    {"trainer.reward_funcs", KeyUse::used, "reward"},
+    {"trainer.reward_processing_classes", KeyUse::harmless},
+};
+
 /// What memory does not depend on while transformers generates and rewards come from functions.
 inline constexpr std::string_view kGroupHarmless[] = {"epsilon",
                                                       "epsilon_high",
@@ -109,5 +118,8 @@ inline constexpr std::string_view kGrpoHarmless[] = {"log_completions_hub_repo",
                                                      "vllm_importance_sampling_cap",
                                                      "vllm_importance_sampling_clip_max",
                                                      "vllm_importance_sampling_clip_min"};
+
+inline constexpr auto kGroupHarmlessRows = harmless_rows(kGroupHarmless);
+inline constexpr auto kGrpoHarmlessRows = harmless_rows(kGrpoHarmless);
 
 }  // namespace vramfit::trainers

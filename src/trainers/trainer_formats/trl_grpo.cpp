@@ -13,11 +13,9 @@ namespace vramfit::trainers {
 namespace {
 
 constexpr auto kGrpoModelHarmless = harmless_rows(kTrlHarmless);
-constexpr auto kGroupFileHarmless = harmless_rows(kGroupHarmless);
-constexpr auto kGrpoFileHarmless = harmless_rows(kGrpoHarmless);
 const std::span<const KeyRow> kGrpoTables[] = {kGroupKeys,         kGrpoKeys,          kTrlModelKeys,
-                                               kTrainingArguments, kGrpoModelHarmless, kGroupFileHarmless,
-                                               kGrpoFileHarmless,  kHarmlessArguments};
+                                               kTrainingArguments, kGrpoModelHarmless, kGroupHarmlessRows,
+                                               kGrpoHarmlessRows,  kHarmlessArguments};
 
 /// Keys that say so; RLOO has most of them as well.
 constexpr std::string_view kGrpoSigns[] = {"num_generations", "reward_funcs", "scale_rewards", "steps_per_generation"};

@@ -11,20 +11,14 @@ namespace {
 
 constexpr KeyRow kGrpoScriptKeys[] = {
     {"GRPOTrainer", KeyUse::harmless},
-    {"peft_config.task_type", KeyUse::unsupported, "another task needs another head", "CAUSAL_LM"},
-    {"adapted", KeyUse::used, "trl.peft_config"},
-    {"trainer.reward_funcs", KeyUse::used, "reward"},
-    {"trainer.reward_processing_classes", KeyUse::harmless},
     {"trainer.tools", KeyUse::unsupported, "completions with results of tools are not predicted"},
     {"trainer.rollout_func", KeyUse::unsupported, "generation by the script is not predicted"},
     {"trainer.environment_factory", KeyUse::unsupported,
      "completions with results of an environment are not predicted"},
 };
-constexpr auto kScriptGrpoGroupHarmless = harmless_rows(kGroupHarmless);
-constexpr auto kScriptGrpoHarmless = harmless_rows(kGrpoHarmless);
 const std::span<const KeyRow> kGrpoScriptTables[] = {
-    kGrpoScriptKeys,          kGroupKeys,          kGrpoKeys,         kScriptKeys, kScriptHarmless, kTrainingArguments,
-    kScriptGrpoGroupHarmless, kScriptGrpoHarmless, kHarmlessArguments};
+    kGrpoScriptKeys, kGroupScriptKeys,   kGroupKeys,         kGrpoKeys,         kScriptKeys,
+    kScriptHarmless, kTrainingArguments, kGroupHarmlessRows, kGrpoHarmlessRows, kHarmlessArguments};
 
 bool is_grpo_script(const Document& document) { return calls_group_trainer(document, kGrpoTrainer); }
 

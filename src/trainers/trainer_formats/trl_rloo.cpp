@@ -13,12 +13,11 @@ namespace vramfit::trainers {
 namespace {
 
 constexpr auto kRlooModelHarmless = harmless_rows(kTrlHarmless);
-constexpr auto kRlooFileHarmless = harmless_rows(kGroupHarmless);
 const std::span<const KeyRow> kRlooTables[] = {kGroupKeys,         kRlooKeys,          kTrlModelKeys,
-                                               kTrainingArguments, kRlooModelHarmless, kRlooFileHarmless,
+                                               kTrainingArguments, kRlooModelHarmless, kGroupHarmlessRows,
                                                kHarmlessArguments};
 
-/// Keys that the trainer shares with GRPO's.
+/// Keys that a file of the trainer has, most of them shared with GRPO's.
 constexpr std::string_view kRlooSigns[] = {"num_generations", "reward_funcs", "steps_per_generation",
                                            "normalize_advantages"};
 /// Of the RLOOTrainer that trl had up to 0.21, whose reward model is in the process, and of distillation.

@@ -11,15 +11,10 @@ namespace {
 
 constexpr KeyRow kRlooScriptKeys[] = {
     {"RLOOTrainer", KeyUse::harmless},
-    {"peft_config.task_type", KeyUse::unsupported, "another task needs another head", "CAUSAL_LM"},
-    {"adapted", KeyUse::used, "trl.peft_config"},
-    {"trainer.reward_funcs", KeyUse::used, "reward"},
-    {"trainer.reward_processing_classes", KeyUse::harmless},
 };
-constexpr auto kScriptRlooGroupHarmless = harmless_rows(kGroupHarmless);
-const std::span<const KeyRow> kRlooScriptTables[] = {
-    kRlooScriptKeys,          kGroupKeys,        kRlooKeys, kScriptKeys, kScriptHarmless, kTrainingArguments,
-    kScriptRlooGroupHarmless, kHarmlessArguments};
+const std::span<const KeyRow> kRlooScriptTables[] = {kRlooScriptKeys,    kGroupScriptKeys,   kGroupKeys,
+                                                     kRlooKeys,          kScriptKeys,        kScriptHarmless,
+                                                     kTrainingArguments, kGroupHarmlessRows, kHarmlessArguments};
 
 bool is_rloo_script(const Document& document) { return calls_group_trainer(document, kRlooTrainer); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
@@ -138,7 +139,8 @@ std::int64_t batches_per_generation(const TrainPlan& plan) {
     return steps_per_generation(plan) * plan.preference.grpo.num_iterations;
 }
 
-/// GRPO: whether a step can train on what an earlier policy generated: trl then scores it before the loss.
+/// Whether completions are scored before the loss: by RLOO always, by GRPO where a step can train on what an earlier
+/// policy generated.
 bool keeps_old_log_probs(const TrainPlan& plan) {
     return plan.loop.kind == LoopKind::rloo ||
            plan.training.gradient_accumulation_steps % batches_per_generation(plan) != 0;
@@ -216,13 +218,14 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
         out.advantages = known.advantages;
     }
     Rollout shuffled = out;
-    for (Tensor* t : {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids, &shuffled.completion_mask})
-        shuffle(run, *t);
-    if (leaves_one_out) shuffle(run, shuffled.old_log_probs);
-    shuffle(run, shuffled.advantages);
-    if (leaves_one_out) return shuffled;
-    shuffle(run, shuffled.old_log_probs);
-    shuffle(run, shuffled.reference_log_probs);
+    std::vector<Tensor*> items = {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids,
+                                  &shuffled.completion_mask};
+    Tensor *const scores = &shuffled.old_log_probs, *const advantages = &shuffled.advantages;
+    if (leaves_one_out)
+        items.insert(items.end(), {scores, advantages});
+    else
+        items.insert(items.end(), {advantages, scores, &shuffled.reference_log_probs});
+    for (Tensor* t : items) shuffle(run, *t);
     return shuffled;
 }
 
