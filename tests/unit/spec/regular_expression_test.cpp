@@ -38,6 +38,9 @@ TEST_CASE("regular expressions match as Python's do") {
 TEST_CASE("what is no regular expression is refused") {
     for (const char* pattern : {"a**", "a+*", "a?+", "a*?*", "x{2}{3}"})
         CHECK(hint_for(pattern) == "a repeat (* + ? {}) stands behind another one");
+    for (const char* pattern : {"x{1111111111111111111}", "x{1,9999999999}", R"((x)\1111111111111111111)"})
+        CHECK(hint_for(pattern) == "the number of a repeat or of a group is too large");
+    CHECK(matches("x1111111111111111111", "x1111111111111111111"));
     for (const char* pattern : {"(", "[", "*"}) CHECK(!hint_for(pattern).empty());
 }
 
