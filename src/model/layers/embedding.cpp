@@ -32,9 +32,10 @@ Tensor forward(const Embedding& layer, const Tensor& ids) {
     return called_module(layer, ids, [&layer](const Tensor& given) { return without_hooks(layer, given); });
 }
 
-// transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True).
+// transformers modeling_utils.py enable_input_require_grads, a hook of its own: output.requires_grad_(True), in passes
+// without gradients too, where autocast then keeps the cast of a float32 output as it keeps those of weights.
 Tensor with_input_gradient(const Embedding& layer, const Tensor& out) {
-    if (layer.output_requires_grad && !out.requires_grad() && engine::grad_enabled(out.session())) {
+    if (layer.output_requires_grad && !out.requires_grad()) {
         out.set_requires_grad(true);
         out->is_activation = true;
     }

@@ -24,7 +24,7 @@ Tensor last_places(const Tensor& states, Size window) {
 void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tensor& key, Tensor& value) {
     Layer& cached = layers_[static_cast<std::size_t>(layer.index)];
     const bool slides = layer.attention == LayerAttention::sliding && window;
-    if (slides) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
+    if (slides && !cached.window.defined()) cached.window = to_device(host_tensor(key.session(), {}, DType::int64));
     const DType dtype = key.dtype();  // lazy_initialization: the values' too
     const auto joined = [dtype](const Tensor& before, const Tensor& states) {
         Dims none = states.sizes();
@@ -34,8 +34,9 @@ void KvCache::update(const DecoderLayer& layer, std::optional<Size> window, Tens
         return cat(parts, 2);
     };
     const Tensor keys = joined(cached.keys, key);
-    cached.keys = slides ? last_places(keys, *window) : keys;
+    if (!slides) cached.keys = keys;
     const Tensor values = joined(cached.values, value);
+    if (slides) cached.keys = last_places(keys, *window);  // a sliding layer joins both before it lets the old ones go
     cached.values = slides ? last_places(values, *window) : values;
     key = keys;
     value = values;

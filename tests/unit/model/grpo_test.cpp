@@ -153,10 +153,25 @@ TEST_CASE("longer completions hold longer keys and values") {
     CHECK(grown(400) - grown(300) > 100 * 4 * 2 * 2 * 2 * 32 * 2);
 }
 
+TEST_CASE("a layer with a window holds no more keys and values than its window") {
+    const auto held = [](std::int64_t tokens) {
+        const std::string batch = R"("prompt_length": 6, "completion_length": )" + std::to_string(tokens);
+        Job job = grpo_job("", batch, kGroupLora, "mistral");
+        job.model.sliding_window = 64;
+        for (const WindowLevels& window : timeline(job).windows)
+            if (window.phase.kind == PhaseKind::generation && window.phase.step == 1)
+                return window.peak.requested - window.end.requested;
+        return std::int64_t{0};
+    };
+    // What grows with a token: its place in ids, mask and positions, where keys and values are 2 KiB for each.
+    CHECK(held(400) - held(300) < 100 * 4 * 8 * 8);
+    CHECK(held(60) - held(40) > 20 * 4 * 2 * 2 * 2 * 32 * 2);
+}
+
 TEST_CASE("what GRPOTrainer was not compared with is refused") {
     const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
-    CHECK(reason_of(grpo_job("", plain, "", "gemma"), ErrorKind::unsupported)
-              .find("generation by networks of the type gemma") != std::string::npos);
+    CHECK(reason_of(grpo_job("", plain, "", "nemotron"), ErrorKind::unsupported)
+              .find("generation by networks of the type nemotron") != std::string::npos);
     for (const char* training : {R"(, "use_vllm": true)", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
                                  R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);

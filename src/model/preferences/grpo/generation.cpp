@@ -22,8 +22,14 @@ namespace vramfit::model {
 
 using namespace engine;
 
-// configuration_llama.py and configuration_mistral.py name one, configuration_qwen2.py and configuration_qwen3.py none.
-Size end_tokens(const Run& run) { return run.spec.model_type == "llama" || run.spec.model_type == "mistral" ? 2 : 1; }
+// configuration_glm4.py names three, configuration_qwen2.py and configuration_qwen3.py none, those of the other
+// families one each.
+Size end_tokens(const Run& run) {
+    const std::string& type = run.spec.model_type;
+    constexpr Size kOfTokenizer = 1;
+    if (type == "qwen2" || type == "qwen3") return kOfTokenizer;
+    return kOfTokenizer + (type == "glm4" ? 3 : 1);
+}
 
 Tensor any_of(const Tensor& t, std::uint32_t dims) { return reduce(t, dims, false, DType::boolean, Op::any); }
 
@@ -130,6 +136,12 @@ Batch inputs_of_token(const Tensor& ids, const Kwargs& kwargs) {
     return inputs;
 }
 
+/// Does a sliding layer hold its window, so that a further token adds nothing?
+bool is_full(const Run& run, const DecoderLayer& layer, const KvCache::Layer& cached) {
+    const auto window = run.spec.sliding_window;
+    return window && layer.attention == LayerAttention::sliding && cached.keys.size(2) >= *window - 1;
+}
+
 /// _sample. What it has been called with is held by the caller.
 Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs kwargs, const Tensor& end_ids,
               KvCachePointer& cache, std::int64_t tokens) {
@@ -146,8 +158,11 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             for (Tensor* t : {&s.next_token_logits, &s.next_token_scores, &s.probs, &s.next_tokens,
                               &s.unfinished_sequences, &model_inputs.input_ids, &model_inputs.position_ids})
                 live.push_back({t, -1});
-            for (KvCache::Layer& layer : cache->layers())
-                for (Tensor* t : {&layer.keys, &layer.values}) live.push_back({t, 2});
+            for (std::size_t i = 0; i < cache->layers().size(); ++i) {
+                KvCache::Layer& layer = cache->layers()[i];
+                const int grown = is_full(run, network.layers[i], layer) ? -1 : 2;
+                for (Tensor* t : {&layer.keys, &layer.values}) live.push_back({t, grown});
+            }
             paths.write(times, live);
             token += times;
         }
@@ -192,6 +207,7 @@ Tensor generate(const Run& run, const Network& network, const Prompts& prompts, 
     pad_id.reset();
     position_ids.reset();
     for (auto layer = cache->layers().rbegin(); layer != cache->layers().rend(); ++layer) {  // as a list lets go
+        layer->window.reset();
         layer->keys.reset();
         layer->values.reset();
     }

@@ -50,6 +50,9 @@ std::vector<std::int64_t> TokenPaths::path_of(std::int64_t token) const {
     std::vector<std::int64_t> path = {
         static_cast<std::int64_t>(flash_splits(session.device.multiprocessors * 2, query, places)),
         static_cast<std::int64_t>(sum.accumulation)};
+    // Behind its window a sliding layer's keys and values do not grow; the tokens about its end are unlike the others.
+    if (const auto window = run_.spec.sliding_window)
+        path.push_back(static_cast<std::int64_t>(std::clamp<Size>(places - *window, -1, 2)));
     if (padded_)
         path.insert(path.end(), {static_cast<std::int64_t>(places % 8), static_cast<std::int64_t>(places / 8)});
     for (const ReduceScratch& part : sum.parts)
