@@ -63,13 +63,7 @@ void RecordedFrame::share(network::Number made) const {
 /// Which values of this program a unit has shared.
 void RecordedFrame::remember_shared(const network::Run& what, std::size_t outputs) {
     if (!pass_->shared[&what].is_shared) return;
-    for (std::size_t i = outputs; i < what.results.size(); ++i) {
-        if (pass_->network.checkpointing == Checkpointing::reentrant)
-            throw Error(ErrorKind::unsupported, place(),
-                        "reentrant checkpointing of layers that leave their keys and values to others is not supported",
-                        "use_reentrant=False, or no gradient checkpointing");
-        shared_[what.results[i]] = {&what, i - outputs};
-    }
+    for (std::size_t i = outputs; i < what.results.size(); ++i) shared_[what.results[i]] = {&what, i - outputs};
 }
 
 /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
@@ -106,6 +100,10 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
             kept.emplace_back(place, std::move(given[place]));
         given[place].reset();
     }
+    if (!read.empty() && pass_->network.checkpointing == Checkpointing::reentrant)
+        throw Error(ErrorKind::unsupported, place(),
+                    "reentrant checkpointing of layers that take the keys and values of others is not supported",
+                    "use_reentrant=False, or no gradient checkpointing");
     const std::size_t outputs = what.results.size() - std::min(what.results.size(), unit_program.keeps.size());
     // Where the outputs behind the first go; a recomputation has no use for them.
     const auto behind_first = std::make_shared<std::vector<Tensor>*>(nullptr);

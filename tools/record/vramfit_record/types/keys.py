@@ -59,7 +59,7 @@ class Keys:
         """The configuration that the class makes of these, as plain values."""
         config = self.cls(**values)
         config.allow_global_per_layer_attribute_access = True  # of what layers have of their own, what the others have
-        return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_")}
+        return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_") and k != "allow_global_per_layer_attribute_access"}
 
     def takes(self, argument: str) -> bool:
         """Whether the class makes its list of kinds of layers of this argument."""

@@ -80,7 +80,7 @@ def with_layers(document: dict[str, Any], layers: int, key: str, size: str) -> d
     """Sizes that grow with the number of layers, `size` for each of them: formulas of it, as if the number had been varied."""
     text = json.dumps({k: document[k] for k in ("modules", "programs")}, separators=(",", ":"))
     text = re.sub(rf'"=((?:B\*S\*)?){layers}\*{size}"', rf'"=\g<1>{key}*{size}"', text)
-    text = re.sub(rf'([\[,]){layers},"={size}"', rf'\g<1>"={key}","={size}"', text)
+    text = re.sub(rf'"=B","=S",{layers}([,\]])', rf'"=B","=S","={key}"\g<1>', text)  # other numbers in such a place are varied
     return {**document, **json.loads(text)}
 
 
