@@ -29,7 +29,7 @@ DELTA_MIXTURE = {**DELTA, "num_experts": 8, "num_experts_per_tok": 2, "moe_inter
 IN_TWO_WAYS = {"num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
 #: Gemma 4 as its dense models are; per-layer inputs, layers that take the keys and values of others, and experts are OTHERS.
 GEMMA4 = {"vocab_size": 320, "vocab_size_per_layer_input": 304, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
-          "global_head_dim": 32, "hidden_size_per_layer_input": 0, "sliding_window": 512, "max_position_embeddings": 2048, "final_logit_softcapping": 30.0,
+          "global_head_dim": 264, "hidden_size_per_layer_input": 0, "sliding_window": 512, "max_position_embeddings": 2048, "final_logit_softcapping": 30.0,
           "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2}
 GEMMA4_DENSE = {**GEMMA4, "num_attention_heads": 8, "num_key_value_heads": 4, "attention_k_eq_v": True, "num_global_key_value_heads": 2, "use_bidirectional_attention": "vision"}
 OWN: dict[str, dict[str, Any]] = {

@@ -14,8 +14,9 @@
 
 namespace vramfit::model {
 
-/// Values that a checkpointed unit leaves in a container that all units are given (transformers 5.17.0 modeling_gemma4.py
-/// shared_kv_states): they are replaced when the unit runs again, and are held as long as any unit can run again.
+/// Values that a checkpointed unit leaves in a container that all units are given (transformers 5.17.0
+/// modeling_gemma4.py shared_kv_states): they are replaced when the unit runs again, and are held as long as any unit
+/// can run again.
 struct SharedValues {
     bool is_shared = true;  ///< false: they are views of what the unit gives back
     std::vector<Tensor> values;
@@ -28,9 +29,9 @@ struct RecordedPass {
     const RecordedModel& model;
     RecordedWindows windows;
     recorded::Symbols symbols;
-    std::size_t units = 0;             ///< that have begun
-    bool units_are_over = false;       ///< the last one's output has gone on
-    std::int64_t steps_of_rounds = 0;  ///< that loops have run
+    std::size_t units = 0;                                    ///< that have begun
+    bool units_are_over = false;                              ///< the last one's output has gone on
+    std::int64_t steps_of_rounds = 0;                         ///< that loops have run
     std::map<const network::Run*, SharedValues> shared = {};  ///< by the call of the unit
     SharedValues* sharing = nullptr;                          ///< of the unit that runs
 };
@@ -115,7 +116,7 @@ class RecordedFrame : public recorded::Scope {
     std::vector<DType> dtypes_;
     std::vector<network::Number> bases_;  ///< of a view: what it is a view of; else itself
     std::map<network::Number, std::pair<const network::Run*, std::size_t>> shared_;  ///< which unit's, and where
-    std::vector<bool> on_host_;           ///< values that were made on the host, of which no tensor is kept
+    std::vector<bool> on_host_;  ///< values that were made on the host, of which no tensor is kept
 };
 
 }  // namespace vramfit::model

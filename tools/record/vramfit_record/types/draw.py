@@ -60,7 +60,7 @@ def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Ran
     groups, shared = chance.randint(1, 2), chance.choice((0, 1, 1)) if at else 0
     fewer = [n for n in range(2, heads) if heads % n == 0]
     said = {type_["layers"]["key"]: len(group) * (groups + shared), "layer_types": group * (groups + shared), type_["layers"]["shared"]["key"]: len(group) * shared, "num_attention_heads": heads,
-            "num_key_value_heads": chance.choice([1, *fewer]), **({"num_global_key_value_heads": chance.choice(fewer)} if fewer else {}), "global_head_dim": 8 * chance.randint(1, 12)}
+            "num_key_value_heads": chance.choice([1, *fewer]), **({"num_global_key_value_heads": chance.choice(fewer)} if fewer else {}), "global_head_dim": 8 * chance.randint(33, 70)}
     if chance.random() < 0.5:
         said["rope_parameters"] = {kind: {"rope_type": row["type"], **{name: 0.5 if "factor" in name else 20000.0 for name in row["may"]}} for kind, row in type_["rope_of_kinds"].items()}
     return said

@@ -17,7 +17,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), (208, 344, 392)), "rotary_dim": (10, 28, 14), "word_embed_proj_dim": (96, 80, 160),
     **dict.fromkeys(EXPERTS, (24, 40, 36)),
     **dict.fromkeys(USED, (3, 5, 2)),
-    **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (88, 136, 104), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
+    **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
@@ -35,6 +35,7 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen
                                          "gemma4_text": {"attention_bias": [False], "attention_dropout": [0.0], "hidden_activation": ["gelu_pytorch_tanh"], "tie_word_embeddings": [True],
                                                          "use_bidirectional_attention": [None, "vision"], "num_key_value_heads": [SIZE, 1], "hidden_size_per_layer_input": [SIZE, 0], "pad_token_id": [SIZE, None],
                                                          "sliding_window": [SIZE], "num_experts": [SIZE], "top_k_experts": [SIZE], "moe_intermediate_size": [SIZE], "final_logit_softcapping": [REAL, None]},
+                                         "exaone4": {"sliding_window": [SIZE, None]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
@@ -115,3 +116,5 @@ WHEN = {"gemma4_text": {"num_global_key_value_heads": "attention_k_eq_v", **dict
 FEWER = {"gemma4_text": [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {"gemma4_text": {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}}
+#: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
+NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}

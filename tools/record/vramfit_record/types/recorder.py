@@ -13,7 +13,7 @@ from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
 from .known import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_TYPE,
-                    SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+                    NEEDS, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
@@ -84,7 +84,10 @@ class TypeRecorder:
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
         for name, states in keys.states.items():
-            keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, name: s}))]
+            needs = NEEDS.get(keys.model_type, {}).get(name, {})
+            if needs:
+                self.tried({**base, **needs})
+            keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, **needs, name: s}))]
 
     def optional_entries(self) -> None:
         """Those of yarn's embeddings that may be left out: the recording is the same without them."""
