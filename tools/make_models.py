@@ -75,6 +75,8 @@ RECORDED_FIXES = {
     "swiss-ai/Apertus-8B-2509": {"max_position_embeddings": 65536},
     "swiss-ai/Apertus-8B-Instruct-2509": {"max_position_embeddings": 65536},
     "LGAI-EXAONE/EXAONE-4.0-32B": {"max_position_embeddings": 131072},
+    # No layer slides, as its model card says.
+    "LGAI-EXAONE/EXAONE-4.0-1.2B": {"max_position_embeddings": 65536, "sliding_window": None, "layer_types": ["full_attention"] * 30},
     # One group of experts; the class has eight.
     "moonshotai/Moonlight-16B-A3B": {"n_group": 1, "topk_group": 1, "max_position_embeddings": 8192},
 }
@@ -88,7 +90,7 @@ RECORDED_FIXES.update({one: {"num_kv_heads": 71} for one in ("tiiuae/falcon-7b",
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
-UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
+UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "bigscience/bloom": "n_head"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
 UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "deepseek-ai/DeepSeek-R1": "unsloth/DeepSeek-R1-BF16",
             "MiniMaxAI/MiniMax-M2.5": "RedHatAI/MiniMax-M2.5-BF16"}

@@ -71,6 +71,7 @@ OWN: dict[str, dict[str, Any]] = {
     "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
 #: Networks of one type that are not alike: "falcon-rw-full" and so on.
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
+    "exaone4": {"1.2b": {**LLAMA, "head_dim": 16, "sliding_window": None, "layer_types": ["full_attention", "full_attention"], "tie_word_embeddings": True}},
     "gemma4_text": {"e4b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3},
                     "e2b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3, "num_key_value_heads": 1, "use_double_wide_mlp": True},
                     "26b": {**GEMMA4_DENSE, "enable_moe_block": True, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 40}},
