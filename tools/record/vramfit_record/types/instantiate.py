@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .sharing import state_of, with_roles
+from .sharing import rope_not_known, state_of, with_roles
 from .trees import moved, name_of_row
 
 LAYERS = "the layers"
@@ -47,7 +47,8 @@ class Config:
         for row in type_["keys"]:
             self.read(row)
         if "rope_of_kinds" in type_:
-            self.read_rope_of_kinds(type_["rope_of_kinds"])
+            if problem := rope_not_known(type_["rope_of_kinds"], given):
+                raise NotKnown(problem)
         if ROPE_TYPE in type_["choices"]:
             self.read_rope(type_["rope"])
         if EQUAL_HEADS in type_["choices"]:
@@ -162,25 +163,6 @@ class Config:
         if not isinstance(kinds, list) or len(kinds) != count or not set(kinds) <= set(row["kinds"]):
             raise NotKnown(f"{name}: {kinds}")
         return kinds
-
-    def read_rope_of_kinds(self, kinds: dict[str, Any]) -> None:
-        """Rotary embeddings for each kind of layer: of the class's own type, whose numbers go into frequencies only."""
-        given = self.given.get("rope_parameters")
-        if self.given.get("rope_scaling") is not None:
-            raise NotKnown("rope_scaling: given")
-        if given is None:
-            return
-        if not isinstance(given, dict) or set(given) != set(kinds):
-            raise NotKnown(f"rope_parameters: {given}")
-        for kind, known in kinds.items():
-            entries = dict(given[kind] or {})
-            if entries.pop("rope_type", None) != known["type"]:
-                raise NotKnown(f"rope_parameters.{kind}.rope_type: {given[kind]}")
-            for name, value in entries.items():
-                if name not in known["may"] or not is_number(value) or value <= 0:
-                    raise NotKnown(f"rope_parameters.{kind}.{name}: {value}")
-            if "rope_theta" not in entries:
-                raise NotKnown(f"rope_parameters.{kind}.rope_theta: the key is missing")
 
     def read_rope(self, rope: dict[str, Any]) -> None:
         """transformers 5.17.0 modeling_rope_utils.py, convert_rope_params_to_dict: rope_scaling goes before rope_parameters."""

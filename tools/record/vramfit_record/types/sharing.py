@@ -102,3 +102,22 @@ def numbered(values: list[Any]) -> list[Any]:
     if all(isinstance(v, int) and not isinstance(v, bool) and v == i for i, v in enumerate(values)):
         return ["=layer"] * len(values)
     return values
+
+
+def rope_not_known(kinds: dict[str, Any], config: dict[str, Any]) -> str:
+    """What stands against rotary embeddings for each kind of layer: of the class's own type, whose numbers go into frequencies only. Nothing: they are covered."""
+    given = config.get("rope_parameters")
+    if config.get("rope_scaling") is not None:
+        return "rope_scaling: given"
+    if given is None:
+        return ""
+    if not isinstance(given, dict) or set(given) != set(kinds):
+        return f"rope_parameters: {given}"
+    for kind, known in kinds.items():
+        entries = dict(given[kind] or {})
+        if entries.pop("rope_type", None) != known["type"] or "rope_theta" not in entries:
+            return f"rope_parameters.{kind}: {given[kind]}"
+        for name, value in entries.items():
+            if name not in known["may"] or not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
+                return f"rope_parameters.{kind}.{name}: {value}"
+    return ""
