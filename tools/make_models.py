@@ -75,6 +75,8 @@ RECORDED_FIXES = {
     "swiss-ai/Apertus-8B-2509": {"max_position_embeddings": 65536},
     "swiss-ai/Apertus-8B-Instruct-2509": {"max_position_embeddings": 65536},
     "LGAI-EXAONE/EXAONE-4.0-32B": {"max_position_embeddings": 131072},
+    # No layer slides, as its model card says.
+    "LGAI-EXAONE/EXAONE-4.0-1.2B": {"max_position_embeddings": 65536, "sliding_window": None, "layer_types": ["full_attention"] * 30},
     # One group of experts; the class has eight.
     "moonshotai/Moonlight-16B-A3B": {"n_group": 1, "topk_group": 1, "max_position_embeddings": 8192},
 }
@@ -88,15 +90,15 @@ RECORDED_FIXES.update({one: {"num_kv_heads": 71} for one in ("tiiuae/falcon-7b",
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
-UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
+UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "bigscience/bloom": "n_head"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
 UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "deepseek-ai/DeepSeek-R1": "unsloth/DeepSeek-R1-BF16",
             "MiniMaxAI/MiniMax-M2.5": "RedHatAI/MiniMax-M2.5-BF16"}
 # Names that other tools have for a network: LitGPT's.
 OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
                "keeeeenw/MicroLlama": ["micro-llama-300M"]}
-# Models of images too whose text part AutoModelForCausalLM loads as a recorded type: kTextParts in src/spec/config.cpp.
-TEXT_PARTS = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
+# Models of images too whose text part is a recorded type: kTextParts in src/spec/config.cpp.
+TEXT_PARTS = {"gemma4": "gemma4_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
 WITH_IMAGES = {"gemma3", *TEXT_PARTS}
 MULTIMODAL = {"gemma3n", "llama4"}  # the table has only their text parts
 # Checkpoints that the table has not, by what the examples of axolotl that name them say of their networks.
@@ -151,9 +153,9 @@ def recorded_types(folder):
         with open(path) as file:
             type_ = json.load(file)
         layers = type_["layers"]
-        keys = [layers["key"], layers.get("list", "layer_types"), *(layers[by]["key"] for by in ("count", "places") if by in layers)]
+        keys = [layers["key"], layers.get("list", "layer_types"), *(layers[by]["key"] for by in ("count", "places", "shared") if by in layers)]
         keys += [row["key"] for row in type_["keys"] if "absent" not in row]
-        rope = ["rope_scaling", "rope_theta", "partial_rotary_factor"] if "rope" in type_ else []
+        rope = ["rope_scaling", "rope_theta", "partial_rotary_factor"] if "rope" in type_ else ["rope_parameters"] if "rope_of_kinds" in type_ else []
         types[os.path.basename(path)[:-len(".json")]] = ["model_type", *dict.fromkeys(keys), *rope, "torch_dtype"]
     return types
 
@@ -185,6 +187,8 @@ def parameters_of(row, config):
     total = row["params"]["text_total"]
     if row["id"].startswith("Qwen/Qwen1.5-0.5B"):  # the tied head
         total -= config["vocab_size"] * config["hidden_size"]
+    if config["model_type"] == "gemma4_text":
+        total -= config["num_hidden_layers"]  # a buffer of one number in each layer
     if config["model_type"] == "minimax_m2":
         total -= config["num_hidden_layers"] * config["num_local_experts"]
     if config["model_type"] in ROUTER_BUFFERS:

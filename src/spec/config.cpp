@@ -195,9 +195,12 @@ struct TextPart {
     std::string_view part;
     bool ties_as_whole;
 };
-// transformers 5.17.0 configuration_gemma3.py, configuration_qwen3_5.py: there the text part has a key of its own.
-constexpr TextPart kTextParts[] = {
-    {"gemma3", "gemma3_text", true}, {"qwen3_5", "qwen3_5_text", false}, {"qwen3_5_moe", "qwen3_5_moe_text", false}};
+// transformers 5.17.0 configuration_gemma3.py; in configuration_gemma4.py and configuration_qwen3_5.py the text part
+// has a key of its own.
+constexpr TextPart kTextParts[] = {{"gemma3", "gemma3_text", true},
+                                   {"gemma4", "gemma4_text", false},
+                                   {"qwen3_5", "qwen3_5_text", false},
+                                   {"qwen3_5_moe", "qwen3_5_moe_text", false}};
 
 const TextPart* text_part_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");

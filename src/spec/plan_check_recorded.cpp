@@ -96,6 +96,9 @@ void check_processes(const network::Document& recording, const DistributedPlan& 
     if ((first || second) && !wraps_layers_only(recording))
         return refuse("distributed", fmt::format("{} of other modules than decoder layers", title), "DDP or ZeRO");
     const ZeroPlan* const zero = processes.as<ZeroPlan>();
+    if (recording.model_type == "gemma4_text" && (first || second || (zero && zero->stage == 3)))
+        return refuse("distributed", fmt::format("{} of layers that leave their keys and values to others", title),
+                      "DDP, ZeRO-1 or ZeRO-2");
     if (zero && zero->stage == 3 && has_mixture(recording))
         return refuse("distributed", "a mixture of experts under ZeRO-3", "FSDP or DDP");
 }

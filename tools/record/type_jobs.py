@@ -27,6 +27,11 @@ DELTA = {**{k: v for k, v in LLAMA.items() if k != "pad_token_id"}, "head_dim": 
 DELTA_MIXTURE = {**DELTA, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48}
 #: Layers that differ in their attention and in their feed-forward part.
 IN_TWO_WAYS = {"num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
+#: Gemma 4 as its dense models are; per-layer inputs, layers that take the keys and values of others, and experts are OTHERS.
+GEMMA4 = {"vocab_size": 320, "vocab_size_per_layer_input": 304, "hidden_size": 64, "intermediate_size": 176, "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+          "global_head_dim": 264, "hidden_size_per_layer_input": 0, "sliding_window": 512, "max_position_embeddings": 2048, "final_logit_softcapping": 30.0,
+          "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2}
+GEMMA4_DENSE = {**GEMMA4, "num_attention_heads": 8, "num_key_value_heads": 4, "attention_k_eq_v": True, "num_global_key_value_heads": 2, "use_bidirectional_attention": "vision"}
 OWN: dict[str, dict[str, Any]] = {
     "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
     "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8, "head_dim": 24, "attention_bias": True, "lm_head_bias": True, "input_jitter_noise": 0.01},
@@ -61,11 +66,15 @@ OWN: dict[str, dict[str, Any]] = {
     "hunyuan_v1_moe": {**LLAMA, "num_experts": 8, "moe_topk": 2, "head_dim": 16},
     "hy_v3": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, "mlp_layer_types": ["dense", "sparse"]},
     "granitemoe_swa": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
-    "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
+    "gemma4_text": GEMMA4_DENSE, "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
     "mamba": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
     "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
 #: Networks of one type that are not alike: "falcon-rw-full" and so on.
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
+    "exaone4": {"1.2b": {**LLAMA, "head_dim": 16, "sliding_window": None, "layer_types": ["full_attention", "full_attention"], "tie_word_embeddings": True}},
+    "gemma4_text": {"e4b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3},
+                    "e2b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3, "num_key_value_heads": 1, "use_double_wide_mlp": True},
+                    "26b": {**GEMMA4_DENSE, "enable_moe_block": True, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 40}},
     "falcon": {"40b": {**FALCON, "num_attention_heads": 8, "num_kv_heads": 2, "new_decoder_architecture": True},
                "rw": {**FALCON, "multi_query": False, "parallel_attn": False, "bias": True, "alibi": True, "ffn_hidden_size": 176}},
     "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,

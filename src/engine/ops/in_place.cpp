@@ -43,6 +43,16 @@ void add_in_place(const Tensor& a) {
     set_history(a, node);
 }
 
+void mul_in_place(const Tensor& a, const Tensor& b) {
+    if (!needs_grad(a, b)) return;
+    const Ref<Node> node = make_node(a.session(), kMulBackward);
+    add_edge(*node, a);
+    add_edge(*node, b);
+    node->save(b.requires_grad() ? clone(detach(a)) : Tensor());
+    node->save(a.requires_grad() ? b : Tensor());
+    set_history(a, node);
+}
+
 void div_in_place(const Tensor& a, const Tensor& b) {
     if (!needs_grad(a, b)) return;
     const Ref<Node> node = make_node(a.session(), kDivBackward);

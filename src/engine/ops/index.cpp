@@ -144,8 +144,8 @@ Tensor rows_of(const Tensor& t, const Tensor& ids, const NodeType& type, Op op) 
         node = picking_node(t, type);
         node->save(ids);
     }
-    Dims sizes = t.sizes();
-    sizes[0] = ids.size(0);
+    Dims sizes = ids.sizes();
+    for (int i = 1; i < t.dim(); ++i) sizes.push(t.size(i));
     Tensor out = empty(t.session(), sizes, t.dtype(), op);
     if (node) set_history(out, node);
     return out;

@@ -24,7 +24,7 @@ inline constexpr Size kTopkColumns = 400;
 /// t.max(dim=-1, keepdim=True). The values may require grad.
 Picked max_last(const Tensor& t);
 
-/// t[ids]: t -- [M, ...], ids -- [N] int64; result [N, ...].
+/// t[ids]: t -- [M, ...], ids -- [N] or more dimensions, dense, int64; result [N, ...].
 Tensor index_rows(const Tensor& t, const Tensor& ids);
 /// t[:, :, ids] of a dense t: ids -- [N] int64 for the dimension dim.
 Tensor index_at(const Tensor& t, const Tensor& ids, int dim);

@@ -3,6 +3,7 @@
 #include "model/loading/prepare.hpp"
 
 #include "engine/ops/copy.hpp"
+#include "spec/network/model.hpp"
 
 namespace vramfit::model {
 
@@ -66,6 +67,18 @@ bool is_upcast(const Run& run, const std::string& name, UpcastParts parts) {
     return false;
 }
 
+/// Module.to casts floating-point buffers as well: those of a recorded network's table.
+void cast_buffers_of(const Run& run, const Network& network, std::string_view weight, DType dtype) {
+    if (!run.spec.recording || !weight.ends_with(".weight")) return;
+    const std::string_view module = weight.substr(0, weight.size() - std::string_view("weight").size());
+    const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        const std::string_view name = buffers[i].name;
+        const bool is_own = name.starts_with(module) && name.find('.', module.size()) == std::string_view::npos;
+        if (is_own && is_floating(network.buffers[i].dtype())) cast_in_place(network.buffers[i], dtype);
+    }
+}
+
 }  // namespace
 
 void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
@@ -73,8 +86,10 @@ void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
         const GradMode no_grad(run.session, false);
         for (const NamedParameter& p : state_dict_entries(network)) {  // modules have a shared one each
             const std::string name = p.name();
-            if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos))
+            if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos)) {
                 cast_in_place(*p.tensor, dtype);
+                cast_buffers_of(run, network, name, dtype);
+            }
         }
     };
     cast(DType::float32, true);

@@ -120,6 +120,7 @@ void RecordedFrame::keep(const network::Call& call, const network::Result& resul
         if (base < bases_.size()) bases_[*result.value] = base;
     }
     put(*result.value, std::move(made));
+    if (pass_->sharing) share(*result.value);
 }
 
 /// What a call makes has the sizes that were recorded: an operator that means something else is found here. Only

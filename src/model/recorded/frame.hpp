@@ -1,6 +1,7 @@
 // One call of a recorded program: its values, its instructions, the modules that it calls.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,14 @@
 
 namespace vramfit::model {
 
+/// Values that a checkpointed unit leaves in a container that all units are given (transformers 5.17.0
+/// modeling_gemma4.py shared_kv_states): they are replaced when the unit runs again, and are held as long as any unit
+/// can run again.
+struct SharedValues {
+    bool is_shared = true;  ///< false: they are views of what the unit gives back
+    std::vector<Tensor> values;
+};
+
 /// What all programs of a pass share; checkpointed units keep it until they have run again.
 struct RecordedPass {
     const Run& run;
@@ -20,9 +29,11 @@ struct RecordedPass {
     const RecordedModel& model;
     RecordedWindows windows;
     recorded::Symbols symbols;
-    std::size_t units = 0;             ///< that have begun
-    bool units_are_over = false;       ///< the last one's output has gone on
-    std::int64_t steps_of_rounds = 0;  ///< that loops have run
+    std::size_t units = 0;                                    ///< that have begun
+    bool units_are_over = false;                              ///< the last one's output has gone on
+    std::int64_t steps_of_rounds = 0;                         ///< that loops have run
+    std::map<const network::Run*, SharedValues> shared = {};  ///< by the call of the unit
+    SharedValues* sharing = nullptr;                          ///< of the unit that runs
 };
 using RecordedPassPointer = std::shared_ptr<RecordedPass>;
 
@@ -92,6 +103,8 @@ class RecordedFrame : public recorded::Scope {
     const RecordedModule* unit_inside(const network::Program& unit) const;
     std::vector<std::size_t> order_of_closure(const network::Program& unit) const;
     Tensor result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const;
+    void share(network::Number made) const;
+    void remember_shared(const network::Run& what, std::size_t outputs);
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);
 
     RecordedPassPointer pass_;
@@ -102,7 +115,8 @@ class RecordedFrame : public recorded::Scope {
     std::vector<Tensor> slots_;
     std::vector<DType> dtypes_;
     std::vector<network::Number> bases_;  ///< of a view: what it is a view of; else itself
-    std::vector<bool> on_host_;           ///< values that were made on the host, of which no tensor is kept
+    std::map<network::Number, std::pair<const network::Run*, std::size_t>> shared_;  ///< which unit's, and where
+    std::vector<bool> on_host_;  ///< values that were made on the host, of which no tensor is kept
 };
 
 }  // namespace vramfit::model

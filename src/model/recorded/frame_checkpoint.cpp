@@ -37,14 +37,33 @@ std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program&
 }
 
 /// What a unit returns first, of so many outputs. A view keeps what it is a view of, which is the same memory; other
-/// values that the unit keeps would be freed here too early.
+/// values that the unit keeps it has shared with others.
 Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const {
-    for (const Tensor& kept : std::span(left).subspan(std::min(outputs, left.size())))
-        if (kept.defined() && kept.get()->storage.get() != left[0].get()->storage.get())
-            throw Error(ErrorKind::unsupported, place(),
-                        "a checkpointed unit that keeps other tensors is not supported",
-                        "turn gradient checkpointing off");
+    const auto kept = std::span(left).subspan(std::min(outputs, left.size()));
+    SharedValues& shared = *pass_->sharing;
+    if (std::all_of(kept.begin(), kept.end(), [&](const Tensor& one) {
+            return !one.defined() || one.get()->storage.get() == left[0].get()->storage.get();
+        })) {
+        shared = {false, {}};
+    } else if (shared.values.size() != kept.size()) {
+        throw Error(ErrorKind::unsupported, place(), "a checkpointed unit that keeps other tensors is not supported",
+                    "turn gradient checkpointing off");
+    }
     return left.at(0);
+}
+
+/// The program that makes the last of what a unit shares puts it where the others find it.
+void RecordedFrame::share(network::Number made) const {
+    const std::vector<network::Number>& keeps = program_.keeps;
+    if (!pass_->sharing->is_shared || keeps.empty() || keeps.back() != made) return;
+    pass_->sharing->values.clear();
+    for (const network::Number number : keeps) pass_->sharing->values.push_back(slots_[number]);
+}
+
+/// Which values of this program a unit has shared.
+void RecordedFrame::remember_shared(const network::Run& what, std::size_t outputs) {
+    if (!pass_->shared[&what].is_shared) return;
+    for (std::size_t i = outputs; i < what.results.size(); ++i) shared_[what.results[i]] = {&what, i - outputs};
 }
 
 /// torch.utils.checkpoint: named inputs are arguments, the others are what the unit closes over.
@@ -73,15 +92,28 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     for (const Tensor& closed_over : given)
         if (closed_over.defined() && !closed_over.requires_grad()) label_saved(closed_over);
     std::vector<std::pair<std::size_t, Tensor>> kept;
-    for (const std::size_t place : order_of_closure(unit_program)) kept.emplace_back(place, std::move(given[place]));
+    std::vector<std::pair<std::size_t, std::pair<const network::Run*, std::size_t>>> read;  // what others have shared
+    for (const std::size_t place : order_of_closure(unit_program)) {
+        if (const auto found = shared_.find(what.given[place]); found != shared_.end())
+            read.emplace_back(place, found->second);
+        else
+            kept.emplace_back(place, std::move(given[place]));
+        given[place].reset();
+    }
+    if (!read.empty() && pass_->network.checkpointing == Checkpointing::reentrant)
+        throw Error(ErrorKind::unsupported, place(),
+                    "reentrant checkpointing of layers that take the keys and values of others is not supported",
+                    "use_reentrant=False, or no gradient checkpointing");
     const std::size_t outputs = what.results.size() - std::min(what.results.size(), unit_program.keeps.size());
     // Where the outputs behind the first go; a recomputation has no use for them.
     const auto behind_first = std::make_shared<std::vector<Tensor>*>(nullptr);
     const Unit unit = [pass = pass_, program = what.program, module = module_, count = places.size(),
-                       kept = std::move(kept), is_argument, outputs,
-                       behind_first](std::span<const Tensor> called_with) {
+                       kept = std::move(kept), read = std::move(read), is_argument, outputs, behind_first,
+                       call = &what](std::span<const Tensor> called_with) {
         std::vector<Tensor> all(count);
         for (const auto& [place, tensor] : kept) all[place] = tensor;
+        for (const auto& [place, of] : read) all[place] = pass->shared.at(of.first).values.at(of.second);
+        const Scoped<SharedValues*> sharing(pass->sharing, &pass->shared[call]);
         for (std::size_t i = 0; i < is_argument.size(); ++i) all[is_argument[i]] = called_with[i];
         RecordedFrame frame(pass, program, module, true);
         const std::vector<Tensor> left = frame.call(std::move(all));
@@ -89,6 +121,12 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
         return frame.result_of_unit(left, outputs);
     };
     const bool is_reentrant = pass_->network.checkpointing == Checkpointing::reentrant;
+    const bool other_gradients = std::any_of(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end(),
+                                             [](const Tensor& t) { return t.defined() && needs_grad(t); });
+    if (is_reentrant && other_gradients)
+        throw Error(ErrorKind::unsupported, std::string(here().path),
+                    "reentrant checkpointing of layers that are given several tensors with gradients is not supported",
+                    "use_reentrant=False, or no gradient checkpointing");
     if (outputs == 0 || arguments.empty() || (outputs > 1 && (is_reentrant || hooked)))
         throw Error(ErrorKind::unsupported, std::string(here().path),
                     "a checkpointed unit with several results, or without arguments, is not supported here",
@@ -97,6 +135,7 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
     *behind_first = &results;
     results.at(0) = is_reentrant ? checkpoint_reentrant(unit, arguments) : checkpoint_non_reentrant(unit, arguments);
     *behind_first = nullptr;
+    remember_shared(what, outputs);
     if (hooked) leave_unit(*around, results);
     return results;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "spec/network/type.hpp"
+#include "spec/network/type_shared.hpp"
 
 namespace vramfit::network {
 
@@ -38,6 +39,12 @@ class TypeReader {
         const Place keys = type_.member("keys");
         for (std::size_t i = 0; i < keys.list().size(); ++i) read_key(keys.at(i).object());
         if (type_.has("rope")) read_rope(type_.member("rope").object());
+        if (type_.has("rope_of_kinds"))
+            check_rope_of_kinds(
+                type_.member("rope_of_kinds").object(), config_,
+                [this](std::string_view key, std::string what) { refuse(key, std::move(what)); },
+                [this](std::string_view key, std::string what) { reject(key, std::move(what)); });
+        if (type_.has("fewer")) read_fewer(type_.member("fewer"));
         if (type_.has("heads")) read_heads(type_.member("heads").text());
         if (type_.has("pairs")) read_pairs(type_.member("pairs"));
         return std::move(out_);
@@ -92,7 +99,15 @@ class TypeReader {
         return where && where->kind == JsonKind::boolean && where->boolean;
     }
 
+    /// A key that another one switches off is not looked at.
+    bool is_off(const Place& row) const {
+        if (!row.has("when")) return false;
+        const auto found = out_.values.find(row.member("when").text());
+        return found == out_.values.end() || !found->second.boolean;
+    }
+
     void read_states(const Place& row, const std::string& key, const JsonValue* value) {
+        if (is_off(row)) return;
         JsonValue found;
         if (value && !(is_null(*value) && row.has("null"))) {
             found = *value;
@@ -142,7 +157,29 @@ class TypeReader {
         out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
         if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
         if (row.has("second") && !read_second(row.member("second").object())) return;
-        choose_layers(row);
+        if (row.has("shared"))
+            share_layers(row);
+        else
+            choose_layers(row);
+    }
+
+    /// The last layers take keys and values of others.
+    void share_layers(const Place& row) {
+        const Place shared = row.member("shared").object();
+        const std::string& key = shared.member("key").text();
+        const JsonValue* value = given(key);
+        const JsonValue& count = value ? *value : shared.member("default").json();
+        const auto layers = static_cast<std::int64_t>(out_.kinds.size());
+        if (count.kind != JsonKind::integer || count.integer < 0 || count.integer > layers)
+            return reject(key, fmt::format("{} layers cannot be", count.shown()));
+        if (count.integer >= layers - 2)
+            return refuse(key, fmt::format("{} of {} layers were not recorded for this type", count.integer, layers));
+        out_.values[key] = count;
+        out_.numbers[key] = count.integer;
+        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count.integer));
+        const JsonValue* found = recorded_layers(type_.member("choices").member("the layers"), out_.kinds);
+        if (!found) return refuse(list_of(row), "layers in such an order were not recorded for this type");
+        out_.chosen["the layers"] = *found;
     }
 
     /// What layers are besides their kind of attention: "dense+full_attention". A list goes before a count.
@@ -320,6 +357,19 @@ class TypeReader {
             return reject("num_key_value_heads",
                           fmt::format("{} does not divide {} attention heads", pairs->second, heads->second));
         out_.chosen["num_key_value_heads == num_attention_heads"] = JsonValue::of(heads->second == pairs->second);
+    }
+
+    /// Sizes of which the first is less than the second, and divides it.
+    void read_fewer(const Place& all) {
+        for (std::size_t i = 0; i < all.list(0, 100).size(); ++i) {
+            const std::string &less = all.at(i).list(2, 2).at(0).text(), &more = all.at(i).at(1).text();
+            const auto first = out_.numbers.find(less), second = out_.numbers.find(more);
+            if (first == out_.numbers.end() || second == out_.numbers.end()) continue;
+            if (second->second % first->second != 0)
+                reject(less, fmt::format("{} does not divide {}", first->second, second->second));
+            else if (first->second == second->second)
+                refuse(less, fmt::format("as many as {} were not recorded for this type", more));
+        }
     }
 
     /// Sizes of which the first is a multiple of the second, or the same.

@@ -345,6 +345,10 @@ class Maker {
         if (value.kind == JsonKind::text) {
             if (value.text.starts_with('@')) return place(value, layer);
             if (!value.text.starts_with('=')) return;
+            if (value.text == "=layer" && layer >= 0) {
+                value = JsonValue::of(layer);
+                return;
+            }
             const auto [found, fresh] = formulas_.try_emplace(value.text);
             if (fresh) {
                 found->second = folded(std::string_view(value.text).substr(1), config_.numbers);

@@ -23,8 +23,10 @@ Tensor added(const Arguments& a) {
 
 Tensor multiplied(const Arguments& a) {
     Tensor t = a.tensor(0);
-    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
-    mul_(t, a.scalar(a.at(1)));
+    if (Arguments::is_tensor(a.at(1)))
+        mul_in_place(t, a.tensor(1));
+    else
+        mul_(t, a.scalar(a.at(1)));
     return t;
 }
 

@@ -99,9 +99,10 @@ Tensor subscript(const Arguments& a) {
         if (Arguments::is_tensor(part(i))) places.push_back(a.tensor(part(i)));
         if (!part(i).is(ArgumentKind::none) && !part(i).is(ArgumentKind::ellipsis)) ++used;
     }
-    if (places.size() == 1 && count == 1 && places[0].dim() == 1 && places[0].dtype() == DType::int64)
+    const bool rows = places.size() == 1 && count == 1 && places[0].dtype() == DType::int64;
+    if (rows && (places[0].dim() == 1 || (needs_grad(t) && t.dim() == 1 && places[0].is_contiguous())))
         return index_rows(t, places[0]);
-    if (places.size() == 1 && count == 1 && places[0].dtype() == DType::int64 && !t.requires_grad()) {
+    if (rows && !t.requires_grad()) {
         Dims sizes = places[0].sizes();  // one kernel, whatever the strides
         for (int i = 1; i < t.dim(); ++i) sizes.push(t.size(i));
         return empty(a.session(), sizes, t.dtype(), Op::index);

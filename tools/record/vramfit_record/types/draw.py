@@ -5,7 +5,8 @@ import random
 from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
-from .keys import ACTIVATIONS, EXPERTS, ROPE, USED, Keys, types_of
+from .keys import Keys, types_of
+from .known import EXPERTS, ROPE, USED
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -19,7 +20,7 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     sizes["word_embed_proj_dim"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= experts_of(chance)
     few = chance.choice((2, 3, 4))
-    sizes |= {"linear_num_key_heads": few, "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
+    sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
         if "states" not in row or ("default" in row and chance.random() < 0.15 and not row["key"].startswith("linear_num") and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads")):
@@ -35,6 +36,8 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     for row in type_["keys"]:
         if "equal" in row and ("default" in row or chance.random() < 0.3):
             config[row["key"]] = folded(row["equal"][1:], {**defaults, **config})
+    if "shared" in type_["layers"]:
+        return {**config, **shared_layers(type_, heads, at, chance)}
     count = 1 if at == 1 and any(len(state) == 1 for state in type_["choices"][LAYERS]) else chance.choice((2, 2, 3, 4, 5))
     config[type_["layers"]["key"]] = count
     layers = type_["layers"]
@@ -49,6 +52,18 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config
+
+
+def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Random) -> dict[str, Any]:
+    """Groups of layers of which the last one has full attention, the last groups without keys and values of their own; fewer pairs of keys and values than heads."""
+    group = ["sliding_attention"] * chance.randint(2, 4) + ["full_attention"]
+    groups, shared = chance.randint(1, 2), chance.choice((0, 1, 1)) if at else 0
+    fewer = [n for n in range(2, heads) if heads % n == 0]
+    said = {type_["layers"]["key"]: len(group) * (groups + shared), "layer_types": group * (groups + shared), type_["layers"]["shared"]["key"]: len(group) * shared, "num_attention_heads": heads,
+            "num_key_value_heads": chance.choice([1, *fewer]), **({"num_global_key_value_heads": chance.choice(fewer)} if fewer else {}), "global_head_dim": 8 * chance.randint(33, 70)}
+    if chance.random() < 0.5:
+        said["rope_parameters"] = {kind: {"rope_type": row["type"], **{name: 0.5 if "factor" in name else 20000.0 for name in row["may"]}} for kind, row in type_["rope_of_kinds"].items()}
+    return said
 
 
 def in_two_ways(type_: dict[str, Any], keys: Keys, chance: random.Random) -> dict[str, Any]:

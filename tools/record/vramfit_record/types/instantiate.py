@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from .sharing import rope_not_known, state_of, with_roles
 from .trees import moved, name_of_row
 
 LAYERS = "the layers"
@@ -45,10 +46,16 @@ class Config:
         self.read_layers()
         for row in type_["keys"]:
             self.read(row)
+        if "rope_of_kinds" in type_:
+            if problem := rope_not_known(type_["rope_of_kinds"], given):
+                raise NotKnown(problem)
         if ROPE_TYPE in type_["choices"]:
             self.read_rope(type_["rope"])
         if EQUAL_HEADS in type_["choices"]:
             self.chosen[EQUAL_HEADS] = self.values["num_key_value_heads"] == self.values[type_["heads"]]
+        for less, more in type_.get("fewer", []):
+            if less in self.values and (self.values[less] >= self.values[more] or self.values[more] % self.values[less]):
+                raise NotKnown(f"{less}: {self.values[less]} of {self.values[more]}")
         for more, less in type_.get("pairs", []):
             if self.values[more] % self.values[less]:
                 raise NotKnown(f"{more}: {self.values[less]} does not divide {self.values[more]}")
@@ -79,6 +86,8 @@ class Config:
                 return
             if key in self.given and not same_entries(self.given[key], row["fixed"]):
                 raise NotKnown(f"{key}: {self.given[key]}, recorded with {row['fixed']}")
+            return
+        if "when" in row and not self.values[row["when"]]:
             return
         value = self.value(row)
         plain = [s for s in row["states"] if not isinstance(s, dict)]
@@ -112,12 +121,26 @@ class Config:
             by_count = "count" in second and self.given.get(second.get("list")) is None
             ways = self.counted(second, count) if by_count else self.listed(second, second["list"], count)
             kinds = [f"{way}+{kind}" for way, kind in zip(ways, kinds)]
+        if "shared" in row:
+            return self.share(row, kinds)
         there = sorted(set(kinds))
         state = kinds if count == 1 else [kinds[0]] * 4 if len(there) == 1 else [kinds[0], *there, kinds[-1]]
         if state not in self.type["choices"][LAYERS]:
             raise NotKnown(f"layer_types: {state}")
         self.kinds, self.chosen[LAYERS] = kinds, state
         self.values[row["key"]] = count
+
+    def share(self, row: dict[str, Any], kinds: list[str]) -> None:
+        """The last layers take keys and values of others."""
+        shared = self.given.get(row["shared"]["key"], row["shared"]["default"])
+        if not isinstance(shared, int) or isinstance(shared, bool) or not 0 <= shared < len(kinds) - 2:
+            raise NotKnown(f"{row['shared']['key']}: {shared}")
+        self.kinds = with_roles(kinds, shared)
+        state = state_of(self.kinds, self.type["choices"][LAYERS])
+        if state is None:
+            raise NotKnown(f"layer_types: {self.kinds}")
+        self.chosen[LAYERS] = state
+        self.values |= {row["key"]: len(kinds), row["shared"]["key"]: shared}
 
     def counted(self, row: dict[str, Any], count: int) -> list[str]:
         """The first kind of layer for so many, the second one behind them."""
@@ -351,6 +374,8 @@ class Network:
         return [r[0], r[1], [self.size(x) for x in r[2]], *r[3:]] if len(r) > 1 else r
 
     def argument(self, x: Any, layer: int | None) -> Any:
+        if x == "=layer":
+            return layer
         if isinstance(x, str):
             return self.size(x) if x.startswith("=") else placed(x, layer) if x.startswith("@") else x
         if isinstance(x, list):

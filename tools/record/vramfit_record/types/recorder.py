@@ -11,8 +11,10 @@ import transformers
 
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
-from .keys import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_TYPE,
-                   TOGETHER, VARIED, Keys)
+from .keys import Keys
+from .known import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_TYPE,
+                    NEEDS, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
 from ..variants import TRAINER
@@ -56,6 +58,9 @@ class TypeRecorder:
             made = record_network(configs[0], "causal_lm", TRAINER, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
         if problem := problem_of(made):
             raise NotRecorded(problem)
+        made = hoisted(made)
+        if each := SIZE_OF_EACH.get(self.keys.model_type):
+            made = with_layers(made, len(chosen[LAYERS]), self.keys.names.get("num_hidden_layers", "num_hidden_layers"), each)
         kept = [row for row in made["network"].pop("conditions", []) if row[1] not in SHOWN]
         made["network"] |= {"conditions": kept} if kept else {}
         return made
@@ -79,7 +84,10 @@ class TypeRecorder:
         base = {k: v for k, v in base.items() if k in keys.states}
         self.documents = {as_key(base): (base, next(iter(self.documents.values()))[1])}
         for name, states in keys.states.items():
-            keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, name: s}))]
+            needs = NEEDS.get(keys.model_type, {}).get(name, {})
+            if needs:
+                self.tried({**base, **needs})
+            keys.states[name] = [states[0], *(s for s in states[1:] if self.tried({**base, **needs, name: s}))]
 
     def optional_entries(self) -> None:
         """Those of yarn's embeddings that may be left out: the recording is the same without them."""
@@ -151,6 +159,7 @@ class TypeRecorder:
         return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "compared": {"networks": 0, "jobs": 0},
                 "keys": self.key_rows(), "choices": {name: states for name, states in keys.states.items() if name in APART or name in keys.pairs},
                 "layers": keys.layer_row(), **({"rope": keys.rope_row()} if ROPE_TYPE in keys.states else {}),
+                **({"rope_of_kinds": ROPE_OF_KINDS[keys.model_type]} if keys.model_type in ROPE_OF_KINDS else {}), **({"fewer": FEWER[keys.model_type]} if keys.model_type in FEWER else {}),
                 **({"pairs": [list(pair) for pair in keys.pairs.values()]} if keys.pairs else {}),
                 **({"heads": keys.names.get("num_attention_heads", "num_attention_heads")} if EQUAL_HEADS in keys.states else {}),
                 **found.written(), "root": found.root}
@@ -163,6 +172,8 @@ class TypeRecorder:
             row: dict[str, Any] = {"key": name, "states": sorted(states, key=lambda s: s in VARIED)}  # the first that fits: plain values go first
             if name in ALSO.get(keys.model_type, {}):
                 row["also"] = ALSO[keys.model_type][name]
+            if name in WHEN.get(keys.model_type, {}):
+                row["when"] = WHEN[keys.model_type][name]
             may, default, null = keys.absent(name)
             if may:
                 row["default"] = default
@@ -181,12 +192,15 @@ class TypeRecorder:
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")}
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")}
         for name in sorted(keys.reads - known):
             if name.startswith("_") or callable(getattr(keys.cls, name, None)):
                 continue
             if name in OF_LAYERS:
                 rows.append({"key": name, "equal": OF_LAYERS[name].format(layers=keys.names.get("num_hidden_layers", "num_hidden_layers"))})
+                continue
+            if name == "per_layer_config":  # what layers have of their own, in the way that newer releases save it
+                rows.append({"key": name, "absent": True})
                 continue
             if name == "gradient_checkpointing":  # _backward_compatibility_gradient_checkpointing: false is as good as absent
                 rows.append({"key": name, "fixed": False})

@@ -10,6 +10,7 @@ import transformers
 
 from .instantiate import instantiate
 from .normal import difference, normal
+from .sharing import hoisted
 from ..record import record_network
 from ..variants import TRAINER
 
@@ -22,7 +23,7 @@ def different(type_: dict[str, Any], configs: list[dict[str, Any]]) -> str:
             recorded = record_network(transformers.AutoConfig.for_model(type_["model_type"], **values), "causal_lm", TRAINER)
         except Exception as error:  # noqa: BLE001  the library's own refusal
             return f"{type(error).__name__}: {str(error)[:150]}"
-        if found := difference(normal(instantiate(type_, config)), normal(recorded)):
+        if found := difference(normal(instantiate(type_, config)), normal(hoisted(recorded))):
             return found
     return ""
 

@@ -14,6 +14,8 @@ import json
 import re
 from typing import Any
 
+from .sharing import with_layer
+
 Tree = dict[str, Any]
 
 
@@ -110,13 +112,16 @@ class Trees:
         def behind(at: int) -> int:
             return at + 1 + (at + 1 < len(code) and code[at + 1][0] == "end")
         places = [at for at, _ in layers]
-        lead = places[1] - behind(places[0]) if len(places) > 1 else 0
-        starts = [places[0] - lead, *map(behind, places)]
-        parts = [code[a:b] for a, b in zip(starts, starts[1:])]
-        made = [sum(map(len, map(made_by, part))) for part in parts]
+        between = [row[0] for row in code[behind(places[0]):places[1]]] if len(places) > 1 else []
+        if [row[0] for row in code[places[0] - len(between):places[0]]] != between:  # the first layer ends nothing of one before it
+            between = [what for what in between if what != "end"]
+        starts = [places[0] - len(between), *map(behind, places)]
+        parts = with_layer([code[a:b] for a, b in zip(starts, starts[1:])])
+        outside = min(len(code[at][4]) for at in places)  # values behind these have numbers in front of all others (hoisted)
+        made = [sum(map(len, map(made_by, part))) - len(code[at][4]) + outside for at, part in zip(places, parts)]
         if len(set(made)) > 1:
             raise NotFolded(f"{program['class']}: layers make {sorted(set(made))} values")
-        p = len({row[1] for row in program["inputs"]}) + sum(len(made_by(row)) for row in code[:starts[0]])
+        p = len({row[1] for row in program["inputs"]}) + sum(len(made_by(row)) for row in code[:starts[0]]) + sum(len(code[at][4]) - outside for at in places)
         c, n = made[0], len(parts)
         middle: dict[str, Any] = {}
         for i in range(1, n - 1):

@@ -1,0 +1,94 @@
+// Roles of layers that share keys and values, and rotary embeddings of each kind of layer.
+#include "spec/network/type_shared.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace vramfit::network {
+
+// transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: is_kv_shared_layer, store_full_length_kv.
+std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared) {
+    std::vector<std::string> out;
+    const auto first = kinds.end() - static_cast<std::ptrdiff_t>(shared);
+    for (auto kind = kinds.begin(); kind != kinds.end(); ++kind) {
+        const char* role = kind >= first ? "reuse" : std::find(kind + 1, first, *kind) == first ? "store" : "own";
+        out.push_back(fmt::format("{}+{}", role, *kind));
+    }
+    return out;
+}
+
+const JsonValue* recorded_layers(const Place& known, const std::vector<std::string>& kinds) {
+    std::vector<std::string> stores;
+    for (const std::string& kind : kinds)
+        if (kind.starts_with("store")) stores.push_back(kind);
+    if (stores != std::vector<std::string>{"store+sliding_attention", "store+full_attention"}) return nullptr;
+    for (std::size_t i = 0; i < known.list().size(); ++i) {
+        const Place state = known.at(i);
+        const std::size_t count = state.list(3).size();
+        std::set<std::string> between;
+        for (std::size_t n = 1; n + 1 < count; ++n) between.insert(state.at(n).text());
+        const bool all = std::all_of(kinds.begin() + 1, kinds.end() - 1,
+                                     [&](const std::string& kind) { return between.contains(kind); });
+        if (all && state.at(0).text() == kinds.front() && state.at(count - 1).text() == kinds.back())
+            return &state.json();
+    }
+    return nullptr;
+}
+
+namespace {
+
+void check_kind(const Place& known, std::string_view kind, const JsonValue& given, const Report& refuse,
+                const Report& reject) {
+    const std::string key = fmt::format("rope_parameters/{}", kind);
+    if (given.kind != JsonValue::Kind::object) return reject(key, fmt::format("{} cannot be", given.shown()));
+    const JsonValue* type = given.find("rope_type");
+    if (!type || type->kind != JsonValue::Kind::text || type->text != known.member("type").text())
+        refuse(key + "/rope_type", fmt::format("rotary embeddings of type {} were not recorded for this type",
+                                               type ? type->shown() : "null"));
+    if (!given.find("rope_theta")) reject(key + "/rope_theta", "the key is missing");
+    const Place may = known.member("may");
+    for (std::size_t i = 0; i < given.keys.size(); ++i) {
+        if (given.keys[i] == "rope_type") continue;
+        bool has = false;
+        for (std::size_t n = 0; n < may.list().size(); ++n) has = has || may.at(n).text() == given.keys[i];
+        const JsonValue& value = given.items[i];
+        const bool is_number = value.kind == JsonValue::Kind::integer || value.kind == JsonValue::Kind::real;
+        const std::string entry = fmt::format("{}/{}", key, given.keys[i]);
+        if (!has)
+            refuse(entry, "the entry was not recorded for this type");
+        else if (!is_number)
+            reject(entry, fmt::format("{} is no number", value.shown()));
+        else if (!(value.real > 0))
+            refuse(entry, fmt::format("{} was not recorded for this type", value.shown()));
+    }
+}
+
+}  // namespace
+
+void check_rope_of_kinds(const Place& known, const JsonValue& config, const Report& refuse, const Report& reject) {
+    const auto given = [&](std::string_view key) {
+        const JsonValue* value = config.find(key);
+        return value && value->kind != JsonValue::Kind::null ? value : nullptr;
+    };
+    if (given("rope_scaling")) refuse("rope_scaling", "for this type only rope_parameters were recorded");
+    const JsonValue* all = given("rope_parameters");
+    if (!all) return;
+    if (all->kind != JsonValue::Kind::object)
+        return reject("rope_parameters", fmt::format("{} cannot be", all->shown()));
+    const std::vector<std::string>& kinds = known.json().keys;
+    for (const std::string& kind : kinds) {
+        const JsonValue* own = all->find(kind);
+        if (!own) {
+            reject(fmt::format("rope_parameters/{}", kind), "the key is missing");
+            continue;
+        }
+        check_kind(known.member(kind).object(), kind, *own, refuse, reject);
+    }
+    for (const std::string& key : all->keys)
+        if (std::find(kinds.begin(), kinds.end(), key) == kinds.end())
+            refuse(fmt::format("rope_parameters/{}", key), "the entry was not recorded for this type");
+}
+
+}  // namespace vramfit::network

@@ -1,0 +1,28 @@
+// Layers of a type of which the last ones take keys and values of others (Gemma 4), and rotary embeddings that a
+// configuration says for each kind of layer.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/json_value.hpp"
+#include "spec/network/json_place.hpp"
+
+namespace vramfit::network {
+
+/// What each layer does with keys and values beside its kind of attention: "own+sliding_attention". The last `shared`
+/// take them, the last ones of each kind before these leave theirs.
+std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::size_t shared);
+
+/// The recorded layers that have these: the same first and last one, and those between. Null: there are none.
+const JsonValue* recorded_layers(const Place& known, const std::vector<std::string>& kinds);
+
+/// Reports a key that was not recorded, or that cannot be.
+using Report = std::function<void(std::string_view key, std::string what)>;
+
+/// Rotary embeddings of the class's own type for each kind of layer, whose numbers go into frequencies only.
+void check_rope_of_kinds(const Place& known, const JsonValue& config, const Report& refuse, const Report& reject);
+
+}  // namespace vramfit::network
