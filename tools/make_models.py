@@ -78,6 +78,8 @@ RECORDED_FIXES = {
     # One group of experts; the class has eight.
     "moonshotai/Moonlight-16B-A3B": {"n_group": 1, "topk_group": 1, "max_position_embeddings": 8192},
 }
+# The table has its dimensions alone: the rest is Phi-mini's, which was published with it.
+RECORDED_FIXES["microsoft/Phi-tiny-MoE-instruct"] = {"input_jitter_noise": 0.01, "sliding_window": 2047, "rms_norm_eps": 1e-05, "rope_theta": 10000.0}
 OLMO3 = {"allenai/Olmo-3-1025-7B", "allenai/Olmo-3-1125-32B", "allenai/Olmo-3-7B-Instruct", "allenai/Olmo-3-7B-Instruct-SFT",
          "allenai/Olmo-3-7B-Think-SFT", "allenai/Olmo-3.1-32B-Think"}
 RECORDED_FIXES.update({one: {"max_position_embeddings": 65536} for one in OLMO3})
@@ -88,7 +90,7 @@ RECORDED_FIXES.update({one: {"num_kv_heads": 71} for one in ("tiiuae/falcon-7b",
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
-UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
+UNRECORDED = {"microsoft/Phi-3.5-MoE-instruct": "rope_scaling", "stabilityai/stablelm-2-12b": "qk_layernorm", "LGAI-EXAONE/EXAONE-4.0-1.2B": "sliding_window", "bigscience/bloom": "n_head"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
 UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "deepseek-ai/DeepSeek-R1": "unsloth/DeepSeek-R1-BF16",
             "MiniMaxAI/MiniMax-M2.5": "RedHatAI/MiniMax-M2.5-BF16"}

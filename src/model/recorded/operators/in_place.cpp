@@ -23,8 +23,13 @@ Tensor added(const Arguments& a) {
 
 Tensor multiplied(const Arguments& a) {
     Tensor t = a.tensor(0);
-    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
-    mul_(t, a.scalar(a.at(1)));
+    if (!Arguments::is_tensor(a.at(1))) {
+        mul_(t, a.scalar(a.at(1)));
+        return t;
+    }
+    const Tensor other = a.tensor(1);
+    if (other.requires_grad() || result_type(t, other) != t.dtype()) a.refuse("a tensor with a gradient");
+    mul_in_place(t, other);
     return t;
 }
 
@@ -82,6 +87,7 @@ Tensor copied_in_place(const Arguments& a) {
 
 constexpr NamedOperator kInPlace[] = {
     {"torch.Tensor.uniform_", filled_by_chance},
+    {"torch.Tensor.exponential_", filled_by_chance},
     {"torch.Tensor.copy_", copied_in_place},
     {"torch.Tensor.scatter_", scattered_in_place},
     {"torch.Tensor.add_", added},
