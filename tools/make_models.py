@@ -98,9 +98,9 @@ UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "dee
 OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
                "keeeeenw/MicroLlama": ["micro-llama-300M"]}
 # Models of images too whose text part AutoModelForCausalLM loads as a recorded type: kTextParts in src/spec/config.cpp.
-TEXT_PARTS = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
+TEXT_PARTS = {"qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "llama4": "llama4_text"}
 WITH_IMAGES = {"gemma3", *TEXT_PARTS}
-MULTIMODAL = {"gemma3n", "llama4"}  # the table has only their text parts
+MULTIMODAL = {"gemma3n"}  # the table has only their text parts
 # Checkpoints that the table has not, by what the examples of axolotl that name them say of their networks.
 OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("chatglm", "text"): ["THUDM/glm-4-9b-chat", "zai-org/glm-4-9b"],
           ("falcon_h1", "text"): [
@@ -154,6 +154,8 @@ def recorded_types(folder):
             type_ = json.load(file)
         layers = type_["layers"]
         keys = [layers["key"], layers.get("list", "layer_types"), *(layers[by]["key"] for by in ("count", "places") if by in layers)]
+        second = layers.get("second", {})
+        keys += [*([second["list"]] if "list" in second else []), *(second[by]["key"] for by in ("count", "step") if by in second), *(row["key"] for row in layers.get("repeated", []))]
         keys += [row["key"] for row in type_["keys"] if "absent" not in row]
         rope = ["rope_scaling", "rope_theta", "partial_rotary_factor"] if "rope" in type_ else []
         types[os.path.basename(path)[:-len(".json")]] = ["model_type", *dict.fromkeys(keys), *rope, "torch_dtype"]

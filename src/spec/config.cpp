@@ -196,8 +196,10 @@ struct TextPart {
     bool ties_as_whole;
 };
 // transformers 5.17.0 configuration_gemma3.py, configuration_qwen3_5.py: there the text part has a key of its own.
-constexpr TextPart kTextParts[] = {
-    {"gemma3", "gemma3_text", true}, {"qwen3_5", "qwen3_5_text", false}, {"qwen3_5_moe", "qwen3_5_moe_text", false}};
+constexpr TextPart kTextParts[] = {{"gemma3", "gemma3_text", true},
+                                   {"qwen3_5", "qwen3_5_text", false},
+                                   {"qwen3_5_moe", "qwen3_5_moe_text", false},
+                                   {"llama4", "llama4_text", false}};
 
 const TextPart* text_part_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");

@@ -181,6 +181,14 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (recording.model_type == "falcon" && plan.load.quantization && plan.prepare_kbit &&
         plan.load.upcast == UpcastParts::norms_and_embeddings)
         refuse("load.upcast", "a cast of Falcon's embeddings before they are prepared", "\"norms\"");
+    // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
+    // Llama4ForCausalLM has not.
+    if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)
+        problems.unsupported("loop.kind", "trl's SFTTrainer stops with the text part of Llama 4 (no last_hidden_state)",
+                             "transformers' Trainer");
+    if (recording.model_type == "llama4_text" && plan.peft && !plan.peft->target_parameters.empty())
+        refuse("peft.target_parameters", "an adapter on Llama 4's experts, which are stored the other way round,",
+               "names of linear layers");
     check_own_modules(recording, plan, problems);
 }
 

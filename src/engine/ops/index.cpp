@@ -34,6 +34,13 @@ void scatter_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kScatterBackward{"ScatterBackward1", scatter_backward};
 
+// scatter of a tensor: grad.gather(dim, index) for what was written.
+void scatter_values_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0);
+    out[0] = empty(*node.session, ids.sizes(), in[0].dtype(), Op::gather);
+}
+const NodeType kScatterValuesBackward{"ScatterBackward0", scatter_values_backward};
+
 std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
     return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows[0] - 1))));
 }
@@ -233,6 +240,14 @@ Tensor scatter_number(const Tensor& t, const Tensor& ids) {
     Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::scatter);
     if (node) set_history(out, node);
     return out;
+}
+
+void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    if (!needs_grad(values)) return;
+    const Ref<Node> node = make_node(t.session(), kScatterValuesBackward);
+    add_edge(*node, values);
+    node->save(ids);
+    set_history(t, node);
 }
 
 Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }

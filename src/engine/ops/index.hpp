@@ -44,6 +44,9 @@ Tensor gather(const Tensor& t, const Tensor& ids);
 /// torch.scatter(t, dim, ids, number).
 Tensor scatter_number(const Tensor& t, const Tensor& ids);
 
+/// t.scatter_(dim, ids, values) of a tensor that needs no gradient before.
+void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values);
+
 /// torch.histc(t, bins, min, max) of an int32 tensor.
 Tensor histc(const Tensor& t, Size bins);
 

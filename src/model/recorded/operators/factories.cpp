@@ -58,6 +58,12 @@ Tensor filled_like(const Arguments& a) {
     return pointwise_result(t, a.dtype(a.find("dtype")).value_or(t.dtype()), op);
 }
 
+/// torch.full_like(t, number).
+Tensor full_like_number(const Arguments& a) {
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
+    return filled_like<Op::full_like>(a);
+}
+
 /// torch.full(sizes, number).
 Tensor full_of_number(const Arguments& a) {
     if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
@@ -110,6 +116,7 @@ constexpr NamedOperator kFactories[] = {
     {"torch.zeros_like", filled_like<Op::zeros_like>},
     {"torch.ones_like", filled_like<Op::ones_like>},
     {"torch.empty_like", filled_like<Op::empty_like>},
+    {"torch.full_like", full_like_number},
     {"torch.rand_like", filled_like<Op::rand_like>},
     {"torch.arange", range},
     {"torch.Tensor.new_ones", new_beside<Op::ones>},

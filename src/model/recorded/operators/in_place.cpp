@@ -1,6 +1,7 @@
 // Functions of recorded programs that write into their first argument and give it back.
 #include "engine/ops/in_place.hpp"
 #include "engine/ops/copy_slices.hpp"
+#include "engine/ops/index.hpp"
 
 #include "model/recorded/operators.hpp"
 
@@ -54,13 +55,17 @@ Tensor filled_in_place(const Arguments& a) {
     return t;
 }
 
-/// Tensor.scatter_(dim, index, number or tensor) without a gradient: one kernel that writes
+/// Tensor.scatter_(dim, index, number or tensor) into what needs no gradient: one kernel that writes
 /// (ATen/native/TensorAdvancedIndexing.cpp scatter_impl, which copies nothing where the result is the tensor itself).
 Tensor scattered_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
     const network::Argument* source = a.find(3, "src");
-    const bool wants_gradient = source && Arguments::is_tensor(*source) && a.tensor(*source).requires_grad();
-    if (t.requires_grad() || wants_gradient || a.find("reduce")) a.refuse("a gradient or a reduction");
+    if (t.requires_grad() || a.find("reduce")) a.refuse("a gradient or a reduction");
+    if (source && Arguments::is_tensor(*source) && a.tensor(*source).requires_grad()) {
+        const Tensor ids = a.optional_tensor(2, "index"), values = a.tensor(*source);
+        if (!ids.defined() || t->is_view || !(ids.sizes() == values.sizes())) a.refuse("such places");
+        scatter_in_place(t, ids, values);
+    }
     return t;
 }
 

@@ -12,108 +12,11 @@ from typing import Any
 import transformers
 
 from .alternatives import Chosen
+from .tables import (ACTIVATIONS, AT_PLACES, COUNTS, DELTA_RULES, DENSE, EQUAL, EQUAL_HEADS, EQUAL_IN_BASE, EXPERTS, HAS_TO_BE, KINDS, LAYERS, LEFT, LISTS, NO_PART, OF_ALL, OR_NULL,
+                     PAIRS, PARTIAL, PLAIN, POWERS, POWERS_WHERE, REAL, REALS, REPEATED, ROPE, ROPE_OWN, ROPE_TYPE, SAID, SECOND, SIZE, SIZES, SPARSE, VARIED)
 from ..merge import places_of
 from ..sizes import Fit, Number
 from ..variants import POINTS
-
-SIZE, REAL = {"varied": "size"}, {"varied": "real"}
-VARIED = (SIZE, REAL)
-
-#: How many experts there are.
-EXPERTS = {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}
-#: How many of them a token has.
-USED = ("num_experts_per_tok", "moe_k", "moe_topk")
-#: Sizes that tell the keys apart: heads of 16, 40 and 24 numbers where nothing else is said, 2 to 10 heads for each of keys and values.
-SIZES: dict[str, tuple[int, ...]] = {
-    "hidden_size": (192, 320, 480), "intermediate_size": (208, 344, 392), "vocab_size": (331, 457, 263), "num_attention_heads": (12, 8, 20),
-    "num_key_value_heads": (3, 4, 2), "num_kv_heads": (3, 4, 2), "head_dim": (40, 24, 56), **dict.fromkeys(("max_position_embeddings", "max_seq_len"), (5003, 7001, 6007)), "sliding_window": (1031, 1153, 1277), "pad_token_id": (7, 13, 5),
-    **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), (208, 344, 392)), "rotary_dim": (10, 28, 14), "word_embed_proj_dim": (96, 80, 160),
-    **dict.fromkeys(EXPERTS, (24, 40, 36)),
-    **dict.fromkeys(USED, (3, 5, 2)),
-    **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "shared_expert_intermediate_size": (184, 232, 88),
-    **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
-    "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
-    "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
-    "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
-#: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
-POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
-POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
-DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")  # layers of linear attention beside those of full attention
-#: Types of which plain rotary embeddings were recorded.
-PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon")
-#: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
-#: No published model has biases of attention.
-RARE: dict[str, list[Any]] = {"attention_bias": [False]}
-PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"head_dim": [256], **RARE}), "qwen3_next": RARE,
-                                         "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
-                                         **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
-#: Keys that a class takes under another name too, which goes before.
-ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
-#: Kinds of layers that a class does not have by default.
-KINDS = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
-#: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
-AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"}}
-#: Entries of rotary embeddings that may be there with the class's own value.
-ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
-#: Sizes that may be equal, which is another network: the first is a multiple of the second.
-PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
-EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}  # in the base configuration
-READ_BY_OTHERS = {"falcon": {"num_kv_heads"}}  # keys that networks of other choices read than the base's
-#: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
-TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
-#: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
-ARGUMENTS = {"full_attention_interval": 4}
-#: Any nonzero number does as well as these, which differ.
-REALS = (0.11, 0.13, 0.17)
-ACTIVATIONS = ("silu", "gelu", "relu")
-#: What does not reach the network, or is asked for by the plan (use_cache, dtype).
-NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
-           "finetuning_task", "task_specific_params", "auto_map",
-           "router_aux_loss_coef",  # of output_router_logits, which is not recorded
-           "attention_types"}  # of gpt_neo: what attention_layers says in a shorter way
-#: Switches of all classes: they have the value that they have.
-OF_ALL = {"return_dict", "output_hidden_states", "output_attentions", "is_encoder_decoder", "chunk_size_feed_forward", "per_layer_config"}
-#: Scaled rotary embeddings: entries that have to be there, and some that may. They decide about frequencies, which are made when the network is.
-ROPE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "default": ({}, {}),
-    "linear": ({"factor": (2.0, 3.0, 5.0)}, {}),
-    "llama3": ({"factor": (8.0, 16.0, 32.0), "low_freq_factor": (1.0, 1.5, 1.25), "high_freq_factor": (4.0, 5.0, 6.0), "original_max_position_embeddings": (1024, 2048, 4096)}, {}),
-    "yarn": ({"factor": (8.0, 4.0, 2.0), "original_max_position_embeddings": (1024, 2048, 4096)},
-             {"beta_fast": (32.0, 31.0, 30.0), "beta_slow": (1.0, 1.5, 2.0), "attention_factor": (1.2, 1.3, 1.4), "mscale": (1.0, 0.7, 0.8), "mscale_all_dim": (1.0, 0.7, 0.8)})}
-LAYERS = "the layers"
-ROPE_TYPE = "rope_type"
-EQUAL_HEADS = "num_key_value_heads == num_attention_heads"
-#: The least that a size may be where it is not 1. A single pair of keys and values is repeated for all heads as a view, where several are copied.
-LEAST = {"pad_token_id": 0, "num_key_value_heads": 2, "linear_num_key_heads": 2, "linear_num_value_heads": 2}
-#: The same of one type: heads in four groups have no dimension of one.
-LEAST_OF = {"codegen": {"num_attention_heads": 8}, **dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": 2})}
-#: What a class computes of other keys where it does not say it itself: a config.json that says the same says nothing.
-EQUAL = {"head_dim": ("hidden_size", "num_attention_heads")}
-#: What has to be said of the layers where it is said at all.
-OF_LAYERS = {"moe_layer_end_index": "={layers}-1"}
-#: Keys of EQUAL that the class does not have, but its network looks for, and published models say something else.
-SAID = {"glm4_moe": ("head_dim",), "exaone_moe": ("head_dim",), "phimoe": ("head_dim",)}
-#: The part of each head that is turned where nothing is said, which published models say (modeling_rope_utils.py: 1.0).
-PARTIAL = {"glm4_moe_lite": 1.0}
-#: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
-#: Of multi-head latent attention, every head has keys and values of its own, a part of which is turned.
-LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
-HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL}
-#: Lists of the kinds of layers; or how many layers have the first kind.
-LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
-COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index": ("dense", "sparse")}
-#: Types whose layers differ in two ways at once: beside their list of attention, feed-forward layers are dense or sparse by a list of their own, or dense
-#: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
-SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
-                                     "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
-DENSE, SPARSE = "dense", "sparse"
-#: A pattern that the class reads for its list of kinds alone: where the list is given it may be anything.
-PATTERNS = {"sliding_window_pattern", "global_attn_every_n_layers"}
-#: Sizes that may be null, which is another network.
-OR_NULL = {"n_inner", "q_lora_rank"}
-#: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
-LEFT = {"add_cross_attention", "layerdrop", "output_router_logits"}
 
 
 @dataclass
@@ -204,10 +107,12 @@ class Keys:
         mixed = [[a, *kinds, b] for a in kinds for b in kinds] if len(kinds) > 1 else []
         return [*mixed, *([k] * 4 for k in kinds), *([k] for k in kinds)]
 
-    @staticmethod
-    def states_in_two_ways(kinds: list[str]) -> list[Any]:
+    def states_in_two_ways(self, kinds: list[str]) -> list[Any]:
         """As models are published: dense layers at the beginning, if any; the first layer's attention is not the full one; or all are sparse and full. The first has all kinds, so that each choice is recorded of each kind."""
         first = next(kind for kind in kinds if kind != "full_attention")
+        if "step" in self.second:  # dense ones between the others, or none; the last layer's attention is the full one
+            sparse, last = [f"{SPARSE}+{kind}" for kind in kinds], f"{SPARSE}+full_attention"
+            return [[f"{DENSE}+{first}", f"{DENSE}+{first}", *sparse, last], [f"{SPARSE}+{first}", *sparse, last]]
         sparse = [f"{SPARSE}+{kind}" for kind in kinds]
         begins = [[f"{DENSE}+{kind}" for kind in kinds], [f"{DENSE}+{first}"], []]
         mixed = [[f"{DENSE if begin else SPARSE}+{first}", *begin, *sparse, last] for begin in begins for last in sparse]
@@ -238,13 +143,15 @@ class Keys:
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
         if self.second:
             row["second"] = self.second_row(key)
-        return row
+        return {**row, "repeated": REPEATED[self.model_type]} if self.model_type in REPEATED else row
 
     def second_row(self, key: str) -> dict[str, Any]:
         """Which layers are dense: by a list, for so many at the beginning, or where nothing is said none."""
         row: dict[str, Any] = {"kinds": [DENSE, SPARSE]}
         if "list" in self.second:
             row["list"] = self.second["list"]
+        if "step" in self.second:
+            return {**row, "step": {"key": self.second["step"], "default": self.defaults[self.second["step"]]}}
         if "count" in self.second:
             return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
         values = {k: v for k, v in self.values(self.base(), 0).items() if k != self.second["list"]}
@@ -255,7 +162,7 @@ class Keys:
         """Of 48 layers; none where a class has a default for one number of layers only."""
         try:
             values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None}
-            return self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}})[self.list]
+            return self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
         except Exception:  # noqa: BLE001  the class's own refusal
             return []
 
@@ -342,6 +249,8 @@ class Keys:
     def in_two_ways(self, kinds: list[str]) -> dict[str, Any]:
         """What a config.json says of layers that differ in two ways."""
         ways, attention = zip(*(kind.split("+") for kind in kinds))
+        if "step" in self.second:
+            return {self.list: list(attention), "no_rope_layers": [int(kind != "full_attention") for kind in attention], "moe_layers": [i for i, way in enumerate(ways) if way == SPARSE]}
         by = {self.second["list"]: list(ways)} if "list" in self.second else {self.second["count"]: ways.count(DENSE)}
         return {self.list: list(attention), **by}
 
