@@ -80,6 +80,8 @@ RECORDED_FIXES = {
     # One group of experts; the class has eight.
     "moonshotai/Moonlight-16B-A3B": {"n_group": 1, "topk_group": 1, "max_position_embeddings": 8192},
 }
+# The table has its dimensions alone: the rest is Phi-mini's, which was published with it.
+RECORDED_FIXES["microsoft/Phi-tiny-MoE-instruct"] = {"input_jitter_noise": 0.01, "sliding_window": 2047, "rms_norm_eps": 1e-05, "rope_theta": 10000.0}
 OLMO3 = {"allenai/Olmo-3-1025-7B", "allenai/Olmo-3-1125-32B", "allenai/Olmo-3-7B-Instruct", "allenai/Olmo-3-7B-Instruct-SFT",
          "allenai/Olmo-3-7B-Think-SFT", "allenai/Olmo-3.1-32B-Think"}
 RECORDED_FIXES.update({one: {"max_position_embeddings": 65536} for one in OLMO3})
@@ -90,7 +92,7 @@ RECORDED_FIXES.update({one: {"num_kv_heads": 71} for one in ("tiiuae/falcon-7b",
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
-UNRECORDED = {"stabilityai/stablelm-2-12b": "qk_layernorm", "bigscience/bloom": "n_head"}
+UNRECORDED = {"microsoft/Phi-3.5-MoE-instruct": "rope_scaling", "stabilityai/stablelm-2-12b": "qk_layernorm", "bigscience/bloom": "n_head"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
 UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "deepseek-ai/DeepSeek-R1": "unsloth/DeepSeek-R1-BF16",
             "MiniMaxAI/MiniMax-M2.5": "RedHatAI/MiniMax-M2.5-BF16"}
@@ -98,9 +100,9 @@ UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "dee
 OTHER_NAMES = {"TinyLlama/TinyLlama-1.1B-Chat-v1.0": ["tiny-llama-1.1b", "tiny-llama-1.1b-chat"],
                "keeeeenw/MicroLlama": ["micro-llama-300M"]}
 # Models of images too whose text part is a recorded type: kTextParts in src/spec/config.cpp.
-TEXT_PARTS = {"gemma4": "gemma4_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text"}
+TEXT_PARTS = {"gemma4": "gemma4_text", "qwen3_5": "qwen3_5_text", "qwen3_5_moe": "qwen3_5_moe_text", "llama4": "llama4_text"}
 WITH_IMAGES = {"gemma3", *TEXT_PARTS}
-MULTIMODAL = {"gemma3n", "llama4"}  # the table has only their text parts
+MULTIMODAL = {"gemma3n"}  # the table has only their text parts
 # Checkpoints that the table has not, by what the examples of axolotl that name them say of their networks.
 OTHERS = {("afmoe", "text"): ["arcee-ai/Trinity-Nano-Preview"], ("chatglm", "text"): ["THUDM/glm-4-9b-chat", "zai-org/glm-4-9b"],
           ("falcon_h1", "text"): [
@@ -154,6 +156,8 @@ def recorded_types(folder):
             type_ = json.load(file)
         layers = type_["layers"]
         keys = [layers["key"], layers.get("list", "layer_types"), *(layers[by]["key"] for by in ("count", "places", "shared") if by in layers)]
+        second = layers.get("second", {})
+        keys += [*([second["list"]] if "list" in second else []), *(second[by]["key"] for by in ("count", "step") if by in second), *(row["key"] for row in layers.get("repeated", []))]
         keys += [row["key"] for row in type_["keys"] if "absent" not in row]
         rope = ["rope_scaling", "rope_theta", "partial_rotary_factor"] if "rope" in type_ else ["rope_parameters"] if "rope_of_kinds" in type_ else []
         types[os.path.basename(path)[:-len(".json")]] = ["model_type", *dict.fromkeys(keys), *rope, "torch_dtype"]

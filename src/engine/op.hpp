@@ -167,7 +167,9 @@ namespace vramfit::engine {
     X(log2, "aten::log2")                                                   \
     X(round, "aten::round")                                                 \
     X(exp2, "aten::exp2")                                                   \
-    X(unsloth_scale, "unsloth_zoo::fused_linear_scale_rows")
+    X(unsloth_scale, "unsloth_zoo::fused_linear_scale_rows")                \
+    X(rand_like, "aten::rand_like")                                         \
+    X(scatter, "aten::scatter")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

@@ -200,7 +200,8 @@ struct TextPart {
 constexpr TextPart kTextParts[] = {{"gemma3", "gemma3_text", true},
                                    {"gemma4", "gemma4_text", false},
                                    {"qwen3_5", "qwen3_5_text", false},
-                                   {"qwen3_5_moe", "qwen3_5_moe_text", false}};
+                                   {"qwen3_5_moe", "qwen3_5_moe_text", false},
+                                   {"llama4", "llama4_text", false}};
 
 const TextPart* text_part_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");

@@ -116,6 +116,34 @@ bool has_packages_functions(const network::Document& recording) {
     return std::any_of(recording.programs.begin(), recording.programs.end(), calls_one);
 }
 
+/// Whether peft's names ask for the module: a suffix of its path.
+bool names_module(const std::vector<std::string>& names, const std::string& path) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return path == name || path.ends_with("." + name); });
+}
+
+/// Routers that derive from nn.Linear: transformers 5.17 integrations/bitsandbytes.py replace_with_bnb_linear takes
+/// nn.Linear itself alone, peft whatever is one, which has several results here.
+void check_own_modules(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    const auto refuse = [&](const char* where, const network::OwnModule& own, const char* hint) {
+        problems.unsupported(where,
+                             fmt::format("{} ({}) computes in its own way: adapters and quantized weights of such "
+                                         "layers are not supported",
+                                         own.path, own.class_name),
+                             hint);
+    };
+    for (const network::OwnModule& own : network::modules_of_their_own_kind(recording)) {
+        if (plan.load.quantization && !own.is_linear) return refuse("load.quantization_config", own, "full training");
+        if (!plan.peft) continue;
+        if (!own.is_linear) return refuse("peft", own, "full training");
+        const auto* names = std::get_if<std::vector<std::string>>(&plan.peft->target_modules);
+        if (!names || names_module(*names, own.path))
+            return refuse("peft.target_modules", own, "a list of names without it");
+        if (names_module(plan.peft->modules_to_save, own.path))
+            return refuse("peft.modules_to_save", own, "leave it out");
+    }
+}
+
 }  // namespace
 
 void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
@@ -156,13 +184,15 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (recording.model_type == "falcon" && plan.load.quantization && plan.prepare_kbit &&
         plan.load.upcast == UpcastParts::norms_and_embeddings)
         refuse("load.upcast", "a cast of Falcon's embeddings before they are prepared", "\"norms\"");
-    const std::string own = network::module_of_its_own_kind(recording);
-    if (!own.empty() && (plan.peft || plan.load.quantization))
-        problems.unsupported(plan.peft ? "peft" : "load.quantization_config",
-                             fmt::format("{} computes in its own way: adapters and quantized weights of such layers "
-                                         "are not supported",
-                                         own),
-                             "full training");
+    // trl 1.16.0 trainer/utils.py _fused_forward: the decoder is what base_model_prefix names, "language_model", which
+    // Llama4ForCausalLM has not.
+    if (recording.model_type == "llama4_text" && plan.loop.kind == LoopKind::sft)
+        problems.unsupported("loop.kind", "trl's SFTTrainer stops with the text part of Llama 4 (no last_hidden_state)",
+                             "transformers' Trainer");
+    if (recording.model_type == "llama4_text" && plan.peft && !plan.peft->target_parameters.empty())
+        refuse("peft.target_parameters", "an adapter on Llama 4's experts, which are stored the other way round,",
+               "names of linear layers");
+    check_own_modules(recording, plan, problems);
 }
 
 }  // namespace vramfit

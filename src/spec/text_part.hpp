@@ -15,12 +15,13 @@ struct TextPartClasses {
 // transformers 5.17.0 models/auto/modeling_auto.py MODEL_FOR_CAUSAL_LM_MAPPING_NAMES: ("gemma3",
 // "Gemma3ForConditionalGeneration"), and so from 4.50 on, where the family came; ("gemma4",
 // "Gemma4ForConditionalGeneration"); ("qwen3_5", "Qwen3_5ForCausalLM"),
-// ("qwen3_5_moe", "Qwen3_5MoeForCausalLM").
+// ("qwen3_5_moe", "Qwen3_5MoeForCausalLM"), ("llama4", "Llama4ForCausalLM").
 inline constexpr TextPartClasses kTextPartClasses[] = {
     {"gemma3_text", "Gemma3ForConditionalGeneration", "Gemma3ForCausalLM", false},
     {"gemma4_text", "Gemma4ForConditionalGeneration", "Gemma4ForCausalLM", false},
     {"qwen3_5_text", "Qwen3_5ForConditionalGeneration", "Qwen3_5ForCausalLM", true},
-    {"qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM", true}};
+    {"qwen3_5_moe_text", "Qwen3_5MoeForConditionalGeneration", "Qwen3_5MoeForCausalLM", true},
+    {"llama4_text", "Llama4ForConditionalGeneration", "Llama4ForCausalLM", true}};
 
 /// Of a model whose spec says is_text_part.
 constexpr const TextPartClasses& classes_of_text_part(std::string_view model_type) {

@@ -32,7 +32,9 @@ GEMMA4 = {"vocab_size": 320, "vocab_size_per_layer_input": 304, "hidden_size": 6
           "global_head_dim": 264, "hidden_size_per_layer_input": 0, "sliding_window": 512, "max_position_embeddings": 2048, "final_logit_softcapping": 30.0,
           "layer_types": ["sliding_attention", "sliding_attention", "full_attention"] * 2}
 GEMMA4_DENSE = {**GEMMA4, "num_attention_heads": 8, "num_key_value_heads": 4, "attention_k_eq_v": True, "num_global_key_value_heads": 2, "use_bidirectional_attention": "vision"}
+LLAMA4 = {**LLAMA, "head_dim": 16, "num_hidden_layers": 4, "num_local_experts": 8, "num_experts_per_tok": 1, "intermediate_size": 40, "intermediate_size_mlp": 176, "attention_chunk_size": 512}
 OWN: dict[str, dict[str, Any]] = {
+    "llama4_text": {**LLAMA4, "interleave_moe_layer_step": 2, "use_qk_norm": False},
     "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
     "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8, "head_dim": 24, "attention_bias": True, "lm_head_bias": True, "input_jitter_noise": 0.01},
     "minimax_m2": {**MIXTURE, "num_local_experts": 8, "head_dim": 16}, "flex_olmo": {**MIXTURE, "num_experts": 8},
@@ -77,6 +79,8 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
                     "26b": {**GEMMA4_DENSE, "enable_moe_block": True, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 40}},
     "falcon": {"40b": {**FALCON, "num_attention_heads": 8, "num_kv_heads": 2, "new_decoder_architecture": True},
                "rw": {**FALCON, "multi_query": False, "parallel_attn": False, "bias": True, "alibi": True, "ffn_hidden_size": 176}},
+    "llama4_text": {"scout": {**LLAMA4, "use_qk_norm": True, "rope_scaling": {"rope_type": "llama3", "factor": 16.0, "high_freq_factor": 1.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 1024}}},
+    "phimoe": {"plain": {**MIXTURE, "num_local_experts": 8, "sliding_window": 512}},
     "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,
                      "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2}}}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
@@ -92,7 +96,7 @@ TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwe
 EAGER = {"bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"afmoe", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe"}
+BALANCED = {"afmoe", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}

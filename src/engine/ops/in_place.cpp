@@ -26,6 +26,25 @@ void filled_view_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kFilledViewBackward{"CopySlices", filled_view_backward};
 
+// The same of a product, whose gradient the function inside makes of the clone.
+void scaled_view_backward(Node& node, Grads& in, Grads& out) {
+    Session& session = *node.session;
+    const Tensor other = node.unpack(0);
+    const Tensor strided = empty(session, in[0].sizes(), in[0].dtype(), Op::new_empty);
+    in[0].reset();
+    out[0] = empty(session, node.dims[0], strided.dtype(), Op::new_empty);
+    const Tensor part = clone(strided);
+    const Tensor scaled = mul(part, other);
+}
+const NodeType kScaledViewBackward{"CopySlices", scaled_view_backward};
+
+/// The node of a view that has all of its base.
+bool is_whole_view(const Tensor& t) {
+    const Ref<Node>& node = t->grad_fn;
+    return t->is_view && node && node->next.size() == 1 && node->next[0].valid() && node->outputs.size() == 1 &&
+           same(numel_of(node->dims[0]), t.numel());
+}
+
 }  // namespace
 
 void add_in_place(const Tensor& a, const Tensor& b) {
@@ -43,12 +62,22 @@ void add_in_place(const Tensor& a) {
     set_history(a, node);
 }
 
+// torch/csrc/autograd/variable.cpp rebase_history: of a view the base's history becomes the product inside of
+// CopySlices.
 void mul_in_place(const Tensor& a, const Tensor& b) {
+    Recorder& recorder = a.session().recorder;
+    recorder.launch(recorder.stream);
     if (!needs_grad(a, b)) return;
-    const Ref<Node> node = make_node(a.session(), kMulBackward);
-    add_edge(*node, a);
-    add_edge(*node, b);
-    node->save(b.requires_grad() ? clone(detach(a)) : Tensor());
+    const bool of_view = !b.requires_grad() && is_whole_view(a);
+    const Ref<Node> node = make_node(a.session(), of_view ? kScaledViewBackward : kMulBackward);
+    if (of_view) {
+        node->next.push_back(a->grad_fn->next[0]);
+        node->dims[0] = a->grad_fn->dims[0];
+    } else {
+        add_edge(*node, a);
+        add_edge(*node, b);
+        node->save(b.requires_grad() ? clone(detach(a)) : Tensor());
+    }
     node->save(a.requires_grad() ? b : Tensor());
     set_history(a, node);
 }

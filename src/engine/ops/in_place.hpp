@@ -9,7 +9,8 @@ namespace vramfit::engine {
 void add_in_place(const Tensor& a, const Tensor& b);
 /// a.add_(number).
 void add_in_place(const Tensor& a);
-/// a.mul_(b); a copy of `a` is kept where b requires grad.
+/// a.mul_(b); a copy of `a` is kept where b requires grad. Without it `a` may be another shape of the whole of a
+/// tensor.
 void mul_in_place(const Tensor& a, const Tensor& b);
 /// a /= b; a copy of `a` is kept where b requires grad.
 void div_in_place(const Tensor& a, const Tensor& b);

@@ -27,6 +27,20 @@ const NodeType kMaxBackward{"MaxBackward0", select_backward};
 // index_select_backward: grad.new_zeros(sizes).index_add_(dim, index, grad).
 const NodeType kIndexSelectBackward{"IndexSelectBackward0", select_backward};
 
+// scatter of a number: grad.scatter(dim, index, 0).
+void scatter_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0);
+    out[0] = empty(*node.session, node.dims[0], in[0].dtype(), Op::scatter);
+}
+const NodeType kScatterBackward{"ScatterBackward1", scatter_backward};
+
+// scatter of a tensor: grad.gather(dim, index) for what was written.
+void scatter_values_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0);
+    out[0] = empty(*node.session, ids.sizes(), in[0].dtype(), Op::gather);
+}
+const NodeType kScatterValuesBackward{"ScatterBackward0", scatter_values_backward};
+
 std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
     return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows[0] - 1))));
 }
@@ -129,10 +143,10 @@ Picked topk(const Tensor& t, Size k) {
     return picked(t, sizes, Op::topk, kTopkBackward);
 }
 
-Picked max_last(const Tensor& t) {
+Picked max_last(const Tensor& t, bool keepdim) {
     Dims sizes = t.sizes();
     sizes[-1] = 1;
-    return picked(t, sizes, Op::max, kMaxBackward);
+    return picked(t, keepdim ? sizes : sizes.erase(t.dim() - 1), Op::max, kMaxBackward);
 }
 
 namespace {
@@ -214,6 +228,26 @@ Tensor gather(const Tensor& t, const Tensor& ids) {
     Tensor out = empty(t.session(), ids.sizes(), t.dtype(), Op::gather);
     if (node) set_history(out, node);
     return out;
+}
+
+// ATen/native/TensorAdvancedIndexing.cpp scatter_impl: a copy of the input, written into.
+Tensor scatter_number(const Tensor& t, const Tensor& ids) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = picking_node(t, kScatterBackward);
+        node->save(ids);
+    }
+    Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::scatter);
+    if (node) set_history(out, node);
+    return out;
+}
+
+void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    if (!needs_grad(values)) return;
+    const Ref<Node> node = make_node(t.session(), kScatterValuesBackward);
+    add_edge(*node, values);
+    node->save(ids);
+    set_history(t, node);
 }
 
 Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }

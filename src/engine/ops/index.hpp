@@ -21,8 +21,8 @@ Picked topk(const Tensor& t, Size k);
 /// which are not modelled: more than 4000 rows of 400, 800 of 800, fewer of 3000 and more.
 inline constexpr Size kTopkColumns = 400;
 
-/// t.max(dim=-1, keepdim=True). The values may require grad.
-Picked max_last(const Tensor& t);
+/// t.max(dim=-1, keepdim). The values may require grad.
+Picked max_last(const Tensor& t, bool keepdim = true);
 
 /// t[ids]: t -- [M, ...], ids -- [N] or more dimensions, dense, int64; result [N, ...].
 Tensor index_rows(const Tensor& t, const Tensor& ids);
@@ -40,6 +40,12 @@ Tensor argmax_last(const Tensor& t);
 
 /// t.gather(dim, ids): ids -- int64, of as many dimensions; the result has their sizes.
 Tensor gather(const Tensor& t, const Tensor& ids);
+
+/// torch.scatter(t, dim, ids, number).
+Tensor scatter_number(const Tensor& t, const Tensor& ids);
+
+/// t.scatter_(dim, ids, values) of a tensor that needs no gradient before.
+void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values);
 
 /// torch.histc(t, bins, min, max) of an int32 tensor.
 Tensor histc(const Tensor& t, Size bins);

@@ -3,6 +3,8 @@
 #include "engine/ops/shape.hpp"
 
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -38,6 +40,13 @@ void stack_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kStackBackward{"StackBackward0", stack_backward};
 
+// repeat_backward: the gradient in so many parts, added up.
+void repeat_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor parts = reshape(in[0], node.dims[0].insert(0, node.ints[0]));
+    out[0] = sum_dim(parts, 0, false, in[0].dtype());
+}
+const NodeType kRepeatBackward{"RepeatBackward0", repeat_backward};
+
 }  // namespace
 
 Tensor squeeze(const Tensor& t, int dim) {
@@ -69,6 +78,21 @@ Tensor permute(const Tensor& t, std::span<const int> order) {
         if (node) node->ints[i] = from;
     }
     Tensor out = alias(t, sizes, strides);
+    if (node) set_history(out, node);
+    return out;
+}
+
+Tensor repeat_below(const Tensor& t, Size times) {
+    Ref<Node> node;
+    if (needs_grad(t)) {
+        node = make_node(t.session(), kRepeatBackward);
+        add_edge(*node, t);
+        node->dims[0] = t.sizes();
+        node->ints[0] = times;
+    }
+    Dims sizes = t.sizes();
+    sizes[0] *= times;
+    Tensor out = empty(t.session(), sizes, t.dtype(), Op::repeat);
     if (node) set_history(out, node);
     return out;
 }

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
-#include "engine/ops/bloom_gelu.hpp"
+#include "model/recorded/own_functions.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -74,10 +75,10 @@ void RecordedFrame::put(network::Number number, Tensor tensor) {
 /// whether a layer is left out.
 bool RecordedFrame::is_of_host(const network::Call& call) const {
     bool of_device = false, of_host = false;
-    const auto look = [&](const network::Argument& argument) {
+    const std::function<void(const network::Argument&)> look = [&](const network::Argument& argument) {
         if (argument.is(network::Argument::Kind::value)) (on_host_[argument.value] ? of_host : of_device) = true;
-        if (argument.is(network::Argument::Kind::parameter) || argument.is(network::Argument::Kind::list))
-            of_device = of_device || !argument.items.empty() || argument.is(network::Argument::Kind::parameter);
+        if (argument.is(network::Argument::Kind::parameter)) of_device = true;
+        for (const network::Argument& item : argument.items) look(item);
     };
     for (const network::Argument& argument : call.arguments) look(argument);
     for (const auto& [name, argument] : call.named) look(argument);
@@ -86,11 +87,31 @@ bool RecordedFrame::is_of_host(const network::Call& call) const {
     return !of_device && makes_on_host && (of_host || !call.results.empty());
 }
 
+/// Tensor.to(device) of what the host has made.
+bool RecordedFrame::is_copied_from_host(const network::Call& call) const {
+    if (call.function != "torch.Tensor.to" || call.arguments.empty() || call.results.size() != 1) return false;
+    const network::Argument& given = call.arguments[0];
+    const network::Result& made = call.results[0];
+    return given.is(network::Argument::Kind::value) && on_host_[given.value] && !made.on_host && made.value;
+}
+
+/// ATen/native/cuda/Copy.cu copy_kernel_cuda: cast on the host, copied as it is, and the host waits.
+void RecordedFrame::copy_from_host(const network::Result& made) {
+    Dims sizes;
+    for (const network::Argument& size : made.sizes)
+        sizes.push(size.is(network::Argument::Kind::formula) ? recorded::value_of(size.formula, pass_->symbols)
+                                                             : Size(size.integer));
+    const bool known = made.dtype.of == network::DTypeName::Of::name;
+    put(*made.value, empty(session(), sizes, known ? made.dtype.dtype : weights(), Op::to_copy));
+    session().streams.host_waits(0);
+}
+
 void RecordedFrame::execute(const network::Call& call, recorded::Operator run_it) {
     if (is_of_host(call)) {
         for (const network::Result& result : call.results) on_host_[*result.value] = true;
         return;
     }
+    if (is_copied_from_host(call)) return copy_from_host(call.results[0]);
     if (!run_it)
         throw Error(ErrorKind::unsupported, place(),
                     fmt::format("{} is not supported in recorded networks", call.function),
@@ -168,11 +189,12 @@ void RecordedFrame::execute(const network::Run& what) {
     const network::Document& document = pass_->model.document();
     if (what.kind == network::Run::Kind::function) {
         const std::string& name = document.programs[what.program].class_name;
-        if (document.model_type != "bloom" || name != "GeLUFunction" || given.size() != 1)
+        const auto* own = recorded::own_function(document.model_type, name, given.size());
+        if (!own)
             throw Error(ErrorKind::unsupported, std::string(here().path),
                         fmt::format("{}: autograd functions of the network's own are not supported", name),
                         "report the recording, so that the engine learns it");
-        results.push_back(bloom_gelu(given[0]));
+        results.push_back(own->run(given));
     } else if (what.kind == network::Run::Kind::checkpoint) {
         results = checkpoint(what, std::move(given));
     } else {

@@ -73,6 +73,8 @@ class RecordedFrame : public recorded::Scope {
     void execute(const network::Call& call, recorded::Operator run_it);
     void execute(const network::Call&) {}
     bool is_of_host(const network::Call& call) const;
+    bool is_copied_from_host(const network::Call& call) const;
+    void copy_from_host(const network::Result& made);
     void execute(const network::End& end);
     void execute(const network::If& condition) const;
     void execute(const network::Run& what);

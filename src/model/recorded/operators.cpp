@@ -101,6 +101,7 @@ engine::Dims Arguments::dims(std::size_t place) const {
 
 std::optional<DType> Arguments::dtype(const network::Argument* argument) const {
     if (!argument) return std::nullopt;
+    if (argument->is(Kind::text) && argument->text == "int") return DType::int64;  // Python's type
     if (!argument->is(Kind::dtype)) refuse("a dtype is wanted");
     const network::DTypeName& name = argument->dtype;
     switch (name.of) {

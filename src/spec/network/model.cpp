@@ -227,12 +227,12 @@ bool has_experts(const Document& document) {
     });
 }
 
-std::string module_of_its_own_kind(const Document& document) {
-    std::string found;
+std::vector<OwnModule> modules_of_their_own_kind(const Document& document) {
+    std::vector<OwnModule> found;
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
         const bool own = (kind.leaf == Leaf::linear && !is_plain_linear(kind)) ||
                          (kind.leaf == Leaf::conv1d && !is_plain_matrix(kind, "Conv1D"));
-        if (own && found.empty()) found = fmt::format("{} ({})", path, kind.class_name);
+        if (own) found.push_back({path, kind.class_name, is_derived_linear(kind)});
     });
     return found;
 }

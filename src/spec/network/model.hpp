@@ -25,8 +25,13 @@ std::vector<NamedModule> modules_in(const Document& document);
 /// Parameters by their names that are never trained (requires_grad is false).
 std::vector<std::string> frozen_parameters(const Document& document);
 
-/// The path of a class that derives from nn.Linear or nn.Embedding and computes in its own way; empty: there is none.
-std::string module_of_its_own_kind(const Document& document);
+/// A module of a class that derives from nn.Linear or Conv1D and computes in its own way, as a mixture's router does.
+struct OwnModule {
+    std::string path;
+    std::string class_name;
+    bool is_linear = false;  ///< of nn.Linear: bitsandbytes leaves it as it is
+};
+std::vector<OwnModule> modules_of_their_own_kind(const Document& document);
 
 /// Linear layers of a class that derives from nn.Linear, and is adapted as it is, but not quantized: falcon's.
 std::set<std::string> derived_linear_layers(const Document& document);

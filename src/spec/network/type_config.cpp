@@ -157,6 +157,7 @@ class TypeReader {
         out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
         if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
         if (row.has("second") && !read_second(row.member("second").object())) return;
+        if (row.has("repeated")) check_repeated(row.member("repeated"));
         if (row.has("shared"))
             share_layers(row);
         else
@@ -187,10 +188,47 @@ class TypeReader {
         const std::vector<std::string> attention = out_.kinds;
         const JsonValue* list = row.has("list") ? given(row.member("list").text()) : nullptr;
         const bool counted = row.has("count") && (!list || is_null(*list));
-        if (!(counted ? count_kinds(row) : read_kinds(row))) return false;
+        if (!(row.has("step") ? step_kinds(row) : counted ? count_kinds(row) : read_kinds(row))) return false;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i)
             out_.kinds[i] = fmt::format("{}+{}", out_.kinds[i], attention[i]);
         return true;
+    }
+
+    /// Every so manieth layer is of the second kind.
+    bool step_kinds(const Place& row) {
+        const Place step = row.member("step"), kinds = row.member("kinds");
+        const std::string& key = step.member("key").text();
+        const JsonValue* value = given(key);
+        const JsonValue& every = value ? *value : step.member("default").json();
+        if (every.kind != JsonKind::integer || every.integer < 1) {
+            reject(key, fmt::format("{} layers cannot be", every.shown()));
+            return false;
+        }
+        out_.values[key] = every;
+        for (std::size_t i = 0; i < out_.kinds.size(); ++i)
+            out_.kinds[i] = kinds.at((static_cast<std::int64_t>(i) + 1) % every.integer == 0 ? 1 : 0).text();
+        return true;
+    }
+
+    /// Keys that say once more what the layers are: each a value for each layer, or the places of one kind.
+    void check_repeated(const Place& rows) {
+        for (std::size_t n = 0; n < rows.list(0, 100).size(); ++n) {
+            const Place row = rows.at(n);
+            const std::string& key = row.member("key").text();
+            const JsonValue* value = given(key);
+            const bool is_list = value && value->kind == JsonKind::list;
+            if (!value || is_null(*value) || (is_list && value->items.empty() && row.has("empty"))) continue;
+            JsonValue wanted = JsonValue::list({});
+            for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
+                if (row.has("pattern")) {
+                    const Place pattern = row.member("pattern");
+                    wanted.items.push_back(pattern.at(i % pattern.list(1).size()).json());
+                } else if (out_.kinds[i].starts_with(row.member("places").text() + "+")) {
+                    wanted.items.push_back(JsonValue::of(static_cast<std::int64_t>(i)));
+                }
+            }
+            if (!same_value(*value, wanted)) refuse(key, "layers in such an order were not recorded for this type");
+        }
     }
 
     /// The first kind of layer for so many, the second one behind them.

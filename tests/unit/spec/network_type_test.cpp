@@ -255,6 +255,30 @@ TEST_CASE("powers of two alone, and a pattern that may be anything where its lis
     CHECK_THROWS_AS(read_config(exaone(""), "config.json"), Error);
 }
 
+TEST_CASE("every so manieth layer is sparse, and keys that say once more what the layers are") {
+    const auto llama4 = [](std::string_view more) {
+        return fmt::format(R"({{"model_type": "llama4_text", "vocab_size": 320, "hidden_size": 64, "head_dim": 16,
+            "intermediate_size": 40, "intermediate_size_mlp": 176, "num_attention_heads": 4, "num_key_value_heads": 2,
+            "num_local_experts": 8, "num_hidden_layers": 4{}}})",
+                           more);
+    };
+    for (const char* more : {"", R"(, "interleave_moe_layer_step": 2, "moe_layers": [1, 3], "no_rope_layers": [])",
+                             R"(, "moe_layers": [0, 1, 2, 3], "no_rope_layers": [1, 1, 1, 0])"}) {
+        INFO(more);
+        CHECK(read_config(llama4(more), "config.json").num_hidden_layers == 4);
+    }
+    for (const char* more :
+         {R"(, "moe_layers": [1, 3])", R"(, "moe_layers": [])", R"(, "no_rope_layers": [1, 1, 0, 1])",
+          R"(, "no_rope_layer_interval": 2)", R"(, "interleave_moe_layer_step": 3)",
+          R"(, "interleave_moe_layer_step": 0)", R"(, "num_hidden_layers": 3)",
+          R"(, "layer_types": ["chunked_attention", "full_attention", "chunked_attention", "full_attention"])"}) {
+        INFO(more);
+        CHECK_THROWS_AS(read_config(llama4(more), "config.json"), Error);
+    }
+    const std::string whole = fmt::format(R"({{"model_type": "llama4", "text_config": {}}})", llama4(""));
+    CHECK(read_config(whole, "config.json").is_text_part);
+}
+
 TEST_CASE("formulas have the numbers of the configuration") {
     const network::Numbers numbers = {{"hidden_size", 64}, {"num_attention_heads", 4}};
     const auto text = [&](std::string_view formula) {

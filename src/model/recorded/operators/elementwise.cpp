@@ -1,4 +1,5 @@
 // Elementwise torch functions of recorded programs.
+#include "engine/node.hpp"
 #include "engine/ops/clamp.hpp"
 #include "engine/ops/complex.hpp"
 #include "engine/ops/dropout.hpp"
@@ -22,6 +23,14 @@ Tensor binary(const Arguments& a) {
     const network::Argument &left = a.at(0), &right = a.at(1);
     if (!Arguments::is_tensor(left)) return number(a.tensor(right), a.scalar(left));
     return Arguments::is_tensor(right) ? two(a.tensor(left), a.tensor(right)) : number(a.tensor(left), a.scalar(right));
+}
+
+/// torch.add(number, mask, alpha): of numbers of the host the default dtype is made (ATen/native/TypeProperties.cpp).
+Tensor sum(const Arguments& a) {
+    if (!a.find("alpha") || Arguments::is_tensor(a.at(0))) return binary<add, add>(a);
+    const Tensor mask = a.tensor(1);
+    if (mask.dtype() != DType::boolean || !a.at(0).is(network::Argument::Kind::real)) a.refuse("an option");
+    return pointwise_result(mask, DType::float32, Op::add);
 }
 
 /// Tensor.mul(other), of complex numbers too.
@@ -102,9 +111,14 @@ Tensor activation(const Arguments& a) {
     return one(a.tensor(0));
 }
 
-/// Tensor.clamp(min, max) with numbers.
+/// Tensor.clamp(min, max) with numbers, or a tensor below of what needs no gradient.
 Tensor clamped(const Arguments& a) {
     const network::Argument *low = a.find(1, "min"), *high = a.find(2, "max");
+    if (low && Arguments::is_tensor(*low) && !high) {
+        const Tensor t = a.tensor(0), bound = a.tensor(*low);
+        if (needs_grad(t, bound)) a.refuse("a gradient");
+        return pointwise_result(t, bound, result_type(t, bound), Op::clamp);
+    }
     if ((low && Arguments::is_tensor(*low)) || (high && Arguments::is_tensor(*high)) || (!low && !high))
         a.refuse("bounds that are tensors");
     return low && high ? clamp_both(a.tensor(0)) : clamp_above(a.tensor(0));
@@ -213,7 +227,7 @@ constexpr NamedOperator kElementwise[] = {
     {"torch.Tensor.clamp", clamped},
     {"torch.Tensor.masked_fill", filled_where},
     {"torch.masked_fill", filled_where},
-    {"torch.add", binary<add, add>},
+    {"torch.add", sum},
     {"torch.mul", times},
     {"torch.div", binary<div, div>},
     {"torch.cos", unary<cos>},

@@ -50,8 +50,18 @@ Tensor filled(const Arguments& a) {
 template <Op op>
 Tensor filled_like(const Arguments& a) {
     const Tensor t = a.tensor(0);
-    if (a.find("device") || a.find("memory_format")) a.refuse("an option");
+    if (a.find("device")) a.refuse("an option");
+    if (const network::Argument* format = a.find("memory_format")) {
+        if (format->text != "torch.contiguous_format") a.refuse("such a memory format");
+        return empty(a.session(), t.sizes(), a.dtype(a.find("dtype")).value_or(t.dtype()), op);
+    }
     return pointwise_result(t, a.dtype(a.find("dtype")).value_or(t.dtype()), op);
+}
+
+/// torch.full_like(t, number).
+Tensor full_like_number(const Arguments& a) {
+    if (Arguments::is_tensor(a.at(1))) a.refuse("a tensor");
+    return filled_like<Op::full_like>(a);
 }
 
 /// torch.full(sizes, number).
@@ -106,6 +116,8 @@ constexpr NamedOperator kFactories[] = {
     {"torch.zeros_like", filled_like<Op::zeros_like>},
     {"torch.ones_like", filled_like<Op::ones_like>},
     {"torch.empty_like", filled_like<Op::empty_like>},
+    {"torch.full_like", full_like_number},
+    {"torch.rand_like", filled_like<Op::rand_like>},
     {"torch.arange", range},
     {"torch.Tensor.new_ones", new_beside<Op::ones>},
     {"torch.Tensor.new_empty", new_beside<Op::empty>},

@@ -1,6 +1,7 @@
 // Functions of recorded programs that write into their first argument and give it back.
 #include "engine/ops/in_place.hpp"
 #include "engine/ops/copy_slices.hpp"
+#include "engine/ops/index.hpp"
 
 #include "model/recorded/operators.hpp"
 
@@ -23,10 +24,14 @@ Tensor added(const Arguments& a) {
 
 Tensor multiplied(const Arguments& a) {
     Tensor t = a.tensor(0);
-    if (Arguments::is_tensor(a.at(1)))
-        mul_in_place(t, a.tensor(1));
-    else
+    if (!Arguments::is_tensor(a.at(1))) {
         mul_(t, a.scalar(a.at(1)));
+        return t;
+    }
+    const Tensor other = a.tensor(1);
+    if (result_type(t, other) != t.dtype()) a.refuse("a tensor of a wider dtype");
+    if (other.requires_grad() && t->is_view) a.refuse("a view and a tensor with a gradient");
+    mul_in_place(t, other);
     return t;
 }
 
@@ -51,13 +56,17 @@ Tensor filled_in_place(const Arguments& a) {
     return t;
 }
 
-/// Tensor.scatter_(dim, index, number or tensor) without a gradient: one kernel that writes
+/// Tensor.scatter_(dim, index, number or tensor) into what needs no gradient: one kernel that writes
 /// (ATen/native/TensorAdvancedIndexing.cpp scatter_impl, which copies nothing where the result is the tensor itself).
 Tensor scattered_in_place(const Arguments& a) {
     Tensor t = a.tensor(0);
     const network::Argument* source = a.find(3, "src");
-    const bool wants_gradient = source && Arguments::is_tensor(*source) && a.tensor(*source).requires_grad();
-    if (t.requires_grad() || wants_gradient || a.find("reduce")) a.refuse("a gradient or a reduction");
+    if (t.requires_grad() || a.find("reduce")) a.refuse("a gradient or a reduction");
+    if (source && Arguments::is_tensor(*source) && a.tensor(*source).requires_grad()) {
+        const Tensor ids = a.optional_tensor(2, "index"), values = a.tensor(*source);
+        if (!ids.defined() || t->is_view || !(ids.sizes() == values.sizes())) a.refuse("such places");
+        scatter_in_place(t, ids, values);
+    }
     return t;
 }
 
@@ -84,6 +93,7 @@ Tensor copied_in_place(const Arguments& a) {
 
 constexpr NamedOperator kInPlace[] = {
     {"torch.Tensor.uniform_", filled_by_chance},
+    {"torch.Tensor.exponential_", filled_by_chance},
     {"torch.Tensor.copy_", copied_in_place},
     {"torch.Tensor.scatter_", scattered_in_place},
     {"torch.Tensor.add_", added},

@@ -30,8 +30,9 @@ Tensor total(const Arguments& a) {
     if (a.find("dtype")) a.refuse("another dtype");
     const network::Argument* dim = a.find(1, "dim");
     if (!dim) return sum_all(a.tensor(0));
-    if (!is_floating(a.tensor(0).dtype())) a.refuse("a sum of integers over one dimension");
-    return sum_over(a.tensor(0), a.integer(*dim), a.flag(2, "keepdim", false));
+    const Tensor t = a.tensor(0);
+    if (!is_floating(t.dtype())) return sum_dim(t, a.integer(*dim), a.flag(2, "keepdim", false), DType::int64);
+    return sum_over(t, a.integer(*dim), a.flag(2, "keepdim", false));
 }
 
 Tensor log_of_sum(const Arguments& a) {

@@ -4,6 +4,7 @@
 #include "engine/ops/grouped_mm.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
 #include "model/recorded/operators.hpp"
 
 #include <fmt/format.h>
@@ -41,21 +42,31 @@ std::vector<Tensor> sorted(const Arguments& a) {
     return both(sort(t));
 }
 
-/// torch.max(t, dim, keepdim), and torch.max(t, other).
+/// torch.max(t, dim, keepdim), torch.max(t, other) and torch.max(t).
 std::vector<Tensor> largest_of(const Arguments& a) {
     const Tensor t = a.tensor(0);
     if (const network::Argument* other = a.find(1, "other"); other && Arguments::is_tensor(*other))
         return {maximum(t, a.tensor(*other))};
     const network::Argument* dim = a.find(1, "dim");
-    if (!dim || !a.flag(2, "keepdim", false)) a.refuse("another maximum than along a dimension that is kept");
+    if (!dim) {
+        if (t.requires_grad()) a.refuse("a maximum of everything with a gradient");
+        return {reduce(t, (1u << t.dim()) - 1u, false, t.dtype(), Op::max)};
+    }
     only_last(a, dim, t);
-    return both(max_last(t));
+    return both(max_last(t, a.flag(2, "keepdim", false)));
 }
 
 Tensor gathered(const Arguments& a) {
     const Tensor ids = a.optional_tensor(2, "index");
     if (!ids.defined() || ids.dtype() != DType::int64 || a.flag(3, "sparse_grad", false)) a.refuse("such places");
     return gather(a.tensor(0), ids);
+}
+
+/// torch.scatter(t, dim, index, number).
+Tensor scattered(const Arguments& a) {
+    const network::Argument *ids = a.find(2, "index"), *value = a.find(3, "value");
+    if (!ids || !value || Arguments::is_tensor(*value) || a.find("reduce")) a.refuse("other than a number");
+    return scatter_number(a.tensor(0), a.tensor(*ids));
 }
 
 Tensor histogram(const Arguments& a) {
@@ -86,6 +97,7 @@ constexpr NamedOperator kSelections[] = {
     {"torch.Tensor.max", largest_of},
     {"torch.max", largest_of},
     {"torch.maximum", largest_of},
+    {"torch.scatter", scattered},
     {"torch.gather", gathered},
     {"torch.Tensor.gather", gathered},
     {"torch.index_select", rows_selected},

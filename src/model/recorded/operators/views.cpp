@@ -93,8 +93,12 @@ Tensor stacked(const Arguments& a) {
 Tensor repeated(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const Dims times = a.dims(1);
-    if (t.requires_grad()) a.refuse("a gradient");
     if (times.size() < t.dim()) a.refuse("fewer repeats than dimensions");
+    if (t.requires_grad()) {
+        for (int i = 1; i < times.size(); ++i)
+            if (!same(times[i], Size(1)) || times.size() != t.dim()) a.refuse("a gradient");
+        return repeat_below(t, times[0]);
+    }
     Dims sizes = times;
     for (int i = 0; i < t.dim(); ++i) sizes[times.size() - t.dim() + i] *= t.size(i);
     return empty(a.session(), sizes, t.dtype(), Op::repeat);

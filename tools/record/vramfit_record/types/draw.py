@@ -6,7 +6,7 @@ from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, types_of
-from .known import EXPERTS, ROPE, USED
+from .known import ACTIVATIONS, EXPERTS, ROPE, USED
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
              "vocab_size": chance.randint(210, 900), "head_dim": 8 * chance.randint(1, 9), "max_position_embeddings": chance.randint(200, 9000),
-             "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
+             "intermediate_size_mlp": 8 * chance.randint(3, 60), "attention_chunk_size": chance.randint(130, 5000), "sliding_window": chance.randint(130, 5000), "pad_token_id": chance.randint(0, 199),
              **dict.fromkeys(("ffn_dim", "n_inner", "ffn_hidden_size"), 8 * chance.randint(3, 60)), "rotary_dim": 2 * chance.randint(1, 4), "num_kv_heads": kv, "max_seq_len": chance.randint(200, 9000)}
     sizes["word_embed_proj_dim"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= experts_of(chance)
@@ -68,6 +68,10 @@ def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Ran
 
 def in_two_ways(type_: dict[str, Any], keys: Keys, chance: random.Random) -> dict[str, Any]:
     """Layers of an order that was recorded, of which those in the middle stand in any order, but the dense ones first."""
+    if "step" in keys.second:
+        count, step = chance.choice((4, 8)), chance.choice((1, 2))
+        said = {row["key"]: (row["pattern"] * 2)[:count] if "pattern" in row else list(range(step - 1, count, step)) for row in type_["layers"]["repeated"] if chance.random() < 0.4}
+        return {type_["layers"]["key"]: count, keys.second["step"]: step, **said}
     state = chance.choice(type_["choices"][LAYERS])
     there = sorted(set(state))
     if len(there) == 1:

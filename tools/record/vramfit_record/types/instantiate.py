@@ -119,8 +119,10 @@ class Config:
         if "second" in row:
             second = row["second"]
             by_count = "count" in second and self.given.get(second.get("list")) is None
-            ways = self.counted(second, count) if by_count else self.listed(second, second["list"], count)
+            ways = self.stepped(second, count) if "step" in second else self.counted(second, count) if by_count else self.listed(second, second["list"], count)
             kinds = [f"{way}+{kind}" for way, kind in zip(ways, kinds)]
+        for said in row.get("repeated", []):
+            self.check_repeated(said, kinds)
         if "shared" in row:
             return self.share(row, kinds)
         there = sorted(set(kinds))
@@ -149,6 +151,24 @@ class Config:
             raise NotKnown(f"{row['count']['key']}: {first}")
         self.values[row["count"]["key"]] = first
         return [row["kinds"][i >= first] for i in range(count)]
+
+    def stepped(self, row: dict[str, Any], count: int) -> list[str]:
+        """Every so manieth layer is of the second kind."""
+        step = self.given.get(row["step"]["key"], row["step"]["default"])
+        if not isinstance(step, int) or isinstance(step, bool) or step < 1:
+            raise NotKnown(f"{row['step']['key']}: {step}")
+        self.values[row["step"]["key"]] = step
+        return [row["kinds"][(i + 1) % step == 0] for i in range(count)]
+
+    def check_repeated(self, row: dict[str, Any], kinds: list[str]) -> None:
+        """A key that says once more what the layers are."""
+        value = self.given.get(row["key"])
+        if value is None or (value == [] and row.get("empty")):
+            return
+        places = [i for i, kind in enumerate(kinds) if kind.split("+")[0] == row["places"]] if "places" in row else None
+        wanted = places if places is not None else [row["pattern"][i % len(row["pattern"])] for i in range(len(kinds))]
+        if not isinstance(value, list) or len(value) != len(wanted) or not all(map(same, value, wanted)):
+            raise NotKnown(f"{row['key']}: {value}")
 
     def listed(self, row: dict[str, Any], name: str, count: int) -> list[str]:
         kinds = self.given.get(name)

@@ -13,7 +13,7 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, SHARED, ROPE_OF_KINDS, FEWER)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, SHARED, ROPE_OF_KINDS, FEWER, REPEATED)
 from .sharing import REUSE, STATES
 from ..merge import places_of
 from ..sizes import Fit, Number
@@ -114,10 +114,12 @@ class Keys:
         mixed = [[a, *kinds, b] for a in kinds for b in kinds] if len(kinds) > 1 else []
         return [*mixed, *([k] * 4 for k in kinds), *([k] for k in kinds)]
 
-    @staticmethod
-    def states_in_two_ways(kinds: list[str]) -> list[Any]:
+    def states_in_two_ways(self, kinds: list[str]) -> list[Any]:
         """As models are published: dense layers at the beginning, if any; the first layer's attention is not the full one; or all are sparse and full. The first has all kinds, so that each choice is recorded of each kind."""
         first = next(kind for kind in kinds if kind != "full_attention")
+        if "step" in self.second:  # dense ones between the others, or none; the last layer's attention is the full one
+            sparse, last = [f"{SPARSE}+{kind}" for kind in kinds], f"{SPARSE}+full_attention"
+            return [[f"{DENSE}+{first}", f"{DENSE}+{first}", *sparse, last], [f"{SPARSE}+{first}", *sparse, last]]
         sparse = [f"{SPARSE}+{kind}" for kind in kinds]
         begins = [[f"{DENSE}+{kind}" for kind in kinds], [f"{DENSE}+{first}"], []]
         mixed = [[f"{DENSE if begin else SPARSE}+{first}", *begin, *sparse, last] for begin in begins for last in sparse]
@@ -149,13 +151,15 @@ class Keys:
                 row |= {**({"begin": kinds[:begin]} if begin else {}), "pattern": kinds[begin:begin + period]}
         if self.second:
             row["second"] = self.second_row(key)
-        return row
+        return {**row, "repeated": REPEATED[self.model_type]} if self.model_type in REPEATED else row
 
     def second_row(self, key: str) -> dict[str, Any]:
         """Which layers are dense: by a list, for so many at the beginning, or where nothing is said none."""
         row: dict[str, Any] = {"kinds": [DENSE, SPARSE]}
         if "list" in self.second:
             row["list"] = self.second["list"]
+        if "step" in self.second:
+            return {**row, "step": {"key": self.second["step"], "default": self.defaults[self.second["step"]]}}
         if "count" in self.second:
             return {**row, "count": {"key": self.second["count"], "default": self.defaults[self.second["count"]]}}
         values = {k: v for k, v in self.values(self.base(), 0).items() if k != self.second["list"]}
@@ -166,7 +170,7 @@ class Keys:
         """Of 48 layers; none where a class has a default for one number of layers only."""
         try:
             values = {**self.values(self.base(), 0), **types_of(self.list, None), key: 48, self.list: None}
-            return self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}})[self.list]
+            return self.made({**values, **{name: None for by, name in self.second.items() if by == "list"}, **{row["key"]: None for row in REPEATED.get(self.model_type, ())}})[self.list]
         except Exception:  # noqa: BLE001  the class's own refusal
             return []
 
@@ -254,6 +258,8 @@ class Keys:
     def in_two_ways(self, kinds: list[str]) -> dict[str, Any]:
         """What a config.json says of layers that differ in two ways."""
         ways, attention = zip(*(kind.split("+") for kind in kinds))
+        if "step" in self.second:
+            return {self.list: list(attention), "no_rope_layers": [int(kind != "full_attention") for kind in attention], "moe_layers": [i for i, way in enumerate(ways) if way == SPARSE]}
         by = {self.second["list"]: list(ways)} if "list" in self.second else {self.second["count"]: ways.count(DENSE)}
         return {self.list: list(attention), **by}
 

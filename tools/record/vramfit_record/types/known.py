@@ -19,7 +19,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
-    "n_group": (3, 8, 6), "topk_group": (1, 3, 2),
+    "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
@@ -41,7 +41,7 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen
 #: Keys that a class takes under another name too, which goes before.
 ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
 #: Kinds of layers that a class does not have by default.
-KINDS = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
+KINDS: dict[str, list[str]] = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
 AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"}}
 #: Entries of rotary embeddings that may be there with the class's own value.
@@ -98,6 +98,15 @@ COUNTS = {"first_k_dense_replace": ("dense", "sparse"), "moe_layer_start_index":
 #: for so many at the beginning (`count`), where there is no list. A kind is written "dense+full_attention".
 SECOND: dict[str, dict[str, str]] = {"afmoe": {"count": "num_dense_layers"}, "lfm2_moe": {"count": "num_dense_layers"}, "mellum": {"list": "mlp_layer_types"},
                                      "exaone_moe": {"list": "mlp_layer_types", "count": "first_k_dense_replace"}}
+#: Where every so manieth layer is sparse.
+SECOND["llama4_text"] = {"step": "interleave_moe_layer_step"}
+#: Keys that say once more what the layers are, each a value for each layer, or the places of one kind; an empty list may be as good as none.
+REPEATED: dict[str, list[dict[str, Any]]] = {"llama4_text": [
+    {"key": "layer_types", "pattern": [*["chunked_attention"] * 3, "full_attention"]}, {"key": "no_rope_layers", "pattern": [1, 1, 1, 0], "empty": True}, {"key": "moe_layers", "places": "sparse"}]}
+#: Keys that have the class's own value, whatever reads them.
+OWN_VALUE = {"llama4_text": {"no_rope_layer_interval": 4}}
+#: Scaled rotary embeddings of mixtures: what published models have.
+ROPE_OF_MIXTURES = {"llama4_text": ("llama3",)}
 DENSE, SPARSE = "dense", "sparse"
 #: A pattern that the class reads for its list of kinds alone: where the list is given it may be anything.
 PATTERNS = {"sliding_window_pattern", "global_attn_every_n_layers"}

@@ -13,7 +13,7 @@ from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
 from .known import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_TYPE,
-                    NEEDS, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+                    NEEDS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
@@ -77,7 +77,7 @@ class TypeRecorder:
         """Each state alone. A key that nothing reads needs no recording; one whose other values are refused by the class has its own value."""
         keys, base = self.keys, self.keys.base()
         if keys.own_rope:
-            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t == "yarn" or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE]
+            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t in ROPE_OF_MIXTURES.get(keys.model_type, ("yarn",)) or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE]
         for name in list(keys.states):
             if name not in APART and name not in keys.pairs and name not in keys.reads | READ_BY_OTHERS.get(keys.model_type, set()):
                 del keys.states[name]
@@ -191,8 +191,9 @@ class TypeRecorder:
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
+        rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
-        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")}
+        known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):
             if name.startswith("_") or callable(getattr(keys.cls, name, None)):
                 continue
