@@ -52,6 +52,18 @@ Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left, std::size_
     return left.at(0);
 }
 
+/// Do other units read what this one keeps besides its first outputs?
+bool RecordedFrame::is_read_by_units(const network::Run& what, std::size_t outputs) const {
+    const auto kept = std::span(what.results).subspan(outputs);
+    return std::any_of(program_.code.begin(), program_.code.end(), [&](const network::Instruction& instruction) {
+        const auto* other = std::get_if<network::Run>(&instruction);
+        return other && other->kind == network::Run::Kind::checkpoint &&
+               std::any_of(kept.begin(), kept.end(), [&](network::Number number) {
+                   return std::find(other->given.begin(), other->given.end(), number) != other->given.end();
+               });
+    });
+}
+
 /// The program that makes the last of what a unit shares puts it where the others find it.
 void RecordedFrame::share(network::Number made) const {
     const std::vector<network::Number>& keeps = program_.keeps;
@@ -132,6 +144,7 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
                     "a checkpointed unit with several results, or without arguments, is not supported here",
                     "turn gradient checkpointing off, or ask for use_reentrant=False on one GPU");
     std::vector<Tensor> results(what.results.size());
+    pass_->shared.try_emplace(&what, SharedValues{is_read_by_units(what, outputs), {}});
     *behind_first = &results;
     results.at(0) = is_reentrant ? checkpoint_reentrant(unit, arguments) : checkpoint_non_reentrant(unit, arguments);
     *behind_first = nullptr;

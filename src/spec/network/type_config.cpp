@@ -1,11 +1,12 @@
-// A config.json by the keys of a recorded type: what the recording covers, and every key that stands against it by its
-// name.
+// A config.json by the keys of a recorded type: what the recording covers, and by name each key that stands against it.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "spec/network/type.hpp"
+#include "spec/network/type_layers.hpp"
 #include "spec/network/type_shared.hpp"
 
 namespace vramfit::network {
@@ -157,7 +158,9 @@ class TypeReader {
         out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
         if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
         if (row.has("second") && !read_second(row.member("second").object())) return;
-        if (row.has("repeated")) check_repeated(row.member("repeated"));
+        if (row.has("repeated"))
+            check_repeated(row.member("repeated"), out_.kinds, config_,
+                           [this](std::string_view repeated, std::string what) { refuse(repeated, std::move(what)); });
         if (row.has("shared"))
             share_layers(row);
         else
@@ -210,27 +213,6 @@ class TypeReader {
         return true;
     }
 
-    /// Keys that say once more what the layers are: each a value for each layer, or the places of one kind.
-    void check_repeated(const Place& rows) {
-        for (std::size_t n = 0; n < rows.list(0, 100).size(); ++n) {
-            const Place row = rows.at(n);
-            const std::string& key = row.member("key").text();
-            const JsonValue* value = given(key);
-            const bool is_list = value && value->kind == JsonKind::list;
-            if (!value || is_null(*value) || (is_list && value->items.empty() && row.has("empty"))) continue;
-            JsonValue wanted = JsonValue::list({});
-            for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-                if (row.has("pattern")) {
-                    const Place pattern = row.member("pattern");
-                    wanted.items.push_back(pattern.at(i % pattern.list(1).size()).json());
-                } else if (out_.kinds[i].starts_with(row.member("places").text() + "+")) {
-                    wanted.items.push_back(JsonValue::of(static_cast<std::int64_t>(i)));
-                }
-            }
-            if (!same_value(*value, wanted)) refuse(key, "layers in such an order were not recorded for this type");
-        }
-    }
-
     /// The first kind of layer for so many, the second one behind them.
     bool count_kinds(const Place& row) {
         const Place count = row.member("count"), kinds = row.member("kinds");
@@ -255,8 +237,10 @@ class TypeReader {
     bool read_kinds(const Place& row) {
         const std::string key = list_of(row);
         const JsonValue* list = given(key);
-        JsonValue made;
-        if ((!list || is_null(*list)) && row.has("places") && kinds_at_places(row.member("places"), made)) list = &made;
+        std::optional<JsonValue> made;
+        if ((!list || is_null(*list)) && row.has("places"))
+            made = kinds_at_places(row.member("places"), config_, out_.kinds.size());
+        if (made) list = &*made;
         const bool said = list && !is_null(*list);
         if (!said && !row.has("pattern")) {
             reject(key, "the key is missing");
@@ -281,28 +265,6 @@ class TypeReader {
         }
         out_.values[key] = JsonValue::list(std::move(all));
         return true;
-    }
-
-    /// A list of kinds from the places of one of them.
-    bool kinds_at_places(const Place& row, JsonValue& made) const {
-        const JsonValue* places = given(row.member("key").text());
-        if (!places || is_null(*places)) return false;
-        made = JsonValue::list({});
-        for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-            const bool there = std::any_of(places->items.begin(), places->items.end(), [i](const JsonValue& place) {
-                return place.kind == JsonKind::integer && place.integer == static_cast<std::int64_t>(i);
-            });
-            made.items.push_back(row.member(there ? "kind" : "other").json());
-        }
-        return true;
-    }
-
-    /// Where no list is given: some at the beginning, then a pattern that repeats.
-    static const JsonValue& kind_by_default(const Place& row, std::size_t layer) {
-        const std::size_t begin = row.has("begin") ? row.member("begin").list().size() : 0;
-        if (layer < begin) return row.member("begin").at(layer).json();
-        const Place pattern = row.member("pattern");
-        return pattern.at((layer - begin) % pattern.list(1).size()).json();
     }
 
     /// One layer; one kind; or the first, all that there are, and the last.

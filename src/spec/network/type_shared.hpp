@@ -2,13 +2,13 @@
 // configuration says for each kind of layer.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "spec/json_value.hpp"
 #include "spec/network/json_place.hpp"
+#include "spec/network/type_layers.hpp"
 
 namespace vramfit::network {
 
@@ -18,9 +18,6 @@ std::vector<std::string> with_roles(const std::vector<std::string>& kinds, std::
 
 /// The recorded layers that have these: the same first and last one, and those between. Null: there are none.
 const JsonValue* recorded_layers(const Place& known, const std::vector<std::string>& kinds);
-
-/// Reports a key that was not recorded, or that cannot be.
-using Report = std::function<void(std::string_view key, std::string what)>;
 
 /// Rotary embeddings of the class's own type for each kind of layer, whose numbers go into frequencies only.
 void check_rope_of_kinds(const Place& known, const JsonValue& config, const Report& refuse, const Report& reject);
