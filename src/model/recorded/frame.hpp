@@ -105,7 +105,6 @@ class RecordedFrame : public recorded::Scope {
     const RecordedModule* unit_inside(const network::Program& unit) const;
     std::vector<std::size_t> order_of_closure(const network::Program& unit) const;
     Tensor result_of_unit(const std::vector<Tensor>& left, std::size_t outputs) const;
-    bool is_read_by_units(const network::Run& what, std::size_t outputs) const;
     void share(network::Number made) const;
     void remember_shared(const network::Run& what, std::size_t outputs);
     std::vector<Tensor> checkpoint(const network::Run& what, std::vector<Tensor> given);

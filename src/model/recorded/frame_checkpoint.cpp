@@ -11,6 +11,14 @@ namespace vramfit::model {
 
 using namespace engine;
 
+namespace {
+
+/// Networks whose units are given a container that outlives them, read or not: transformers 5.17.0 modeling_gemma4.py
+/// Gemma4TextModel.forward, shared_kv_states. What units of others keep are views of what they give back.
+bool leaves_values_to_others(std::string_view model_type) { return model_type == "gemma4_text"; }
+
+}  // namespace
+
 /// In which order a unit's function lets go of what it closes over: that of the call's arguments, tuples from
 /// behind.
 std::vector<std::size_t> RecordedFrame::order_of_closure(const network::Program& unit) const {
@@ -50,18 +58,6 @@ Tensor RecordedFrame::result_of_unit(const std::vector<Tensor>& left, std::size_
                     "turn gradient checkpointing off");
     }
     return left.at(0);
-}
-
-/// Do other units read what this one keeps besides its first outputs?
-bool RecordedFrame::is_read_by_units(const network::Run& what, std::size_t outputs) const {
-    const auto kept = std::span(what.results).subspan(outputs);
-    return std::any_of(program_.code.begin(), program_.code.end(), [&](const network::Instruction& instruction) {
-        const auto* other = std::get_if<network::Run>(&instruction);
-        return other && other->kind == network::Run::Kind::checkpoint &&
-               std::any_of(kept.begin(), kept.end(), [&](network::Number number) {
-                   return std::find(other->given.begin(), other->given.end(), number) != other->given.end();
-               });
-    });
 }
 
 /// The program that makes the last of what a unit shares puts it where the others find it.
@@ -144,7 +140,7 @@ std::vector<Tensor> RecordedFrame::checkpoint(const network::Run& what, std::vec
                     "a checkpointed unit with several results, or without arguments, is not supported here",
                     "turn gradient checkpointing off, or ask for use_reentrant=False on one GPU");
     std::vector<Tensor> results(what.results.size());
-    pass_->shared.try_emplace(&what, SharedValues{is_read_by_units(what, outputs), {}});
+    pass_->shared.try_emplace(&what, SharedValues{leaves_values_to_others(pass_->model.document().model_type), {}});
     *behind_first = &results;
     results.at(0) = is_reentrant ? checkpoint_reentrant(unit, arguments) : checkpoint_non_reentrant(unit, arguments);
     *behind_first = nullptr;
