@@ -11,28 +11,30 @@ namespace vramfit::engine {
 namespace {
 
 // torch/csrc/autograd/functions/tensor.cpp CopySlices::apply behind the view's AsStridedBackward0: the gradient in the
-// view's geometry, in the base's, and a clone of that for index_put, which makes its own.
-void filled_view_backward(Node& node, Grads& in, Grads& out) {
+// view's geometry, which is given back, and in the base's.
+Tensor copy_slices(Node& node, Grads& in, Grads& out) {
     Session& session = *node.session;
-    const Tensor mask = node.unpack(0);
-    const DType dtype = in[0].dtype();
-    const Tensor strided = empty(session, in[0].sizes(), dtype, Op::new_empty);
+    Tensor strided = empty(session, in[0].sizes(), in[0].dtype(), Op::new_empty);
     in[0].reset();
-    out[0] = empty(session, node.dims[0], dtype, Op::new_empty);
+    out[0] = empty(session, node.dims[0], strided.dtype(), Op::new_empty);
+    return strided;
+}
+
+// The function inside is given a clone, of which index_put makes its own.
+void filled_view_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor mask = node.unpack(0);
+    const Tensor strided = copy_slices(node, in, out);
     const Tensor filled = [&] {
-        const Tensor copy = empty(session, strided.sizes(), dtype, Op::clone);
-        return empty(session, strided.sizes(), dtype, Op::clone);
+        const Tensor copy = clone(strided);
+        return clone(copy);
     }();
 }
 const NodeType kFilledViewBackward{"CopySlices", filled_view_backward};
 
-// The same of a product, whose gradient the function inside makes of the clone.
+// The same of a product.
 void scaled_view_backward(Node& node, Grads& in, Grads& out) {
-    Session& session = *node.session;
     const Tensor other = node.unpack(0);
-    const Tensor strided = empty(session, in[0].sizes(), in[0].dtype(), Op::new_empty);
-    in[0].reset();
-    out[0] = empty(session, node.dims[0], strided.dtype(), Op::new_empty);
+    const Tensor strided = copy_slices(node, in, out);
     const Tensor part = clone(strided);
     const Tensor scaled = mul(part, other);
 }

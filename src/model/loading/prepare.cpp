@@ -68,10 +68,10 @@ bool is_upcast(const Run& run, const std::string& name, UpcastParts parts) {
 }
 
 /// Module.to casts floating-point buffers as well: those of a recorded network's table.
-void cast_buffers_of(const Run& run, const Network& network, std::string_view weight, DType dtype) {
-    if (!run.spec.recording || !weight.ends_with(".weight")) return;
+void cast_buffers_of(const Network& network, const std::vector<network::Buffer>& buffers, std::string_view weight,
+                     DType dtype) {
+    if (!weight.ends_with(".weight")) return;
     const std::string_view module = weight.substr(0, weight.size() - std::string_view("weight").size());
-    const std::vector<network::Buffer> buffers = network::buffers_in(*run.spec.recording);
     for (std::size_t i = 0; i < buffers.size(); ++i) {
         const std::string_view name = buffers[i].name;
         const bool is_own = name.starts_with(module) && name.find('.', module.size()) == std::string_view::npos;
@@ -82,13 +82,15 @@ void cast_buffers_of(const Run& run, const Network& network, std::string_view we
 }  // namespace
 
 void prepare_upcast(const Run& run, Network& network, UpcastParts parts) {
+    const std::vector<network::Buffer> buffers =
+        run.spec.recording ? network::buffers_in(*run.spec.recording) : std::vector<network::Buffer>{};
     const auto cast = [&](DType dtype, bool routers) {
         const GradMode no_grad(run.session, false);
         for (const NamedParameter& p : state_dict_entries(network)) {  // modules have a shared one each
             const std::string name = p.name();
             if (is_upcast(run, name, parts) || (routers && name.find(".gate.") != std::string::npos)) {
                 cast_in_place(*p.tensor, dtype);
-                cast_buffers_of(run, network, name, dtype);
+                cast_buffers_of(network, buffers, name, dtype);
             }
         }
     };

@@ -1,5 +1,6 @@
 // A config.json by the keys of a recorded type: what the recording covers, and by name each key that stands against it.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr std::int64_t kMostLayers = 10'000;
+constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
 
 bool is_number(const JsonValue& v) { return v.kind == JsonKind::integer || v.kind == JsonKind::real; }
 bool is_power_of_two(std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
@@ -145,17 +147,25 @@ class TypeReader {
         refuse(key, fmt::format("{} was not recorded for this type", found.shown()));
     }
 
-    void read_layers(const Place& row) {
+    /// How many layers the row's key says, or its default. Null: the number cannot be, which is reported.
+    const JsonValue* layers_in(const Place& row, std::int64_t least, std::int64_t most) {
         const std::string& key = row.member("key").text();
         const JsonValue* value = given(key);
         const JsonValue& count = value ? *value : row.member("default").json();
-        if (count.kind != JsonKind::integer || count.integer < 1 || count.integer > kMostLayers)
-            return reject(key, fmt::format("{} layers cannot be", count.shown()));
-        if (row.has("most") && count.integer > row.member("most").integer(1, kMostLayers))
-            return refuse(key, fmt::format("{} layers were not recorded for this type", count.integer));
-        out_.numbers[key] = count.integer;
-        out_.values[key] = count;
-        out_.kinds.assign(static_cast<std::size_t>(count.integer), std::string());
+        if (count.kind == JsonKind::integer && count.integer >= least && count.integer <= most) return &count;
+        reject(key, fmt::format("{} layers cannot be", count.shown()));
+        return nullptr;
+    }
+
+    void read_layers(const Place& row) {
+        const std::string& key = row.member("key").text();
+        const JsonValue* count = layers_in(row, 1, kMostLayers);
+        if (!count) return;
+        if (row.has("most") && count->integer > row.member("most").integer(1, kMostLayers))
+            return refuse(key, fmt::format("{} layers were not recorded for this type", count->integer));
+        out_.numbers[key] = count->integer;
+        out_.values[key] = *count;
+        out_.kinds.assign(static_cast<std::size_t>(count->integer), std::string());
         if (row.has("kinds") && !(row.has("count") ? count_kinds(row) : read_kinds(row))) return;
         if (row.has("second") && !read_second(row.member("second").object())) return;
         if (row.has("repeated"))
@@ -171,16 +181,14 @@ class TypeReader {
     void share_layers(const Place& row) {
         const Place shared = row.member("shared").object();
         const std::string& key = shared.member("key").text();
-        const JsonValue* value = given(key);
-        const JsonValue& count = value ? *value : shared.member("default").json();
         const auto layers = static_cast<std::int64_t>(out_.kinds.size());
-        if (count.kind != JsonKind::integer || count.integer < 0 || count.integer > layers)
-            return reject(key, fmt::format("{} layers cannot be", count.shown()));
-        if (count.integer >= layers - 2)
-            return refuse(key, fmt::format("{} of {} layers were not recorded for this type", count.integer, layers));
-        out_.values[key] = count;
-        out_.numbers[key] = count.integer;
-        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count.integer));
+        const JsonValue* count = layers_in(shared, 0, layers);
+        if (!count) return;
+        if (count->integer >= layers - 2)
+            return refuse(key, fmt::format("{} of {} layers were not recorded for this type", count->integer, layers));
+        out_.values[key] = *count;
+        out_.numbers[key] = count->integer;
+        out_.kinds = with_roles(out_.kinds, static_cast<std::size_t>(count->integer));
         const JsonValue* found = recorded_layers(type_.member("choices").member("the layers"), out_.kinds);
         if (!found) return refuse(list_of(row), "layers in such an order were not recorded for this type");
         out_.chosen["the layers"] = *found;
@@ -200,32 +208,22 @@ class TypeReader {
     /// Every so manieth layer is of the second kind.
     bool step_kinds(const Place& row) {
         const Place step = row.member("step"), kinds = row.member("kinds");
-        const std::string& key = step.member("key").text();
-        const JsonValue* value = given(key);
-        const JsonValue& every = value ? *value : step.member("default").json();
-        if (every.kind != JsonKind::integer || every.integer < 1) {
-            reject(key, fmt::format("{} layers cannot be", every.shown()));
-            return false;
-        }
-        out_.values[key] = every;
+        const JsonValue* every = layers_in(step, 1, kAnyNumber);
+        if (!every) return false;
+        out_.values[step.member("key").text()] = *every;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i)
-            out_.kinds[i] = kinds.at((static_cast<std::int64_t>(i) + 1) % every.integer == 0 ? 1 : 0).text();
+            out_.kinds[i] = kinds.at((static_cast<std::int64_t>(i) + 1) % every->integer == 0 ? 1 : 0).text();
         return true;
     }
 
     /// The first kind of layer for so many, the second one behind them.
     bool count_kinds(const Place& row) {
         const Place count = row.member("count"), kinds = row.member("kinds");
-        const std::string& key = count.member("key").text();
-        const JsonValue* value = given(key);
-        const JsonValue& first = value ? *value : count.member("default").json();
-        if (first.kind != JsonKind::integer || first.integer < 0) {
-            reject(key, fmt::format("{} layers cannot be", first.shown()));
-            return false;
-        }
-        out_.values[key] = first;
+        const JsonValue* first = layers_in(count, 0, kAnyNumber);
+        if (!first) return false;
+        out_.values[count.member("key").text()] = *first;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i)
-            out_.kinds[i] = kinds.at(static_cast<std::int64_t>(i) < first.integer ? 0 : 1).text();
+            out_.kinds[i] = kinds.at(static_cast<std::int64_t>(i) < first->integer ? 0 : 1).text();
         return true;
     }
 

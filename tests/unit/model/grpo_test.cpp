@@ -43,6 +43,14 @@ std::vector<std::pair<std::uint32_t, std::int64_t>> requests_of(const Program& p
     return out;
 }
 
+/// Requested bytes that the second generation gives back.
+std::int64_t held_while_generating(const Job& job) {
+    for (const WindowLevels& window : timeline(job).windows)
+        if (window.phase.kind == PhaseKind::generation && window.phase.step == 1)
+            return window.peak.requested - window.end.requested;
+    return 0;
+}
+
 }  // namespace
 
 TEST_CASE("each step of GRPO generates, rewards and trains") {
@@ -143,10 +151,7 @@ TEST_CASE("groups of GRPO lie over several processes") {
 TEST_CASE("longer completions hold longer keys and values") {
     const auto grown = [](std::int64_t tokens) {
         const std::string batch = R"("prompt_length": 6, "completion_length": )" + std::to_string(tokens);
-        for (const WindowLevels& window : timeline(grpo_job("", batch, kGroupLora)).windows)
-            if (window.phase.kind == PhaseKind::generation && window.phase.step == 1)
-                return window.peak.requested - window.end.requested;
-        return std::int64_t{0};
+        return held_while_generating(grpo_job("", batch, kGroupLora));
     };
     // Of each token: 4 rows, 2 layers, keys and values of 2 heads of 32 channels in two bytes; of a layer that grows
     // the old ones are there too.
@@ -158,10 +163,7 @@ TEST_CASE("a layer with a window holds no more keys and values than its window")
         const std::string batch = R"("prompt_length": 6, "completion_length": )" + std::to_string(tokens);
         Job job = grpo_job("", batch, kGroupLora, "mistral");
         job.model.sliding_window = 64;
-        for (const WindowLevels& window : timeline(job).windows)
-            if (window.phase.kind == PhaseKind::generation && window.phase.step == 1)
-                return window.peak.requested - window.end.requested;
-        return std::int64_t{0};
+        return held_while_generating(job);
     };
     // What grows with a token: its place in ids, mask and positions, where keys and values are 2 KiB for each.
     CHECK(held(400) - held(300) < 100 * 4 * 8 * 8);

@@ -14,7 +14,7 @@ STATES = [[*BEFORE, *BEHIND], BEFORE]
 
 
 def with_roles(kinds: list[str], shared: int) -> list[str]:
-    """transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: the last `shared` layers take what the last one of their kind before them has left. None: no such network."""
+    """transformers 5.17.0 modeling_gemma4.py Gemma4TextAttention: the last `shared` layers take what the last one of their kind before them has left."""
     first = len(kinds) - shared
     found = []
     for i, kind in enumerate(kinds):
