@@ -23,9 +23,10 @@ std::string answers(const network::Variant& variant) {
 
 std::string condition(const network::Variant& variant) {
     std::string text = variant.weights;
-    const auto add = [&text](const char* word) { text += text.empty() ? word : std::string(", ") + word; };
+    const auto add = [&text](const std::string& word) { text += text.empty() ? word : ", " + word; };
     if (variant.autocast) add(*variant.autocast ? "autocast" : "no autocast");
     if (variant.one_row) add("batch 1");
+    if (variant.sizes) add(variant.sizes->text);
     return text;
 }
 

@@ -83,6 +83,8 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "phimoe": {"plain": {**MIXTURE, "num_local_experts": 8, "sliding_window": 512}},
     "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,
                      "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2}}}
+#: Types whose masks are made where rows reach a window, and the key that says it.
+WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size"}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
@@ -119,13 +121,23 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
     made += [job("lora-casts", {"upcast": both}, peft, bf16=True), job("full-casts", {"upcast": both}, bf16=True),
              job("qlora-casts", {"quantization_config": NF4, "upcast": both}, peft, prepare=prepared, bf16=True),
              job("qlora-norm-casts", {"quantization_config": NF4, "upcast": "norms"}, peft, prepare=prepared, bf16=True)]
+    if model_type in WINDOWS:
+        made += [reached(row, WINDOWS[model_type], 56 if i == 0 else 24) for i, row in enumerate(made[:8])]
     return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
+
+
+def reached(job: dict[str, Any], key: str, window: int) -> dict[str, Any]:
+    """The same job with rows that reach a window, as one that ends with them does."""
+    return {**job, "name": f"{job['name']}-window", "model": {**job["model"], key: window}}
 
 
 def others(model_type: str, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same jobs of the type's other networks."""
-    return [{**job, "name": job["name"].replace(model_type, f"{model_type}-{name}", 1), "model": {"model_type": model_type, **model}}
-            for name, model in OTHERS.get(model_type, {}).items() for job in made]
+    def model_of(job: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
+        key = WINDOWS.get(model_type) if job["name"].endswith("-window") else None
+        return {"model_type": model_type, **model, **({key: job["model"][key]} if key and model.get(key, 1) else {})}
+    return [{**job, "name": job["name"].replace(model_type, f"{model_type}-{name}", 1), "model": model_of(job, model)}
+            for name, model in OTHERS.get(model_type, {}).items() for job in made if not (job["name"].endswith("-window") and model.get(WINDOWS[model_type], 1) is None)]
 
 
 def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:

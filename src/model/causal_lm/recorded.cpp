@@ -47,6 +47,7 @@ RecordedQuestion question_of(const Run& run, const Network& network, const Batch
     return {recorded_attention(run.plan.load.attention),
             recorded_mask(run, batch),
             batch.input_ids.size(0),
+            batch.input_ids.size(1),
             batch.labels.defined(),
             items,
             network.checkpointing != Checkpointing::off};

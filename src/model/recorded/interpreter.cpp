@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "model/recorded/frame.hpp"
+#include "model/recorded/sizes.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -23,6 +24,7 @@ bool answers(const network::Variant& variant, const RecordedQuestion& question, 
         return false;
     if (!variant.weights.empty() && (variant.weights == "16 bit") != is_half(weights)) return false;
     if (variant.autocast && *variant.autocast != autocast) return false;
+    if (variant.sizes && !recorded::holds(*variant.sizes, {question.batch, question.length})) return false;
     return !variant.one_row || question.batch == 1;
 }
 

@@ -26,6 +26,7 @@ struct RecordedQuestion {
     std::string_view attention;
     std::string_view mask;
     Size batch = 1;
+    Size length = 1;
     bool labels = true;
     bool items = false;
     bool checkpointing = false;

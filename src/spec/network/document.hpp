@@ -199,6 +199,7 @@ struct Variant {
     std::string weights;           ///< "16 bit" or "float32": only then; empty: always
     bool one_row = false;          ///< only for a batch of 1
     std::optional<bool> autocast;  ///< only then
+    std::optional<Comparison> sizes;  ///< only where it holds: rows that reach a window
     bool only = false;             ///< an example of one size
     std::size_t not_fitted = 0;    ///< places without a formula
 };

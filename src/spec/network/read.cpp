@@ -173,6 +173,7 @@ Variant read_variant(const Place& place, std::size_t programs) {
     if (when.object().has("weights")) variant.weights = when.member("weights").text();
     if (when.has("batch")) variant.one_row = when.member("batch").integer(1, 1) == 1;
     if (when.has("autocast")) variant.autocast = when.member("autocast").boolean();
+    if (when.has("sizes")) variant.sizes = read_comparison(when.member("sizes"));
     return variant;
 }
 

@@ -163,4 +163,10 @@ std::vector<Argument> read_sizes(const Place& place) {
     return sizes;
 }
 
+Comparison read_comparison(const Place& place) {
+    auto comparison = parse_comparison(place.text());
+    if (!comparison) place.refuse(fmt::format("{} compares no sizes", place.json().shown()));
+    return std::move(*comparison);
+}
+
 }  // namespace vramfit::network

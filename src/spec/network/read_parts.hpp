@@ -13,6 +13,8 @@ Argument read_argument(const Place& place);
 DTypeName read_dtype(const Place& place);
 /// An integer, "=2*B" or "?1,2,3".
 std::vector<Argument> read_sizes(const Place& place);
+/// "S > 1".
+Comparison read_comparison(const Place& place);
 
 /// A program that stands behind `before` others.
 Program read_program(const Place& place, std::size_t before);

@@ -113,9 +113,7 @@ class ProgramReader {
     }
     static If comparison(const Place& row) {
         row.list(3, 3);
-        auto condition = parse_comparison(row.at(1).text());
-        if (!condition) row.at(1).refuse(fmt::format("{} compares no sizes", row.at(1).json().shown()));
-        return {std::move(*condition), row.at(2).boolean()};
+        return {read_comparison(row.at(1)), row.at(2).boolean()};
     }
     void repeat(const Place& row) {
         row.list(6, 6);

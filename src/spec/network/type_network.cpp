@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "spec/network/type.hpp"
+#include "spec/network/type_condition.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::network {
@@ -85,6 +85,9 @@ class Maker {
         for (JsonValue& row : variants.items) {
             JsonValue number = program(below(root, name_of_row(row)), -1, 0);
             row.put("program", std::move(number));
+            JsonValue* when = member(row, "when");
+            JsonValue* sizes = when ? member(*when, "sizes") : nullptr;
+            if (sizes) *sizes = JsonValue::of(std::string_view(comparison(sizes->text).text()));
         }
         out.put("schema", JsonValue::of("vramfit.network/1"));
         out.put("recorded_with", type_.member("recorded_with").json());
@@ -305,39 +308,25 @@ class Maker {
         return row;
     }
 
+    FoldedComparison comparison(const std::string& text) const {
+        auto found = folded_comparison(text, config_.numbers);
+        if (!found) type_.refuse(fmt::format("'{}' is no comparison", text));
+        return std::move(*found);
+    }
+
     /// A comparison as it is left; an empty list where it is decided, as it has to be.
     JsonValue condition(const JsonValue& row, std::set<std::string>& seen) const {
-        std::string text = row.items.size() == 3 ? row.items[1].text : std::string();
-        const auto comparison = parse_comparison(text);
-        if (!comparison) type_.refuse(fmt::format("'{}' is no comparison", text));
-        const std::size_t one = text.find(' '), two = text.find(' ', one + 1);
-        const std::string sign = text.substr(one + 1, two - one - 1);
-        const JsonValue left = folded(text.substr(0, one), config_.numbers);
-        const JsonValue right = folded(text.substr(two + 1), config_.numbers);
-        if (left.kind == JsonKind::integer && right.kind == JsonKind::integer) {
-            if (holds(left.integer, comparison->relation, right.integer) == row.items[2].boolean) return {};
+        const std::string text = row.items.size() == 3 ? row.items[1].text : std::string();
+        const FoldedComparison sizes = comparison(text);
+        if (const auto holds = sizes.decided()) {
+            if (*holds == row.items[2].boolean) return {};
             throw Error(ErrorKind::unsupported, std::string(type_.file()),
                         fmt::format("the type was recorded only where {} is {}", text, row.items[2].boolean),
                         std::string(kOwnRecording));
         }
-        const auto word = [](const JsonValue& v) {
-            return v.kind == JsonKind::integer ? fmt::format("{}", v.integer) : v.text;
-        };
-        const std::string kept = fmt::format("{} {} {}", word(left), sign, word(right));
-        if (word(left) == word(right) || !seen.insert(kept).second) return {};
+        const std::string kept = sizes.text();
+        if (sizes.is_of_one_size() || !seen.insert(kept).second) return {};
         return JsonValue::list({JsonValue::of("if"), JsonValue::of(std::string_view(kept)), row.items[2]});
-    }
-
-    static bool holds(std::int64_t a, Relation relation, std::int64_t b) {
-        switch (relation) {
-            case Relation::less: return a < b;
-            case Relation::at_most: return a <= b;
-            case Relation::greater: return a > b;
-            case Relation::at_least: return a >= b;
-            case Relation::equal: return a == b;
-            case Relation::differs: return a != b;
-        }
-        return false;
     }
 
     /// Arguments or sizes get numbers in their formulas and the layer's in place of `*`.

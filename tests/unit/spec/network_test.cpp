@@ -139,6 +139,9 @@ TEST_CASE("a recording is refused at the place that is wrong") {
     CHECK(with_code(R"(["if","B",true])") == "n.json /programs/1/code/0/1: \"B\" compares no sizes");
     CHECK(with_code(R"(["call","f",["%100000"],{},[]])") != "read");
     CHECK(with_code(R"(["call","f",["$3"],{},[]])") == "n.json /programs/1/code/0/2/0: unknown argument \"$3\"");
+    std::string sized = document_of(kKinds, kLinear, kTiny);
+    sized.replace(sized.find("\"checkpointing\":"), 0, "\"when\":{\"sizes\":\"S\"},");
+    CHECK(refusal_of(sized) == "n.json /variants/0/when/sizes: \"S\" compares no sizes");
     std::string untied = document_of(kKinds, kLinear, kTiny);
     untied.replace(untied.find("\"ties\":[]"), 9, "\"ties\":[[]]");
     CHECK(refusal_of(untied) == "n.json /ties/0: 0 elements, fewer than 2");

@@ -1,6 +1,8 @@
 // Types of networks: configurations that were compared with recordings of their own, and what is refused by name.
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -253,6 +255,21 @@ TEST_CASE("powers of two alone, and a pattern that may be anything where its lis
     CHECK(read_config(exaone(R"(, "layer_types": ["sliding_attention", "full_attention"])"), "config.json")
               .num_hidden_layers == 2);
     CHECK_THROWS_AS(read_config(exaone(""), "config.json"), Error);
+}
+
+TEST_CASE("rows that reach a sliding window have variants of their own, by the configuration's number") {
+    const auto sizes_of = [](const char* more) {
+        std::vector<std::string> found;
+        const JsonValue config = parsed(std::string(R"({"model_type": "olmo3", "num_hidden_layers": 4)") + more);
+        const network::Document document = network::instantiate(network::built_in_type("olmo3")->document(), config, "", "config.json");
+        for (const network::Variant& variant : document.variants)
+            found.push_back(variant.sizes ? variant.sizes->text : std::string());
+        return std::set<std::string>(found.begin(), found.end());
+    };
+    CHECK(sizes_of(R"(, "sliding_window": 24})") == std::set<std::string>{"", "S >= 24"});
+    CHECK(sizes_of("}") == std::set<std::string>{"", "S >= 4096"});
+    const char* full = R"(, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"]})";
+    CHECK(sizes_of(full) == std::set<std::string>{""});
 }
 
 TEST_CASE("every so manieth layer is sparse, and keys that say once more what the layers are") {

@@ -56,6 +56,17 @@ class Recordings(unittest.TestCase):
         layers = [row[2] for row in self.calls(made, "Gemma3TextModel") if row[0] == "module" and row[1].startswith("layers.")]
         self.assertEqual(layers[0], layers[2])
 
+    def test_rows_that_reach_a_window_have_programs_of_their_own(self) -> None:
+        from vramfit_record.variants import Variant
+
+        made = self.recorded(tiny("olmo3", layer_types=["sliding_attention", "full_attention", "sliding_attention"], sliding_window=200), Variant(mask="full"))
+        self.assertEqual([row.get("when") for row in made["variants"]], [{"sizes": "S >= 200"}, None])
+        reaching, below = (made["programs"][made["variants"][i]["program"]] for i in (0, 1))
+        self.assertNotEqual(reaching, below)
+        for program, holds in ((reaching, True), (below, False)):
+            base = made["programs"][next(row[2] for row in program["code"] if row[0] == "module")]
+            self.assertIn(["if", "S >= 200", holds], base["code"])
+
     def test_frequencies_are_made_outside_of_autocast_and_autograd(self) -> None:
         rotary = self.calls(self.recorded(tiny("llama")), "LlamaRotaryEmbedding")
         flags = {row[1]: row[5] if len(row) > 5 else {} for row in rotary if row[0] == "call"}

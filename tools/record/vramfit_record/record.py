@@ -4,8 +4,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
+import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 import torch
 import transformers
@@ -36,6 +37,7 @@ class Networks:
     vary: dict[str, tuple[int, ...]] = field(default_factory=dict)  # keys of the configuration, and their values at the points
     config_of: Callable[[dict[str, int]], Any] | None = None  # the configuration of such values; else they are set in `config`
     longer: bool = False  # loops over chunks of a row have several rounds
+    above: str = ""  # a key or number that rows are longer than
     made: dict[Any, Any] = field(default_factory=dict)
     built: dict[Any, list[Condition]] = field(default_factory=dict)  # what was compared while a network was built
 
@@ -56,8 +58,11 @@ class Networks:
         return config
 
     def placed(self, points: Sequence[Point]) -> list[Point]:
-        """The points with their keys, and longer rows where loops want them."""
-        return [replace(p, length=LONGER[p.length] if self.longer else p.length, keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
+        """The points with their keys, and longer rows where loops or a window want them."""
+        return [replace(p, length=self.least(i) + (LONGER[p.length] if self.longer else p.length), keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
+
+    def least(self, i: int) -> int:
+        return 0 if not self.above else int(self.above) if self.above.isdigit() else self.vary[self.above][i]
 
 
 def check_varied(vary: dict[str, tuple[int, ...]]) -> None:
@@ -134,22 +139,51 @@ def takes(network: Any, name: str) -> bool:
 
 
 def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
-    """Rows of the list of variants. Where the code compares the batch with 1, a single row has rows of its own, which come first."""
+    """Rows of the list of variants. Where the code compares the batch with 1, a single row has rows of its own, which come first; where it
+    compares the length with a window, so have rows that reach it."""
+    rows = record_batches(nets, variant, programs)
+    window = next((found[1] for text, holds in conditions_of(programs.rows, rows) if not holds and (found := WINDOW.fullmatch(text)) and reachable(nets, found[1])), None)
+    if window is None:
+        return rows
+    reaching = record_batches(replace(nets, above=window), variant, programs)
+    return [limited(row, "sizes", f"S >= {window}") for row in reaching if "only" not in row] + rows
+
+
+#: masking_utils.py compares the length with a window (5.17.0 _ignore_causal_mask_sdpa: kv_length >= local_attention_size).
+WINDOW = re.compile(r"S >= ([a-z_]+|[0-9]+)")
+
+
+def reachable(nets: Networks, window: str) -> bool:
+    return window.isdigit() or window in nets.vary
+
+
+def record_batches(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
     rows = record_points(nets, variant, programs, POINTS, BY_DTYPE)
-    if not any(differs_for_one_row(programs.rows, row["program"]) for row in rows):
+    one_row = {"B": 1, "S": 83}
+    if all("B" not in text or eval(text, {"__builtins__": {}}, one_row) is holds for text, holds in conditions_of(programs.rows, rows)):  # noqa: S307  written by merge.py
         return rows
     single = record_points(nets, variant, programs, ONE_ROW, ONE_ROW_BY_DTYPE)
-    return [{**row, "when": {**row.get("when", {}), "batch": 1}} for row in single if "only" not in row] + rows
+    return [limited(row, "batch", 1) for row in single if "only" not in row] + rows
 
 
-def differs_for_one_row(programs: list[Any], program: int) -> bool:
-    """Whether a condition of the program, or of those that it calls, does not hold for one row."""
-    for row in programs[program]["code"]:
-        if row[0] in ("module", "function", "checkpoint") and differs_for_one_row(programs, row[2]):
-            return True
-        if row[0] == "if" and "B" in row[1] and eval(row[1], {"__builtins__": {}}, {"B": 1, "S": 83}) is not row[2]:  # noqa: S307  written by merge.py
-            return True
-    return False
+def limited(row: dict[str, Any], by: str, value: Any) -> dict[str, Any]:
+    return {**row, "when": {**row.get("when", {}), by: value}}
+
+
+def conditions_of(programs: list[Any], rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
+    """Comparisons of sizes in the programs of these rows, and in those that they call, with their results."""
+    seen: set[int] = set()
+    left = [row["program"] for row in rows]
+    while left:
+        number = left.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        for row in programs[number]["code"]:
+            if row[0] in ("module", "function", "checkpoint"):
+                left.append(row[2])
+            elif row[0] == "if":
+                yield row[1], row[2]
 
 
 def record_points(nets: Networks, variant: Variant, programs: Table, points: Sequence[Point], by_dtype: Any) -> list[dict[str, Any]]:

@@ -287,7 +287,7 @@ class Network:
         for row in network.pop("conditions", []):
             self.condition(row, set())
         modules = self.kind(below["modules"])
-        rows = [{**row, "program": self.program(below[name_of_row(row)], None)} for row in self.body(self.type["root"])]
+        rows = [self.variant({**row, "program": self.program(below[name_of_row(row)], None)}) for row in self.body(self.type["root"])]
         return {"schema": "vramfit.network/1", "recorded_with": self.type["recorded_with"], "network": {**network, "config": self.settings()},
                 "modules": [json.loads(k) for k in self.kinds], "root": modules, "ties": self.body(below["ties"]),
                 "programs": [json.loads(p) for p in self.programs], "variants": rows, "refused": []}
@@ -383,6 +383,14 @@ class Network:
         if a != b and text not in seen and code is not None:
             seen.add(text)
             code.append(["if", text, row[2]])
+
+    def variant(self, row: dict[str, Any]) -> dict[str, Any]:
+        """With the number of the window that its rows reach, or do not."""
+        when = row.get("when", {})
+        if "sizes" not in when:
+            return row
+        left, sign, right = when["sizes"].split(" ")
+        return {**row, "when": {**when, "sizes": f"{folded(left, self.config.values)} {sign} {folded(right, self.config.values)}"}}
 
     def size(self, x: Any) -> Any:
         if not isinstance(x, str) or not x.startswith("="):
