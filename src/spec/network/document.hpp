@@ -196,12 +196,12 @@ struct Variant {
     bool items = false;  ///< the number of labels of the whole batch is given
     bool checkpointing = false;
     Number program = 0;
-    std::string weights;           ///< "16 bit" or "float32": only then; empty: always
-    bool one_row = false;          ///< only for a batch of 1
-    std::optional<bool> autocast;  ///< only then
+    std::string weights;              ///< "16 bit" or "float32": only then; empty: always
+    bool one_row = false;             ///< only for a batch of 1
+    std::optional<bool> autocast;     ///< only then
     std::optional<Comparison> sizes;  ///< only where it holds: rows that reach a window
-    bool only = false;             ///< an example of one size
-    std::size_t not_fitted = 0;    ///< places without a formula
+    bool only = false;                ///< an example of one size
+    std::size_t not_fitted = 0;       ///< places without a formula
 };
 
 /// What a checkpoint has in place of a parameter, by another name or in parts; * stands for any number.

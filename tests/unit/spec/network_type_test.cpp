@@ -261,7 +261,8 @@ TEST_CASE("rows that reach a sliding window have variants of their own, by the c
     const auto sizes_of = [](const char* more) {
         std::vector<std::string> found;
         const JsonValue config = parsed(std::string(R"({"model_type": "olmo3", "num_hidden_layers": 4)") + more);
-        const network::Document document = network::instantiate(network::built_in_type("olmo3")->document(), config, "", "config.json");
+        const network::Document document =
+            network::instantiate(network::built_in_type("olmo3")->document(), config, "", "config.json");
         for (const network::Variant& variant : document.variants)
             found.push_back(variant.sizes ? variant.sizes->text : std::string());
         return std::set<std::string>(found.begin(), found.end());

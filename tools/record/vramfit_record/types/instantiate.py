@@ -248,7 +248,11 @@ def _sum(node: Any, keys: dict[str, Any]) -> Sum:
     if isinstance(node, ast.Constant):
         return {(0, 0): node.value}
     if isinstance(node, ast.Name):
-        return {(1, 0): 1} if node.id == "B" else {(0, 1): 1} if node.id == "S" else {(0, 0): int(keys[node.id])}
+        if node.id in ("B", "S"):
+            return {(1, 0) if node.id == "B" else (0, 1): 1}
+        if keys[node.id] is None:
+            raise NotKnown(f"{node.id}: null")
+        return {(0, 0): int(keys[node.id])}
     if isinstance(node, ast.UnaryOp):
         return {k: -v for k, v in _sum(node.operand, keys).items()}
     a, b = _sum(node.left, keys), _sum(node.right, keys)

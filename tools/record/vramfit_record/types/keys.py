@@ -80,7 +80,8 @@ class Keys:
             return [SIZE, 1]  # a single group is a view
         if self.standard(name) in SIZES:
             null = name in OR_NULL or (name in ("sliding_window", "intermediate_size") and default is None)
-            return [SIZE] if not null else [None, SIZE] if default is None else [SIZE, None]
+            first = default is not None or name == "sliding_window"  # with a window there are variants that other choices decide about too
+            return [SIZE] if not null else [SIZE, None] if first else [None, SIZE]
         if name in NO_PART | OF_ALL | LEFT or "rope" in name or "rotary" in name or self.standard(name) in ("num_hidden_layers", *LISTS, *COUNTS, *self.second.values(), self.shared.get("key")):
             return None
         if isinstance(default, bool):

@@ -18,7 +18,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(EXPERTS, (24, 40, 36)),
     **dict.fromkeys(USED, (3, 5, 2)),
     **dict.fromkeys(("moe_intermediate_size", "moe_ffn_hidden_size"), (136, 152, 104)), "shared_intermediate_size": (184, 232, 88), "type_vocab_size": (6, 11, 9), "vocab_size_per_layer_input": (307, 439, 281), "hidden_size_per_layer_input": (52, 76, 116), "global_head_dim": (296, 328, 408), "num_global_key_value_heads": (6, 2, 5), "shared_expert_intermediate_size": (184, 232, 88),
-    **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (4, 2, 3)),
+    **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (6, 2, 5)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
