@@ -2,6 +2,7 @@
 #include "vramfit/spec/devices.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <fmt/format.h>
@@ -259,13 +260,28 @@ Device with_communicator(Device device, const std::optional<DistributedPlan>& di
     return device;
 }
 
+/// trl 1.16 vllm_generation.py LLM(gpu_memory_utilization): vllm v1/worker/gpu_worker.py takes that share of the total.
+Device beside_vllm(Device device, const TrainPlan& plan) {
+    const std::optional<double>& share = plan.preference.grpo.vllm_share;
+    if (!share || !generates_rows(plan.loop.kind) || !device.capacity_known || device.engine.count > 0) return device;
+    device.engine = Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(device.total.count) * *share))};
+    device.notes.push_back(
+        {NoteKind::vllm_share,
+         fmt::format("vLLM in the same process takes {} for itself ({} of the GPU), which is kept free; CUDA graphs "
+                     "that it captures beyond its share are not in it",
+                     text_of(device.engine), *share),
+         "a smaller vllm_gpu_memory_utilization leaves more to the trainer; --reserve keeps more free"});
+    const Bytes engine = device.engine;
+    return with_reserve(std::move(device), engine, "--vllm_gpu_memory_utilization");
+}
+
 }  // namespace
 
 // unsloth_zoo 2026.10.7, __init__.py.
 Device of_process(Device device, const TrainPlan& plan) {
     if (plan.loop.kind == LoopKind::unsloth && device.alloc_conf.empty())
         device.alloc_conf = "expandable_segments:True";
-    return with_communicator(std::move(device), plan.distributed);
+    return beside_vllm(with_communicator(std::move(device), plan.distributed), plan);
 }
 
 Device with_reserve(Device device, Bytes reserve, std::string_view where) {

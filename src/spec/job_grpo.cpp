@@ -24,14 +24,11 @@ constexpr std::string_view kIgnoredByGroups[] = {"epsilon",
                                                  "chat_template_kwargs",
                                                  "ref_model_mixup_alpha",
                                                  "ref_model_sync_steps",
-                                                 "vllm_mode",
-                                                 "vllm_gpu_memory_utilization",
                                                  "ds3_gather_for_generation",
                                                  "remove_unused_columns",
                                                  "vllm_server_host",
                                                  "vllm_server_port"};
 constexpr RefusedKey kRefusedByGroups[] = {
-    {"use_vllm", "generation by vLLM is not supported"},
     {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
     {"use_transformers_paged", "generation by continuous batching is not supported"},
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
@@ -100,6 +97,42 @@ struct WordOfGrpo {
 constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
                                        {"multi_objective_aggregation", "sum_then_normalize"}};
 
+/// vLLM beside the trainer (vllm_mode colocate). Its server takes packed weights from buffers on the trainer's GPU,
+/// which are not known; sleep mode gives its memory back in between.
+void read_vllm(ObjectReader& training, GrpoPlan& plan) {
+    const auto refuse = [&](std::string_view key, std::string_view what, std::string_view hint) {
+        training.problems().unsupported(training.path(key), std::string(what), std::string(hint));
+    };
+    const bool used = training.boolean("use_vllm").value_or(false);
+    const std::string mode = training.text("vllm_mode").value_or("colocate");
+    const double share = training.real("vllm_gpu_memory_utilization", {}).value_or(0.3);
+    const bool sleeps = training.boolean("vllm_enable_sleep_mode").value_or(false);
+    const auto parallel = training.integer("vllm_tensor_parallel_size", {.low = 1});
+    ObjectReader::set(plan.corrects_sampling, training.boolean("vllm_importance_sampling_correction"));
+    ObjectReader::set(plan.correction, training.choice<SamplingCorrectionMode>("vllm_importance_sampling_mode",
+                                                                               kSamplingCorrectionNames));
+    if (!used) return;
+    if (mode == "server")
+        return refuse("vllm_mode",
+                      "vLLM on a server is not supported: with each step its client packs the weights into buffers of "
+                      "1 GiB and more on the trainer's GPU",
+                      "colocate is supported");
+    if (mode != "colocate")
+        return training.problems().invalid(training.path("vllm_mode"),
+                                           fmt::format("trl stops: vllm_mode must be either 'server' or 'colocate', "
+                                                       "got '{}'",
+                                                       mode),
+                                           "colocate");
+    if (share <= 0 || share > 1)
+        return training.problems().invalid(training.path("vllm_gpu_memory_utilization"),
+                                           "it is the share of the GPU that vLLM takes", "above 0 and at most 1");
+    if (sleeps)
+        refuse("vllm_enable_sleep_mode", "vLLM's sleep mode is not supported",
+               "false: vLLM then holds its share all the time");
+    if (parallel && *parallel > 1) refuse("vllm_tensor_parallel_size", "vLLM on several GPUs is not supported", "1");
+    plan.vllm_share = share;
+}
+
 void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
     const auto refuse = [&](std::string_view key, const std::string& only) {
         training.problems().unsupported(training.path(key), "another value is not supported", only);
@@ -151,6 +184,7 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
         read_leave_one_out(training, plan);
     }
     judge_values_of_grpo(training, kind);
+    read_vllm(training, plan);
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
     judge_others(training, kRefusedByGroups, kIgnoredByGroups);
     if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, {});
@@ -175,6 +209,14 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
         if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
     }
     if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
+    if (grpo.vllm_share) {
+        arguments.put("use_vllm", JsonValue::of(true));
+        arguments.put("vllm_gpu_memory_utilization", JsonValue::of(*grpo.vllm_share));
+        if (plan.loop.kind == LoopKind::grpo) {
+            arguments.put("vllm_importance_sampling_correction", JsonValue::of(grpo.corrects_sampling));
+            arguments.put("vllm_importance_sampling_mode", JsonValue::of(name_of(grpo.correction)));
+        }
+    }
     if (plan.preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(true));
 }
 
