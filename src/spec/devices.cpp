@@ -260,19 +260,27 @@ Device with_communicator(Device device, const std::optional<DistributedPlan>& di
     return device;
 }
 
-/// trl 1.16 vllm_generation.py LLM(gpu_memory_utilization): vllm v1/worker/gpu_worker.py takes that share of the total.
+// vllm 0.6 to 0.8, worker/model_runner.py capture_model: "CUDA graphs can take additional 1~3 GiB memory per GPU". From
+// 0.21 on an estimate, in 0.25.1 of 0, is taken out of the share (v1/worker/gpu_worker.py determine_available_memory).
+constexpr Bytes kMostBeyondShare{3 * kMiB * 1024};
+
+/// trl 1.16 vllm_generation.py LLM(gpu_memory_utilization): vllm v1/worker/utils.py request_memory, that share of all.
 Device beside_vllm(Device device, const TrainPlan& plan) {
     const std::optional<double>& share = plan.preference.grpo.vllm_share;
     if (!share || !generates_rows(plan.loop.kind) || !device.capacity_known || device.engine.count > 0) return device;
     device.engine = Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(device.total.count) * *share))};
-    device.notes.push_back(
-        {NoteKind::vllm_share,
-         fmt::format("vLLM in the same process takes {} for itself ({} of the GPU), which is kept free; CUDA graphs "
-                     "that it captures beyond its share are not in it",
-                     text_of(device.engine), *share),
-         "a smaller vllm_gpu_memory_utilization leaves more to the trainer; --reserve keeps more free"});
+    device.notes.push_back({NoteKind::vllm_share,
+                            fmt::format("vLLM in the same process takes {} for itself ({} of the GPU), which is kept "
+                                        "free: weights, keys and values, and what it measures for its own step",
+                                        text_of(device.engine), *share),
+                            "a smaller vllm_gpu_memory_utilization leaves more to the trainer"});
+    device.assumptions.push_back({AssumptionKind::engine, device.engine, device.engine,
+                                  device.engine + kMostBeyondShare, "vLLM in the trainer's process",
+                                  "its share and what CUDA graphs take beyond it by vLLM's own words (up to 3 GiB), "
+                                  "less its activations, which are gone while the trainer's step runs",
+                                  "what vLLM logs of graphs as it starts (\"CUDA graph pool memory: ... (actual)\")"});
     const Bytes engine = device.engine;
-    return with_reserve(std::move(device), engine, "--vllm_gpu_memory_utilization");
+    return with_reserve(std::move(device), engine, "vllm_gpu_memory_utilization");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "spec/job_read.hpp"
 #include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/vllm_arguments.hpp"
 
 namespace vramfit {
 
@@ -26,8 +27,15 @@ constexpr std::string_view kIgnoredByGroups[] = {"epsilon",
                                                  "ref_model_sync_steps",
                                                  "ds3_gather_for_generation",
                                                  "remove_unused_columns",
+                                                 "vllm_model_impl",
+                                                 "vllm_structured_outputs_regex",
+                                                 "vllm_server_base_url",
                                                  "vllm_server_host",
-                                                 "vllm_server_port"};
+                                                 "vllm_server_port",
+                                                 "vllm_server_timeout",
+                                                 "vllm_group_port"};
+constexpr std::string_view kIgnoredByGrpo[] = {"vllm_importance_sampling_cap", "vllm_importance_sampling_clip_max",
+                                               "vllm_importance_sampling_clip_min"};
 constexpr RefusedKey kRefusedByGroups[] = {
     {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
     {"use_transformers_paged", "generation by continuous batching is not supported"},
@@ -97,40 +105,34 @@ struct WordOfGrpo {
 constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
                                        {"multi_objective_aggregation", "sum_then_normalize"}};
 
-/// vLLM beside the trainer (vllm_mode colocate). Its server takes packed weights from buffers on the trainer's GPU,
-/// which are not known; sleep mode gives its memory back in between.
-void read_vllm(ObjectReader& training, GrpoPlan& plan) {
-    const auto refuse = [&](std::string_view key, std::string_view what, std::string_view hint) {
-        training.problems().unsupported(training.path(key), std::string(what), std::string(hint));
-    };
+/// What generates in place of transformers. Without use_vllm trl does not look at the others.
+void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
     const bool used = training.boolean("use_vllm").value_or(false);
-    const std::string mode = training.text("vllm_mode").value_or("colocate");
-    const double share = training.real("vllm_gpu_memory_utilization", {}).value_or(0.3);
-    const bool sleeps = training.boolean("vllm_enable_sleep_mode").value_or(false);
-    const auto parallel = training.integer("vllm_tensor_parallel_size", {.low = 1});
-    ObjectReader::set(plan.corrects_sampling, training.boolean("vllm_importance_sampling_correction"));
-    ObjectReader::set(plan.correction, training.choice<SamplingCorrectionMode>("vllm_importance_sampling_mode",
-                                                                               kSamplingCorrectionNames));
+    VllmArguments asked;
+    ObjectReader::set(asked.mode, training.text("vllm_mode"));
+    ObjectReader::set(asked.share, training.real("vllm_gpu_memory_utilization", {}));
+    ObjectReader::set(asked.sleeps, training.boolean("vllm_enable_sleep_mode"));
+    ObjectReader::set(asked.tensor_parallel, training.integer("vllm_tensor_parallel_size", {.low = 1}));
+    const auto context = training.integer("vllm_max_model_length", {.low = 1}, Null::absent);
+    GrpoPlan corrected;
+    if (kind == LoopKind::grpo) {
+        ObjectReader::set(corrected.corrects_sampling, training.boolean("vllm_importance_sampling_correction"));
+        ObjectReader::set(corrected.correction, training.choice<SamplingCorrectionMode>(
+                                                    "vllm_importance_sampling_mode", kSamplingCorrectionNames));
+    }
     if (!used) return;
-    if (mode == "server")
-        return refuse("vllm_mode",
-                      "vLLM on a server is not supported: with each step its client packs the weights into buffers of "
-                      "1 GiB and more on the trainer's GPU",
-                      "colocate is supported");
-    if (mode != "colocate")
-        return training.problems().invalid(training.path("vllm_mode"),
-                                           fmt::format("trl stops: vllm_mode must be either 'server' or 'colocate', "
-                                                       "got '{}'",
-                                                       mode),
-                                           "colocate");
-    if (share <= 0 || share > 1)
-        return training.problems().invalid(training.path("vllm_gpu_memory_utilization"),
-                                           "it is the share of the GPU that vLLM takes", "above 0 and at most 1");
-    if (sleeps)
-        refuse("vllm_enable_sleep_mode", "vLLM's sleep mode is not supported",
-               "false: vLLM then holds its share all the time");
-    if (parallel && *parallel > 1) refuse("vllm_tensor_parallel_size", "vLLM on several GPUs is not supported", "1");
-    plan.vllm_share = share;
+    if (const auto problem = problem_of(asked)) {
+        Problems& problems = training.problems();
+        if (problem->kind == ErrorKind::invalid)
+            problems.invalid(training.path(problem->key), problem->what, problem->hint);
+        else
+            problems.unsupported(training.path(problem->key), problem->what, problem->hint);
+        return;
+    }
+    plan.vllm_share = asked.share;
+    plan.vllm_context = context;
+    plan.corrects_sampling = corrected.corrects_sampling;
+    plan.correction = corrected.correction;
 }
 
 void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
@@ -184,10 +186,10 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
         read_leave_one_out(training, plan);
     }
     judge_values_of_grpo(training, kind);
-    read_vllm(training, plan);
+    read_vllm(training, kind, plan);
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
     judge_others(training, kRefusedByGroups, kIgnoredByGroups);
-    if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, {});
+    if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
 }
 
 void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
@@ -212,6 +214,7 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
     if (grpo.vllm_share) {
         arguments.put("use_vllm", JsonValue::of(true));
         arguments.put("vllm_gpu_memory_utilization", JsonValue::of(*grpo.vllm_share));
+        if (grpo.vllm_context) arguments.put("vllm_max_model_length", JsonValue::of(*grpo.vllm_context));
         if (plan.loop.kind == LoopKind::grpo) {
             arguments.put("vllm_importance_sampling_correction", JsonValue::of(grpo.corrects_sampling));
             arguments.put("vllm_importance_sampling_mode", JsonValue::of(name_of(grpo.correction)));

@@ -30,8 +30,9 @@ struct GrpoPlan {
     bool normalizes_advantages = false;      ///< RLOO: normalize_advantages
     bool clips_rewards = false;              ///< RLOO: reward_clip_range
 
-    std::optional<double> vllm_share;  ///< vLLM in the same process generates: vllm_gpu_memory_utilization
-    bool corrects_sampling = true;     ///< of GRPO with vLLM: vllm_importance_sampling_correction
+    std::optional<double> vllm_share;          ///< vLLM in the same process generates: vllm_gpu_memory_utilization
+    std::optional<std::int64_t> vllm_context;  ///< vllm_max_model_length
+    bool corrects_sampling = true;             ///< of GRPO with vLLM: vllm_importance_sampling_correction
     SamplingCorrectionMode correction = SamplingCorrectionMode::sequence_mask;
 
     /// Batches whose completions are generated at once.
