@@ -267,13 +267,20 @@ constexpr Bytes kMostBeyondShare{3 * kMiB * 1024};
 /// trl 1.16 vllm_generation.py LLM(gpu_memory_utilization): vllm v1/worker/utils.py request_memory, that share of all.
 Device beside_vllm(Device device, const TrainPlan& plan) {
     const std::optional<double>& share = plan.preference.grpo.vllm_share;
-    if (!share || !generates_rows(plan.loop.kind) || !device.capacity_known || device.engine.count > 0) return device;
+    if (!share || !generates_rows(plan.loop.kind) || device.engine.count > 0) return device;
+    constexpr const char* kSmaller = "a smaller vllm_gpu_memory_utilization leaves more to the trainer";
+    if (!device.capacity_known) {
+        device.notes.push_back(
+            {NoteKind::vllm_share,
+             fmt::format("vLLM in the same process takes {} of the GPU beside what the trainer needs", *share), kSmaller});
+        return device;
+    }
     device.engine = Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(device.total.count) * *share))};
     device.notes.push_back({NoteKind::vllm_share,
                             fmt::format("vLLM in the same process takes {} for itself ({} of the GPU), which is kept "
                                         "free: weights, keys and values, and what it measures for its own step",
                                         text_of(device.engine), *share),
-                            "a smaller vllm_gpu_memory_utilization leaves more to the trainer"});
+                            kSmaller});
     device.assumptions.push_back({AssumptionKind::engine, device.engine, device.engine,
                                   device.engine + kMostBeyondShare, "vLLM in the trainer's process",
                                   "its share and what CUDA graphs take beyond it by vLLM's own words (up to 3 GiB), "

@@ -1,4 +1,6 @@
 // vLLM beside the trainer: its share of the GPU, what it may take beyond it, and the verdict between both.
+#include <algorithm>
+
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -41,7 +43,10 @@ TEST_CASE("vLLM's share of the GPU is kept free, once") {
     CHECK(device.engine.count == 12 * kGiB);
     CHECK(device.usable.count == 24 * kGiB - 300 * kMiB - 12 * kGiB);
     CHECK(of_process(device, job.plan).usable == device.usable);
-    CHECK(of_process(on_card_of(shared_job(R"(, "use_vllm": false)"), 24 * kGiB).device, TrainPlan{}).engine.count == 0);
+    CHECK(of_process(job.device, TrainPlan{}).engine.count == 0);
+    // Without a GPU it is said what comes beside the trainer's memory.
+    const Notes notes = of_process(unlimited_device(), job.plan).notes;
+    CHECK(std::any_of(notes.begin(), notes.end(), [](const Note& note) { return note.kind == NoteKind::vllm_share; }));
 }
 
 TEST_CASE("what fits only if CUDA graphs take little beyond the share is not said to fit") {
