@@ -31,8 +31,8 @@ Bytes least_cache(const ModelSpec& model, const TrainPlan& plan) {
 Bytes most_activations(const ModelSpec& model, const TrainPlan& plan) {
     constexpr std::int64_t kTokens = 4096;
     constexpr std::int64_t kOfLogit = 32;  // in 16 and 32 bits, log-probabilities, sorted ones and their places
-    const std::int64_t of_token = 4 * model.hidden_size + 2 * queries(model) + keys_and_values(model) +
-                                  3 * model.intermediate_size;
+    const std::int64_t of_token =
+        4 * model.hidden_size + 2 * queries(model) + keys_and_values(model) + 3 * model.intermediate_size;
     const std::int64_t sequences = plan.training.per_device_train_batch_size *
                                    plan.preference.grpo.generation_steps(plan.training.gradient_accumulation_steps);
     return Bytes{kTokens * of_token * kHalf + std::min(sequences, kTokens) * model.vocab_size * kOfLogit};
@@ -45,9 +45,10 @@ void check_vllm_starts(const ModelSpec& model, const TrainPlan& plan, const Devi
     const Bytes weights{total_parameters(model) * kHalf}, cache = least_cache(model, plan);
     const Bytes needed = weights + cache;
     if (needed < device.engine) return;
-    const std::string what = cache.count == 0 ? std::string()
-                                              : fmt::format(" and {} for the keys and values of one request of {} tokens",
-                                                            text_of(cache), *plan.preference.grpo.vllm_context);
+    const std::string what = cache.count == 0
+                                 ? std::string()
+                                 : fmt::format(" and {} for the keys and values of one request of {} tokens",
+                                               text_of(cache), *plan.preference.grpo.vllm_context);
     const double share = static_cast<double>(needed.count) / static_cast<double>(device.total.count);
     throw Error(
         ErrorKind::invalid, "training.vllm_gpu_memory_utilization",

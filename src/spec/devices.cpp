@@ -272,7 +272,8 @@ Device beside_vllm(Device device, const TrainPlan& plan) {
     if (!device.capacity_known) {
         device.notes.push_back(
             {NoteKind::vllm_share,
-             fmt::format("vLLM in the same process takes {} of the GPU beside what the trainer needs", *share), kSmaller});
+             fmt::format("vLLM in the same process takes {} of the GPU beside what the trainer needs", *share),
+             kSmaller});
         return device;
     }
     device.engine = Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(device.total.count) * *share))};

@@ -117,8 +117,8 @@ void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
     GrpoPlan corrected;
     if (kind == LoopKind::grpo) {
         ObjectReader::set(corrected.corrects_sampling, training.boolean("vllm_importance_sampling_correction"));
-        ObjectReader::set(corrected.correction, training.choice<SamplingCorrectionMode>(
-                                                    "vllm_importance_sampling_mode", kSamplingCorrectionNames));
+        ObjectReader::set(corrected.correction, training.choice<SamplingCorrectionMode>("vllm_importance_sampling_mode",
+                                                                                        kSamplingCorrectionNames));
     }
     if (!used) return;
     if (const auto problem = problem_of(asked)) {

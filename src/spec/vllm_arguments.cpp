@@ -26,8 +26,8 @@ std::optional<VllmProblem> problem_of(const VllmArguments& arguments) {
                            "supported",
                            "false: vLLM then holds its share all the time, which needs more"};
     if (arguments.tensor_parallel > 1)
-        return VllmProblem{ErrorKind::unsupported, "vllm_tensor_parallel_size",
-                           "vLLM on several GPUs is not supported", "1"};
+        return VllmProblem{ErrorKind::unsupported, "vllm_tensor_parallel_size", "vLLM on several GPUs is not supported",
+                           "1"};
     return std::nullopt;
 }
 

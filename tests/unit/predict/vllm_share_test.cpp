@@ -15,7 +15,8 @@ Job shared_job(const std::string& training = "", const std::string& batch = R"("
     return read_job(R"({"schema": "vramfit.job/1", "model": "smollm2-135m", "loop": {"kind": "grpo"},
         "training": {"per_device_train_batch_size": 4, "num_generations": 4, "use_vllm": true)" +
                         training + R"(}, "load": {"dtype": "bfloat16"},
-        "peft": {"r": 4, "target_modules": "all-linear"}, "batch": {)" + batch + "}}",
+        "peft": {"r": 4, "target_modules": "all-linear"}, "batch": {)" +
+                        batch + "}}",
                     "job.json", {});
 }
 

@@ -126,8 +126,8 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
           "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\ngeneration_batch_size: 12\n") == "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\nmax_completion_length: null\n") == "invalid f.yaml:3:1 max_completion_length");
-    for (const char* key : {"mask_truncated_completions: true", "top_k: 50", "top_p: 0.9",
-                            "loss_type: cispo", "importance_sampling_level: sequence", "scale_rewards: all",
+    for (const char* key : {"mask_truncated_completions: true", "top_k: 50", "top_p: 0.9", "loss_type: cispo",
+                            "importance_sampling_level: sequence", "scale_rewards: all",
                             "reward_model_name_or_path: x/y", "eval_strategy: steps", "fsdp: full_shard"}) {
         const std::string name(key, std::string_view(key).find(':'));
         const std::string place = name == "eval_strategy" ? "per_device_eval_batch_size" : name;
