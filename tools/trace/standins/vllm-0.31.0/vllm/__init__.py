@@ -1,10 +1,13 @@
 """Stands in for the package vllm beside a trainer: takes its weights and gives completions. The engine's own memory is not in it."""
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+
+import torch
 
 #: The tokens of the completion of each row of a generation, by the row's number; the tracer says which.
 completion_of: Callable[[int], list[int]] | None = None
@@ -46,6 +49,9 @@ class LLM:
     def __init__(self, model: str, max_model_len: int | None = None, enable_sleep_mode: bool = False, **given: Any) -> None:
         if enable_sleep_mode:
             raise NotImplementedError("not in the stand-in for vllm: sleep mode")
+        # v1/worker/gpu_worker.py init_device and utils/mem_utils.py memory_profiling, before and behind the profiling run.
+        gc.collect()
+        torch.accelerator.empty_cache()
         worker = SimpleNamespace(model_runner=SimpleNamespace(model=Network()))
         self.llm_engine = SimpleNamespace(model_executor=SimpleNamespace(driver_worker=worker),
                                           model_config=SimpleNamespace(max_model_len=max_model_len))
