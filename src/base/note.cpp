@@ -20,6 +20,7 @@ const char* name_of(NoteKind kind) {
         case NoteKind::experts_not_quantized: return "experts_not_quantized";
         case NoteKind::recorded_network: return "recorded_network";
         case NoteKind::rows_alike: return "rows_alike";
+        case NoteKind::vllm_share: return "vllm_share";
         case NoteKind::upper_bound: return "upper_bound";
     }
     return "unknown";

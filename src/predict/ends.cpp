@@ -10,6 +10,7 @@
 #include "model/parallel/ddp/ddp.hpp"
 #include "model/record.hpp"
 #include "predict/ends_unsloth.hpp"
+#include "predict/ends_vllm.hpp"
 #include "predict/unsloth_on_card.hpp"
 #include "vramfit/predict/allocator.hpp"
 #include "vramfit/spec/plan_check.hpp"
@@ -131,6 +132,7 @@ Assumptions assumptions_without_load(const ModelSpec& model, const TrainPlan& pl
         all.push_back(old_buckets(plan, program));
     if (has_unknown_workspaces(plan, device, program)) all.push_back(cudnn(model, plan));
     add_unsloth(model, plan, all);
+    widen_by_activations(model, plan, all);
     return all;
 }
 
@@ -200,6 +202,7 @@ Judged judge_unsloth(UnslothRun run, const Program* program, const ModelSpec& mo
 
 Judged judge_program(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                      const Device& device, Timeline on_card) {
+    check_vllm_starts(model, plan, device);
     const ReplayOptions options = allocator_of(stack, device);
     if (asks_card(plan, device))
         return judge_unsloth(run_on_card(program, std::move(on_card), model, plan, stack, device, options), &program,
@@ -226,6 +229,7 @@ Judged judge_from(UnslothOnCard& guess, const ModelSpec& model, const TrainPlan&
 
 SureRun surely_fits(const Program& program, const ModelSpec& model, const TrainPlan& plan, const Stack& stack,
                     const Device& device) {
+    check_vllm_starts(model, plan, device);
     const ReplayOptions options = allocator_of(stack, device);
     ReplayOptions worst = options;
     worst.capacity = device.usable - at_worst(assumptions_without_load(model, plan, device, program));

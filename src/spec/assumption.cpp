@@ -14,6 +14,7 @@ const char* name_of(AssumptionKind kind) {
         case AssumptionKind::ddp_buckets: return "ddp_buckets";
         case AssumptionKind::load_order: return "load_order";
         case AssumptionKind::workspace: return "workspace";
+        case AssumptionKind::engine: return "engine";
     }
     return "unknown";
 }

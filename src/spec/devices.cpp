@@ -2,6 +2,7 @@
 #include "vramfit/spec/devices.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include <fmt/format.h>
@@ -259,13 +260,44 @@ Device with_communicator(Device device, const std::optional<DistributedPlan>& di
     return device;
 }
 
+// vllm 0.6 to 0.8, worker/model_runner.py capture_model: "CUDA graphs can take additional 1~3 GiB memory per GPU". From
+// 0.21 on an estimate, in 0.25.1 of 0, is taken out of the share (v1/worker/gpu_worker.py determine_available_memory).
+constexpr Bytes kMostBeyondShare{3 * kMiB * 1024};
+
+/// trl 1.16 vllm_generation.py LLM(gpu_memory_utilization): vllm v1/worker/utils.py request_memory, that share of all.
+Device beside_vllm(Device device, const TrainPlan& plan) {
+    const std::optional<double>& share = plan.preference.grpo.vllm_share;
+    if (!share || !generates_rows(plan.loop.kind) || device.engine.count > 0) return device;
+    constexpr const char* kSmaller = "a smaller vllm_gpu_memory_utilization leaves more to the trainer";
+    if (!device.capacity_known) {
+        device.notes.push_back(
+            {NoteKind::vllm_share,
+             fmt::format("vLLM in the same process takes {} of the GPU beside what the trainer needs", *share),
+             kSmaller});
+        return device;
+    }
+    device.engine = Bytes{static_cast<std::int64_t>(std::ceil(static_cast<double>(device.total.count) * *share))};
+    device.notes.push_back({NoteKind::vllm_share,
+                            fmt::format("vLLM in the same process takes {} for itself ({} of the GPU), which is kept "
+                                        "free: weights, keys and values, and what it measures for its own step",
+                                        text_of(device.engine), *share),
+                            kSmaller});
+    device.assumptions.push_back({AssumptionKind::engine, device.engine, device.engine,
+                                  device.engine + kMostBeyondShare, "vLLM in the trainer's process",
+                                  "its share and what CUDA graphs take beyond it by vLLM's own words (up to 3 GiB), "
+                                  "less its activations, which are gone while the trainer's step runs",
+                                  "what vLLM logs of graphs as it starts (\"CUDA graph pool memory: ... (actual)\")"});
+    const Bytes engine = device.engine;
+    return with_reserve(std::move(device), engine, "vllm_gpu_memory_utilization");
+}
+
 }  // namespace
 
 // unsloth_zoo 2026.10.7, __init__.py.
 Device of_process(Device device, const TrainPlan& plan) {
     if (plan.loop.kind == LoopKind::unsloth && device.alloc_conf.empty())
         device.alloc_conf = "expandable_segments:True";
-    return with_communicator(std::move(device), plan.distributed);
+    return beside_vllm(with_communicator(std::move(device), plan.distributed), plan);
 }
 
 Device with_reserve(Device device, Bytes reserve, std::string_view where) {

@@ -5,6 +5,7 @@
 
 #include "spec/job_read.hpp"
 #include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/vllm_arguments.hpp"
 
 namespace vramfit {
 
@@ -24,14 +25,18 @@ constexpr std::string_view kIgnoredByGroups[] = {"epsilon",
                                                  "chat_template_kwargs",
                                                  "ref_model_mixup_alpha",
                                                  "ref_model_sync_steps",
-                                                 "vllm_mode",
-                                                 "vllm_gpu_memory_utilization",
                                                  "ds3_gather_for_generation",
                                                  "remove_unused_columns",
+                                                 "vllm_model_impl",
+                                                 "vllm_structured_outputs_regex",
+                                                 "vllm_server_base_url",
                                                  "vllm_server_host",
-                                                 "vllm_server_port"};
+                                                 "vllm_server_port",
+                                                 "vllm_server_timeout",
+                                                 "vllm_group_port"};
+constexpr std::string_view kIgnoredByGrpo[] = {"vllm_importance_sampling_cap", "vllm_importance_sampling_clip_max",
+                                               "vllm_importance_sampling_clip_min"};
 constexpr RefusedKey kRefusedByGroups[] = {
-    {"use_vllm", "generation by vLLM is not supported"},
     {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
     {"use_transformers_paged", "generation by continuous batching is not supported"},
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
@@ -100,6 +105,36 @@ struct WordOfGrpo {
 constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
                                        {"multi_objective_aggregation", "sum_then_normalize"}};
 
+/// What generates in place of transformers. Without use_vllm trl does not look at the others.
+void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
+    const bool used = training.boolean("use_vllm").value_or(false);
+    VllmArguments asked;
+    ObjectReader::set(asked.mode, training.text("vllm_mode"));
+    ObjectReader::set(asked.share, training.real("vllm_gpu_memory_utilization", {}));
+    ObjectReader::set(asked.sleeps, training.boolean("vllm_enable_sleep_mode"));
+    ObjectReader::set(asked.tensor_parallel, training.integer("vllm_tensor_parallel_size", {.low = 1}));
+    const auto context = training.integer("vllm_max_model_length", {.low = 1}, Null::absent);
+    GrpoPlan corrected;
+    if (kind == LoopKind::grpo) {
+        ObjectReader::set(corrected.corrects_sampling, training.boolean("vllm_importance_sampling_correction"));
+        ObjectReader::set(corrected.correction, training.choice<SamplingCorrectionMode>("vllm_importance_sampling_mode",
+                                                                                        kSamplingCorrectionNames));
+    }
+    if (!used) return;
+    if (const auto problem = problem_of(asked)) {
+        Problems& problems = training.problems();
+        if (problem->kind == ErrorKind::invalid)
+            problems.invalid(training.path(problem->key), problem->what, problem->hint);
+        else
+            problems.unsupported(training.path(problem->key), problem->what, problem->hint);
+        return;
+    }
+    plan.vllm_share = asked.share;
+    plan.vllm_context = context;
+    plan.corrects_sampling = corrected.corrects_sampling;
+    plan.correction = corrected.correction;
+}
+
 void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
     const auto refuse = [&](std::string_view key, const std::string& only) {
         training.problems().unsupported(training.path(key), "another value is not supported", only);
@@ -151,9 +186,10 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
         read_leave_one_out(training, plan);
     }
     judge_values_of_grpo(training, kind);
+    read_vllm(training, kind, plan);
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
     judge_others(training, kRefusedByGroups, kIgnoredByGroups);
-    if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, {});
+    if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
 }
 
 void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
@@ -175,6 +211,15 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
         if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
     }
     if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
+    if (grpo.vllm_share) {
+        arguments.put("use_vllm", JsonValue::of(true));
+        arguments.put("vllm_gpu_memory_utilization", JsonValue::of(*grpo.vllm_share));
+        if (grpo.vllm_context) arguments.put("vllm_max_model_length", JsonValue::of(*grpo.vllm_context));
+        if (plan.loop.kind == LoopKind::grpo) {
+            arguments.put("vllm_importance_sampling_correction", JsonValue::of(grpo.corrects_sampling));
+            arguments.put("vllm_importance_sampling_mode", JsonValue::of(name_of(grpo.correction)));
+        }
+    }
     if (plan.preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(true));
 }
 

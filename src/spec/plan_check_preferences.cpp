@@ -80,6 +80,11 @@ void check_generation(const TrainPlan& plan, Problems& problems) {
             "training.max_completion_length",
             fmt::format("completions of {} tokens are longer than {}", completion, *grpo.max_completion_length),
             "shorter completions, or a larger max_completion_length");
+    if (grpo.vllm_context && plan.batch.sequence_length > *grpo.vllm_context)
+        problems.invalid("training.vllm_max_model_length",
+                         fmt::format("prompt and completion are {} tokens, of which vLLM keeps no more than {}",
+                                     plan.batch.sequence_length, *grpo.vllm_context),
+                         "shorter rows, or a larger vllm_max_model_length");
 }
 
 }  // namespace

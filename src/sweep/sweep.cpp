@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parallel.hpp"
+#include "predict/ends_vllm.hpp"
 #include "predict/peaks.hpp"
 #include "predict/unsloth_on_card.hpp"
 #include "sweep/cards.hpp"
@@ -83,6 +84,7 @@ class Settling {
 
     Searched search(std::size_t q, std::size_t target) {
         try {
+            check_vllm_starts(questions_[q].model, questions_[q].base, questions_[q].device);
             Search search(
                 questions_[q], target, rows_of(q, target), options_,
                 [this, q](std::size_t place) { return left_out(q, place); },

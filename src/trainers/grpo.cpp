@@ -11,6 +11,7 @@
 #include "trainers/scripts.hpp"
 #include "trainers/trl_model.hpp"
 #include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/vllm_arguments.hpp"
 
 namespace vramfit::trainers {
 
@@ -98,6 +99,36 @@ void read_leave_one_out(Reader& reader, GrpoPlan& plan) {
     plan.clips_rewards = range && range->kind != Value::Kind::null;
 }
 
+/// What generates in place of transformers. Without use_vllm trl does not look at the others.
+void read_vllm(Reader& reader, LoopKind loop, GrpoPlan& plan) {
+    const bool used = reader.boolean("use_vllm").value_or(false);
+    VllmArguments asked;
+    asked.mode = reader.text("vllm_mode").value_or(asked.mode);
+    asked.share = reader.real("vllm_gpu_memory_utilization").value_or(asked.share);
+    asked.sleeps = reader.boolean("vllm_enable_sleep_mode").value_or(false);
+    asked.tensor_parallel = reader.integer("vllm_tensor_parallel_size", {.low = 1}).value_or(1);
+    const auto context = reader.integer("vllm_max_model_length", {.low = 1});
+    GrpoPlan corrected;
+    if (loop == LoopKind::grpo) {
+        corrected.corrects_sampling = reader.boolean("vllm_importance_sampling_correction").value_or(true);
+        corrected.correction =
+            choice<SamplingCorrectionMode>(reader, "vllm_importance_sampling_mode", kSamplingCorrectionNames)
+                .value_or(corrected.correction);
+    }
+    if (!used) return;
+    if (const auto problem = problem_of(asked)) {
+        if (problem->kind == ErrorKind::invalid)
+            reader.invalid(problem->key, problem->what, problem->hint);
+        else
+            reader.refuse(problem->key, problem->what, problem->hint);
+        return;
+    }
+    plan.vllm_share = asked.share;
+    plan.vllm_context = context;
+    plan.corrects_sampling = corrected.corrects_sampling;
+    plan.correction = corrected.correction;
+}
+
 constexpr const char* kRewardFunctions = "trainer.reward_funcs";
 
 /// A name is a model's (GRPOTrainer.__init__); what a function of the script gives is taken for functions.
@@ -162,6 +193,7 @@ void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
         read_group_loss(reader, grpo);
         read_reward_scale(reader, grpo);
     }
+    read_vllm(reader, trainer.loop, grpo);
     if (const auto beta = reader.real("beta")) grpo.has_reference = *beta != 0;
     grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
     grpo.max_completion_length.reset();  // as long as the rows are

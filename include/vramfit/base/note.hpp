@@ -23,6 +23,7 @@ enum class NoteKind {
     recorded_network,        ///< the network is a recording: how far it was checked
     rows_alike,              ///< rows that differ in length are padded, which may take more
     upper_bound,             ///< what was asked about takes less than what is predicted
+    vllm_share,              ///< vLLM in the trainer's process: what is kept free for it
 };
 
 struct Note {
@@ -34,7 +35,7 @@ struct Note {
 using Notes = std::vector<Note>;
 
 /// For those who look at every kind.
-inline constexpr NoteKind kLastNoteKind = NoteKind::upper_bound;
+inline constexpr NoteKind kLastNoteKind = NoteKind::vllm_share;
 
 /// The identifier in JSON: "sequence_beyond_model".
 const char* name_of(NoteKind kind);

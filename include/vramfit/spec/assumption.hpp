@@ -17,6 +17,7 @@ enum class AssumptionKind : std::uint8_t {
     ddp_buckets,   ///< old and new buckets of DDP alive together
     load_order,    ///< threads of the loader race
     workspace,     ///< a library's scratch that it does not tell
+    engine,        ///< vLLM in the trainer's process
 };
 
 /// The name in JSON: "context".

@@ -31,6 +31,7 @@ struct Device {
     Bytes context;       ///< CUDA context and loaded kernels
     Bytes reserve;       ///< kept free for displays, other processes, headroom
     Bytes communicator;  ///< NCCL's buffers, of several processes; part of `context` (of_process)
+    Bytes engine;        ///< what vLLM in the trainer's process takes; part of `reserve` (of_process)
     Bytes usable;
     std::string alloc_conf;  ///< PYTORCH_CUDA_ALLOC_CONF or PYTORCH_ALLOC_CONF
     std::optional<std::string> cublas_workspace_config;

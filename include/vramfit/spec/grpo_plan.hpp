@@ -14,6 +14,9 @@ enum class GroupLoss : std::uint8_t { dapo, grpo, bnpo, dr_grpo };
 /// trl's GRPOConfig.scale_rewards: what divides advantages; true is group, false none.
 enum class RewardScale : std::uint8_t { group, batch, none };
 
+/// trl's vllm_importance_sampling_mode: what corrects the loss for what vLLM sampled with.
+enum class SamplingCorrectionMode : std::uint8_t { sequence_mask, sequence_truncate, token_mask, token_truncate };
+
 /// trl's GRPOConfig or RLOOConfig as far as memory depends on it. Rows are completions; PairLengths has their prompts.
 struct GrpoPlan {
     std::int64_t num_generations = 8;
@@ -26,6 +29,11 @@ struct GrpoPlan {
     bool has_temperature = false;            ///< other than 1: the logits are divided by it
     bool normalizes_advantages = false;      ///< RLOO: normalize_advantages
     bool clips_rewards = false;              ///< RLOO: reward_clip_range
+
+    std::optional<double> vllm_share;          ///< vLLM in the same process generates: vllm_gpu_memory_utilization
+    std::optional<std::int64_t> vllm_context;  ///< vllm_max_model_length
+    bool corrects_sampling = true;             ///< of GRPO with vLLM: vllm_importance_sampling_correction
+    SamplingCorrectionMode correction = SamplingCorrectionMode::sequence_mask;
 
     /// Batches whose completions are generated at once.
     std::int64_t generation_steps(std::int64_t gradient_accumulation_steps) const {

@@ -42,6 +42,11 @@ inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
 inline constexpr Named<GroupLoss> kGroupLossNames[] = {
     {"dapo", GroupLoss::dapo}, {"grpo", GroupLoss::grpo}, {"bnpo", GroupLoss::bnpo}, {"dr_grpo", GroupLoss::dr_grpo}};
+inline constexpr Named<SamplingCorrectionMode> kSamplingCorrectionNames[] = {
+    {"sequence_mask", SamplingCorrectionMode::sequence_mask},
+    {"sequence_truncate", SamplingCorrectionMode::sequence_truncate},
+    {"token_mask", SamplingCorrectionMode::token_mask},
+    {"token_truncate", SamplingCorrectionMode::token_truncate}};
 inline constexpr Named<ContrastLoss> kContrastLossNames[] = {{"sigmoid", ContrastLoss::sigmoid},
                                                              {"hinge", ContrastLoss::hinge},
                                                              {"ipo", ContrastLoss::ipo},
@@ -122,6 +127,9 @@ constexpr std::string_view trainer_of(LoopKind loop) {
     }
 }
 constexpr std::string_view name_of(UnpairedLoss v) { return name_in<UnpairedLoss>(kUnpairedLossNames, v); }
+constexpr std::string_view name_of(SamplingCorrectionMode v) {
+    return name_in<SamplingCorrectionMode>(kSamplingCorrectionNames, v);
+}
 constexpr std::string_view name_of(RewardScale v) { return name_in<RewardScale>(kRewardScaleNames, v); }
 constexpr std::string_view name_of(GroupLoss v) { return name_in<GroupLoss>(kGroupLossNames, v); }
 constexpr std::string_view name_of(ContrastLoss v) { return name_in<ContrastLoss>(kContrastLossNames, v); }

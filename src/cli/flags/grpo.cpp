@@ -4,6 +4,8 @@
 
 #include "cli/flags/tables.hpp"
 #include "cli/flags/values.hpp"
+#include "vramfit/spec/plan_names.hpp"
+#include "vramfit/spec/vllm_arguments.hpp"
 
 namespace vramfit::cli {
 
@@ -12,6 +14,13 @@ namespace {
 constexpr const char* kGrpo = "GRPO and RLOO (--loop grpo, rloo)";
 
 GrpoPlan& grpo_of(Job& job) { return job.plan.preference.grpo; }
+
+/// What trl's arguments of vLLM may be, which has to generate. Throws Error.
+void judge_vllm(const Job& job, const VllmArguments& asked, const std::string& where) {
+    if (const auto problem = problem_of(asked)) throw Error(problem->kind, where, problem->what, problem->hint);
+    if (!job.plan.preference.grpo.vllm_share)
+        throw Error(ErrorKind::invalid, where, "transformers generates, not vLLM", "add --use_vllm");
+}
 
 constexpr PlanFlag kGrpoFlags[] = {
     {"num_generations", "", "N", nullptr, kGrpo, "Completions of each prompt; --batch counts completions [8, RLOO: 2]",
@@ -52,12 +61,52 @@ constexpr PlanFlag kGrpoFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).normalizes_advantages = boolean_from(value, where);
      }},
-    {"use_vllm", "", "BOOL", "true", kGrpo, "Not predicted: generation by transformers is [false]",
-     [](Job&, std::string_view value, const std::string& where) {
-         if (boolean_from(value, where))
-             throw Error(ErrorKind::unsupported, where, "generation by vLLM is not supported",
-                         "leave it out: transformers then generates; a vLLM beside it in the same process takes "
-                         "vllm_gpu_memory_utilization of the GPU for itself, which --reserve can set apart");
+    {"use_vllm", "", "BOOL", "true", kGrpo,
+     "vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         auto& share = grpo_of(job).vllm_share;
+         if (!boolean_from(value, where))
+             share.reset();
+         else if (!share)
+             share = VllmArguments{}.share;
+     }},
+    {"vllm_mode", "", "MODE", nullptr, kGrpo, "colocate; a server is not predicted [colocate]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         VllmArguments asked;
+         asked.mode = value;
+         judge_vllm(job, asked, where);
+     }},
+    {"vllm_gpu_memory_utilization", "", "X", nullptr, kGrpo, "The share of the GPU that vLLM takes [0.3]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         VllmArguments asked;
+         asked.share = number_from(value, where);
+         judge_vllm(job, asked, where);
+         grpo_of(job).vllm_share = asked.share;
+     }},
+    {"vllm_max_model_length", "", "N", nullptr, kGrpo,
+     "Tokens of prompt and completion that vLLM keeps keys and values of; it stops where its share does not hold them "
+     "[the model's]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         judge_vllm(job, {}, where);
+         grpo_of(job).vllm_context = integer_from(value, where);
+     }},
+    {"vllm_enable_sleep_mode", "", "BOOL", "true", kGrpo, "Not predicted: vLLM holds its share all the time [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         VllmArguments asked;
+         asked.sleeps = boolean_from(value, where);
+         judge_vllm(job, asked, where);
+     }},
+    {"vllm_importance_sampling_correction", "", "BOOL", "true", kGrpo,
+     "GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         judge_vllm(job, {}, where);
+         grpo_of(job).corrects_sampling = boolean_from(value, where);
+     }},
+    {"vllm_importance_sampling_mode", "", "MODE", nullptr, kGrpo,
+     "GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         judge_vllm(job, {}, where);
+         grpo_of(job).correction = value_from(value, where, kSamplingCorrectionNames);
      }},
 };
 
@@ -74,8 +123,14 @@ void complete_grpo(Job& job, const IsGiven& given) {
                             "add --loop grpo or --loop rloo");
         return;
     }
-    if (kind == LoopKind::grpo && given("normalize_advantages"))
-        throw Error(ErrorKind::invalid, "--normalize_advantages", "GRPOTrainer has no such argument", "leave it out");
+    const auto refuse_other = [&](const char* flag, LoopKind other, std::string_view trainer) {
+        if (kind == other && given(flag))
+            throw Error(ErrorKind::invalid, fmt::format("--{}", flag), fmt::format("{} has no such argument", trainer),
+                        "leave it out");
+    };
+    refuse_other("normalize_advantages", LoopKind::grpo, "GRPOTrainer");
+    for (const char* flag : {"vllm_importance_sampling_correction", "vllm_importance_sampling_mode"})
+        refuse_other(flag, LoopKind::rloo, "RLOOTrainer");
     BatchPlan& batch = job.plan.batch;
     GrpoPlan& grpo = grpo_of(job);
     const GrpoPlan otherwise = plan_of_groups(kind);

@@ -93,6 +93,27 @@ constexpr std::string_view kGenerating[] = {
 /// Qwen's windows are switched on by hand and only for some layers: they were not compared.
 bool has_windows_of_qwen(const ModelSpec& spec) { return spec.sliding_window && spec.model_type.starts_with("qwen"); }
 
+/// What generation by vLLM in the same process was not compared with: peft merges adapters for it at each step.
+template <class Refuse>
+void refuse_beside_vllm(const Run& run, const Refuse& refuse) {
+    const TrainPlan& plan = run.plan;
+    if (plan.distributed) refuse("training.use_vllm", "generation by vLLM on several GPUs is not supported", "one GPU");
+    if (plan.load.quantization)
+        refuse("training.use_vllm",
+               "generation by vLLM with quantized weights is not supported: peft merges the adapters into them and "
+               "quantizes them anew with each step",
+               "weights in 16 bits, or generation by transformers");
+    if (!plan.peft) return;
+    if (plan.peft->use_dora) refuse("peft.use_dora", "DoRA with generation by vLLM is not supported", "false");
+    if (plan.peft->lora_bias) refuse("peft.lora_bias", "it is not supported with generation by vLLM", "false");
+    if (!plan.peft->modules_to_save.empty())
+        refuse("peft.modules_to_save", "it is not supported with generation by vLLM", "leave it out");
+    for (const LoraTarget& target : lora_targets(run.spec, *plan.peft))
+        if (target.module.part == ModulePart::embedding)
+            return refuse("peft.target_modules", "adapters of the embedding with generation by vLLM are not supported",
+                          "leave the embedding out");
+}
+
 /// What GRPOTrainer and RLOOTrainer were not compared with.
 template <class Refuse>
 void refuse_in_groups(const Run& run, const Refuse& refuse) {
@@ -117,6 +138,7 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
+    if (plan.preference.grpo.vllm_share) refuse_beside_vllm(run, refuse);
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
 

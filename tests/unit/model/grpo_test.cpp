@@ -174,8 +174,9 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
     const std::string plain = R"("prompt_length": 6, "completion_length": 8)";
     CHECK(reason_of(grpo_job("", plain, "", "nemotron"), ErrorKind::unsupported)
               .find("generation by networks of the type nemotron") != std::string::npos);
-    for (const char* training : {R"(, "use_vllm": true)", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
-                                 R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
+    for (const char* training :
+         {R"(, "use_vllm": true, "vllm_mode": "server")", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
+          R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
     // trl's fused head on Turing: bfloat16 with sums in float32.
     const std::string turing = R"(, "device": {"name": "T4"})";

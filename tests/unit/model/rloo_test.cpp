@@ -86,7 +86,7 @@ TEST_CASE("what RLOO's arguments may be") {
     CHECK_THROWS_AS(rloo_job(R"(, "reward_clip_range": 1)"), Error);
     CHECK_THROWS_AS(rloo_job(R"(, "reward_clip_range": [1])"), Error);
     CHECK_THROWS_AS(rloo_job(R"(, "loss_type": "dapo")"), Error);
-    CHECK_THROWS_AS(rloo_job(R"(, "use_vllm": true)"), Error);
+    CHECK_THROWS_AS(rloo_job(R"(, "vllm_importance_sampling_mode": "token_mask")"), Error);
     CHECK_THROWS_AS(rloo_job(R"(, "normalize_advantages": true)", kRlooRows, "", "grpo"), Error);
     CHECK(read_job(to_json_text(rloo_job(R"(, "beta": 0, "reward_clip_range": [-2, 2])")), "again.json", {}).plan ==
           rloo_job(R"(, "beta": 0, "reward_clip_range": [-1, 1])").plan);

@@ -126,8 +126,8 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
           "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\ngeneration_batch_size: 12\n") == "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\nmax_completion_length: null\n") == "invalid f.yaml:3:1 max_completion_length");
-    for (const char* key : {"use_vllm: true", "mask_truncated_completions: true", "top_k: 50", "top_p: 0.9",
-                            "loss_type: cispo", "importance_sampling_level: sequence", "scale_rewards: all",
+    for (const char* key : {"mask_truncated_completions: true", "top_k: 50", "top_p: 0.9", "loss_type: cispo",
+                            "importance_sampling_level: sequence", "scale_rewards: all",
                             "reward_model_name_or_path: x/y", "eval_strategy: steps", "fsdp: full_shard"}) {
         const std::string name(key, std::string_view(key).find(':'));
         const std::string place = name == "eval_strategy" ? "per_device_eval_batch_size" : name;
@@ -136,6 +136,31 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
     for (const char* key : {"use_vllm: false", "vllm_mode: server", "top_p: 1.0", "scale_rewards: true", "top_k: 0",
                             "eval_strategy: \"no\"", "entropy_coef: 0.0"})
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "");
+}
+
+TEST_CASE("vLLM in the trainer's process is read, and what of it is not predicted is refused") {
+    const std::string keys = "num_generations: 4\nuse_vllm: true\n";
+    const auto plan_of = [&](const std::string& more) {
+        return read_groups_of("f.yaml", kGroupModel + keys + more).job.plan.preference.grpo;
+    };
+    CHECK(plan_of("").vllm_share == 0.3);
+    CHECK(plan_of("").corrects_sampling);
+    CHECK(plan_of("vllm_gpu_memory_utilization: 0.55\nvllm_max_model_length: 4096\n").vllm_share == 0.55);
+    CHECK(plan_of("vllm_max_model_length: 4096\n").vllm_context == 4096);
+    CHECK_FALSE(plan_of("vllm_importance_sampling_correction: false\n").corrects_sampling);
+    CHECK(plan_of("vllm_importance_sampling_mode: token_truncate\n").correction ==
+          SamplingCorrectionMode::token_truncate);
+    CHECK(plan_of("vllm_model_impl: transformers\nvllm_server_port: 9000\n") == plan_of(""));
+    const auto stops = [&](const std::string& more) { return group_stops_at("f.yaml", kGroupModel + keys + more); };
+    CHECK(stops("vllm_mode: server\n") == "refused vllm_mode");
+    CHECK(stops("vllm_enable_sleep_mode: true\n") == "refused vllm_enable_sleep_mode");
+    CHECK(stops("vllm_tensor_parallel_size: 2\n") == "refused vllm_tensor_parallel_size");
+    CHECK(stops("vllm_mode: both\n") == "invalid f.yaml:4:1 vllm_mode");
+    CHECK(stops("vllm_gpu_memory_utilization: 1.5\n") == "invalid f.yaml:4:1 vllm_gpu_memory_utilization");
+    const Reading script = read_groups_of(
+        "a.py", group_script("longer", ", use_vllm=True, vllm_mode='colocate', vllm_gpu_memory_utilization=0.4"));
+    CHECK(script.refusals.empty());
+    CHECK(script.job.plan.preference.grpo.vllm_share == 0.4);
 }
 
 TEST_CASE("several GPUs of GRPO: groups over all of them, DDP and ZeRO-2") {
@@ -175,7 +200,7 @@ TEST_CASE("GRPOTrainer in a script: rewards from functions need nothing, models 
                                 "[AutoModelForSequenceClassification.from_pretrained('a/b', num_labels=1)]"})
         CHECK(group_stops_at("a.py", group_script(rewards)) == "refused trainer.reward_funcs");
     CHECK(group_stops_at("a.py", group_script("longer", "", ", tools=[longer]")) == "refused trainer.tools");
-    CHECK(group_stops_at("a.py", group_script("longer", ", use_vllm=True")) == "refused use_vllm");
+    CHECK(group_stops_at("a.py", group_script("longer", ", use_vllm=True, vllm_mode='server'")) == "refused vllm_mode");
     CHECK(group_stops_at("a.py", group_script("longer", ", max_prompt_length=64")).find("max_prompt_length") !=
           std::string::npos);
 }

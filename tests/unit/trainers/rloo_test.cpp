@@ -79,7 +79,7 @@ TEST_CASE("RLOOConfig's defaults and arguments") {
 TEST_CASE("what trl stops at, and what is not predicted of RLOO") {
     CHECK(rloo_stops_at("f.yaml", kRlooModel + "per_device_train_batch_size: 2\n") ==
           "invalid f.yaml:3:1 num_generations");
-    for (const char* key : {"use_vllm", "mask_truncated_completions", "sync_ref_model"})
+    for (const char* key : {"mask_truncated_completions", "sync_ref_model"})
         CHECK(rloo_stops_at("f.yaml", kRlooModel + key + ": true\n") == "refused " + std::string(key));
 }
 
@@ -92,5 +92,6 @@ TEST_CASE("RLOOTrainer in a script") {
     CHECK(reading.job.plan.peft->r == 4);
     CHECK(reading.job.plan.trl_makes_adapters);
     CHECK(rloo_stops_at("a.py", rloo_script("", "GRPOConfig")) != "");
-    CHECK(rloo_stops_at("a.py", rloo_script(", use_vllm=True")) == "refused use_vllm");
+    CHECK(read_rloo("a.py", rloo_script(", use_vllm=True")).job.plan.preference.grpo.vllm_share == 0.3);
+    CHECK(rloo_stops_at("a.py", rloo_script(", use_vllm=True, vllm_mode='server'")) == "refused vllm_mode");
 }

@@ -143,6 +143,7 @@ class Rows(unittest.TestCase):
         self.assertEqual([drawn.draw(2) for _ in range(3)], [[rows.WORD, rows.END], [rows.WORD, rows.END], [rows.END, rows.END]])
         drawn.restart()
         self.assertEqual(drawn.draw(1), [rows.WORD])
+        self.assertEqual([drawn.whole(row) for row in range(3)], [[rows.WORD, rows.WORD, rows.END], [rows.END], [rows.WORD, rows.WORD, rows.END]])
 
 
 class Histories(unittest.TestCase):

@@ -149,6 +149,7 @@ Tensor grpo_loss(const Run& run, const Network& network, const Rollout& inputs, 
         const Tensor smaller = minimum(first, second);
         per_token_loss = neg(smaller);
     }
+    if (inputs.sampling_ratio.defined()) per_token_loss = mul(per_token_loss, inputs.sampling_ratio);
     if (how.has_reference) {
         const Tensor weighted = mul(kl, 1.0);
         per_token_loss = add(per_token_loss, weighted);

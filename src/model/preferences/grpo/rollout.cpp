@@ -17,6 +17,7 @@
 #include "model/preferences/grpo/rewards.hpp"
 #include "model/preferences/grpo/scores.hpp"
 #include "model/preferences/grpo/texts.hpp"
+#include "model/preferences/grpo/vllm.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
 #include "vramfit/spec/pair_rows.hpp"
@@ -102,7 +103,7 @@ void log_lengths(const Run& run, const Size& rows) {
     read_lengths(terminated);
 }
 
-/// _generate: the completions go to the host.
+/// _generate with transformers: the completions go to the host.
 void generate_completions(const Run& run, const Network& network, const RowSizes& sizes) {
     const auto tokens = run.session.decide("tokens of a completion", sizes.completion);
     {
@@ -139,11 +140,32 @@ std::int64_t batches_per_generation(const TrainPlan& plan) {
     return steps_per_generation(plan) * plan.preference.grpo.num_iterations;
 }
 
+/// Whether the loss of GRPO is corrected for what vLLM sampled with.
+bool corrects_sampling(const TrainPlan& plan) {
+    const GrpoPlan& how = plan.preference.grpo;
+    return plan.loop.kind == LoopKind::grpo && how.vllm_share && how.corrects_sampling;
+}
+
+/// Tokens of completions that are no padding.
+Size scored_tokens(const Run& run, const RowSizes& sizes) {
+    return sizes.rows * sizes.completion - group_rows(run.plan).shorter * steps_per_generation(run.plan);
+}
+
 /// Whether completions are scored before the loss: by RLOO always, by GRPO where a step can train on what an earlier
-/// policy generated.
+/// policy generated, or where vLLM's log-probabilities are corrected for.
 bool keeps_old_log_probs(const TrainPlan& plan) {
-    return plan.loop.kind == LoopKind::rloo ||
+    return plan.loop.kind == LoopKind::rloo || corrects_sampling(plan) ||
            plan.training.gradient_accumulation_steps % batches_per_generation(plan) != 0;
+}
+
+/// Of _generate_single_turn with vLLM: weights that the optimizer has changed go to the engine.
+void generate_by_vllm(const Run& run, Network& network, const RowSizes& sizes, const Place& place) {
+    const std::int64_t before = batch_number(run.plan, place) - batches_per_generation(run.plan);
+    if (before < 0 || before / run.plan.training.gradient_accumulation_steps != place.step) {
+        const GradMode no_grad(run.session, false);
+        sync_weights(network);
+    }
+    log_lengths(run, sizes.rows);
 }
 
 /// (old_per_token_logps * completion_mask).sum(1).
@@ -154,7 +176,7 @@ Tensor summed_over_tokens(const Tensor& log_probs, const Tensor& mask) {
 
 /// Of the policy that has generated, and of the reference, without gradients and without checkpointing.
 ScoredCompletions score_rollout(const Run& run, Network& network, const Reference& reference, const ScoredRows& rows,
-                                const Place& place, Rollout& out) {
+                                const Place& place, Rollout& out, SamplingCorrection& correction) {
     const GradMode no_grad(run.session, false);
     const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
     ScoredCompletions scored;
@@ -164,10 +186,15 @@ ScoredCompletions score_rollout(const Run& run, Network& network, const Referenc
         scored.policy = completion_scores(run, network, rows, kPolicyParts, place).log_probs;
     }
     const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
-    if (leaves_one_out || run.plan.preference.grpo.has_reference)
+    const GrpoPlan& how = run.plan.preference.grpo;
+    if (leaves_one_out || how.has_reference || corrects_sampling(run.plan))
         run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
     out.old_log_probs = leaves_one_out ? summed_over_tokens(scored.policy, scored.mask) : scored.policy;
-    if (!run.plan.preference.grpo.has_reference) return scored;
+    if (corrects_sampling(run.plan)) {
+        correct_for_sampling(how, scored.policy, out.sampling_log_probs, scored.mask, correction);
+        out.sampling_ratio = correction.ratio;
+    }
+    if (!how.has_reference) return scored;
     scored.reference =
         on_reference(run, network, reference, [&](const Run& asked, const Network& other) {
             const WithinPhase phase(run.session, phase_at(PhaseKind::reference_forward, place));
@@ -190,7 +217,10 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     {
         const WithinPhase phase(session, phase_at(PhaseKind::generation, place));
         const Scoped<Checkpointing> whole_layers(network.checkpointing, Checkpointing::off);
-        generate_completions(run, network, sizes);
+        if (run.plan.preference.grpo.vllm_share)
+            generate_by_vllm(run, network, sizes, place);
+        else
+            generate_completions(run, network, sizes);
     }
     session.recorder.begin(around);
     Rollout out;
@@ -198,13 +228,16 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     for (Tensor* t : {&out.completion_ids, &out.completion_mask})
         *t = moved(run, {sizes.rows, sizes.completion}, DType::int64);
     const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
+    if (!leaves_one_out && run.plan.preference.grpo.vllm_share)
+        out.sampling_log_probs = moved(run, {sizes.rows, sizes.completion}, DType::float32);
     if (!leaves_one_out) {
         const Tensor all = gathered(run, sum_all(out.completion_mask));
         out.num_items = sum_all(all);
     }
     {
+        SamplingCorrection correction;
         const ScoredRows rows = whole_rows(out.prompt_ids, out.completion_ids, out.prompt_mask, out.completion_mask);
-        const ScoredCompletions scored = score_rollout(run, network, reference, rows, place, out);
+        const ScoredCompletions scored = score_rollout(run, network, reference, rows, place, out, correction);
         session.recorder.begin(around);
         Tensor rewards;
         {
@@ -215,6 +248,9 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
         const Rewards known = leaves_one_out ? leave_one_out_advantages(run, std::move(rewards), scored)
                                              : group_advantages(run, std::move(rewards));
         gather_texts(run);
+        if (corrects_sampling(run.plan))
+            log_correction(run, scored.policy, out.sampling_log_probs, scored.mask, scored_tokens(run, sizes),
+                           correction);
         out.advantages = known.advantages;
     }
     Rollout shuffled = out;
@@ -224,7 +260,8 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     if (leaves_one_out)
         items.insert(items.end(), {scores, advantages});
     else
-        items.insert(items.end(), {advantages, scores, &shuffled.reference_log_probs});
+        items.insert(items.end(), {advantages, scores, &shuffled.sampling_ratio, &shuffled.sampling_log_probs,
+                                   &shuffled.reference_log_probs});
     for (Tensor* t : items) shuffle(run, *t);
     return shuffled;
 }
@@ -232,8 +269,10 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
 Rollout part_of(const Run& run, const Rollout& all, std::int64_t number) {
     const Size first = run.sizes.batch * (number % steps_per_generation(run.plan));
     const auto rows = [&](const Tensor& t) { return t.defined() ? slice(t, 0, first, first + run.sizes.batch) : t; };
-    return {rows(all.prompt_ids), rows(all.prompt_mask), rows(all.completion_ids), rows(all.completion_mask),
-            rows(all.advantages), all.num_items,         rows(all.old_log_probs),  rows(all.reference_log_probs)};
+    return {rows(all.prompt_ids),        rows(all.prompt_mask),         rows(all.completion_ids),
+            rows(all.completion_mask),   rows(all.advantages),          all.num_items,
+            rows(all.old_log_probs),     rows(all.reference_log_probs), rows(all.sampling_ratio),
+            rows(all.sampling_log_probs)};
 }
 
 }  // namespace vramfit::model

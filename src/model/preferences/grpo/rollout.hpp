@@ -14,6 +14,8 @@ struct Rollout {
     Tensor num_items;                        ///< 0-dim; of GRPO
     Tensor old_log_probs;                    ///< [G, N], or undefined: those of the loss itself; RLOO: [G]
     Tensor reference_log_probs;              ///< [G, N], or undefined without beta; of GRPO
+    Tensor sampling_ratio;                   ///< [G, N] or [G, 1], of GRPO with vLLM where it corrects for sampling
+    Tensor sampling_log_probs;               ///< [G, N], of GRPO with vLLM
 };
 
 /// The batches of the run up to this one: GRPOTrainer._step.

@@ -39,7 +39,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Assumption:
-    kind: Literal["total", "context", "communicator", "timing", "ddp_buckets", "load_order", "workspace"]
+    kind: Literal["total", "context", "communicator", "timing", "ddp_buckets", "load_order", "workspace", "engine"]
     least: int
     """Bytes it takes at best; below zero: there is more than assumed"""
     assumed: int
@@ -195,7 +195,7 @@ class NextLarger:
 
 @dataclass(frozen=True)
 class Note:
-    kind: Literal["sequence_beyond_model", "version_out_of_range", "version_unknown", "assumed_context", "assumed_communicator", "assumed_card", "marketed_size", "flags_before_job", "text_part_only", "load_order_varies", "workspace_not_modelled", "without_effect", "experts_not_quantized", "recorded_network", "rows_alike", "upper_bound"]
+    kind: Literal["sequence_beyond_model", "version_out_of_range", "version_unknown", "assumed_context", "assumed_communicator", "assumed_card", "marketed_size", "flags_before_job", "text_part_only", "load_order_varies", "workspace_not_modelled", "without_effect", "experts_not_quantized", "recorded_network", "rows_alike", "upper_bound", "vllm_share"]
     text: str
     hint: str
 

@@ -137,7 +137,19 @@ class PredictFlags(TypedDict, total=False):
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
-    """Not predicted: generation by transformers is [false]"""
+    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    vllm_mode: str
+    """colocate; a server is not predicted [colocate]"""
+    vllm_gpu_memory_utilization: float
+    """The share of the GPU that vLLM takes [0.3]"""
+    vllm_max_model_length: int
+    """Tokens of prompt and completion that vLLM keeps keys and values of; it stops where its share does not hold them [the model's]"""
+    vllm_enable_sleep_mode: bool
+    """Not predicted: vLLM holds its share all the time [false]"""
+    vllm_importance_sampling_correction: bool
+    """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
+    vllm_importance_sampling_mode: str
+    """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
@@ -320,7 +332,19 @@ class SweepFlags(TypedDict, total=False):
     normalize_advantages: str | bool | Sequence[bool]
     """RLOO: advantages are normalized [false]"""
     use_vllm: str | bool | Sequence[bool]
-    """Not predicted: generation by transformers is [false]"""
+    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    vllm_mode: str | Sequence[str]
+    """colocate; a server is not predicted [colocate]"""
+    vllm_gpu_memory_utilization: str | float | Sequence[float]
+    """The share of the GPU that vLLM takes [0.3]"""
+    vllm_max_model_length: str | int | Sequence[int]
+    """Tokens of prompt and completion that vLLM keeps keys and values of; it stops where its share does not hold them [the model's]"""
+    vllm_enable_sleep_mode: str | bool | Sequence[bool]
+    """Not predicted: vLLM holds its share all the time [false]"""
+    vllm_importance_sampling_correction: str | bool | Sequence[bool]
+    """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
+    vllm_importance_sampling_mode: str | Sequence[str]
+    """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     use_gradient_checkpointing: str | Sequence[str]
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str | Sequence[str]
@@ -529,7 +553,19 @@ class PlanFlags(TypedDict, total=False):
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
-    """Not predicted: generation by transformers is [false]"""
+    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    vllm_mode: str
+    """colocate; a server is not predicted [colocate]"""
+    vllm_gpu_memory_utilization: float
+    """The share of the GPU that vLLM takes [0.3]"""
+    vllm_max_model_length: int
+    """Tokens of prompt and completion that vLLM keeps keys and values of; it stops where its share does not hold them [the model's]"""
+    vllm_enable_sleep_mode: bool
+    """Not predicted: vLLM holds its share all the time [false]"""
+    vllm_importance_sampling_correction: bool
+    """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
+    vllm_importance_sampling_mode: str
+    """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str
@@ -767,7 +803,19 @@ class TimelineFlags(TypedDict, total=False):
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
-    """Not predicted: generation by transformers is [false]"""
+    """vLLM in the same process generates; its share of the GPU is kept free [false: transformers generates]"""
+    vllm_mode: str
+    """colocate; a server is not predicted [colocate]"""
+    vllm_gpu_memory_utilization: float
+    """The share of the GPU that vLLM takes [0.3]"""
+    vllm_max_model_length: int
+    """Tokens of prompt and completion that vLLM keeps keys and values of; it stops where its share does not hold them [the model's]"""
+    vllm_enable_sleep_mode: bool
+    """Not predicted: vLLM holds its share all the time [false]"""
+    vllm_importance_sampling_correction: bool
+    """GRPO: the loss is corrected for the distance between vLLM's log-probabilities and the trainer's [true]"""
+    vllm_importance_sampling_mode: str
+    """GRPO: sequence_mask, sequence_truncate, token_mask or token_truncate [sequence_mask]"""
     use_gradient_checkpointing: str
     """unsloth (inputs of layers above 2 MiB wait in host memory) or true [unsloth]"""
     llm_int8_skip_modules: str

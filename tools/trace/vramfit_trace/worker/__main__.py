@@ -45,6 +45,9 @@ def prepare(job: Job, device: Device) -> None:
     from .attention import use_flash_stand_in
 
     use_flash_stand_in(job, device)  # before transformers looks for the package
+    from .preferences import use_vllm_stand_in
+
+    use_vllm_stand_in(job, device)
     import transformers
 
     transformers.logging.set_verbosity_error()

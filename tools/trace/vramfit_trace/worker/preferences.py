@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 
-from ..job import BATCHES, Job
+from ..job import BATCHES, Job, JobError
 from . import llama_factory, phases, values
 from .batch import evaluates, evaluation_rows, row_count
 from .device import Device
@@ -49,6 +51,22 @@ def given_by_name(job: Job) -> dict[str, Any]:
     if job["loop"]["kind"] in SAMPLED:
         out["reward_funcs"] = reward
     return out
+
+
+def generates_by_vllm(job: Job) -> bool:
+    return job["loop"]["kind"] in SAMPLED and bool(job["training"].get("use_vllm"))
+
+
+def use_vllm_stand_in(job: Job, device: Device) -> None:
+    """Puts the stand-in for the package vllm in front, before trl looks for the package."""
+    if not generates_by_vllm(job):
+        return
+    if device.real:
+        raise JobError("generation by vLLM is traced with a stand-in, not on a device")
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "standins" / "vllm-0.31.0"))
+    import vllm
+
+    vllm.completion_of = Completions(job).whole
 
 
 @contextlib.contextmanager

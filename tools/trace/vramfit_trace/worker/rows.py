@@ -54,3 +54,7 @@ class Completions:
         """The next token of each row."""
         self.drawn += 1
         return [END if self.drawn >= of_row(self.length, row) else WORD for row in range(rows)]
+
+    def whole(self, row: int) -> list[int]:
+        """All tokens of a row, as an engine gives them."""
+        return [WORD] * (of_row(self.length, row) - 1) + [END]

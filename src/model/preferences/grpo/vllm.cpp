@@ -1,0 +1,132 @@
+// trl 1.16 generation/vllm_generation.py VLLMGeneration.sync_weights, _iter_named_params; trainer/grpo_trainer.py
+// GRPOTrainer._generate_and_score_completions. peft 0.21 tuners_utils.py merge_adapter, unmerge_adapter.
+#include "model/preferences/grpo/vllm.hpp"
+
+#include <type_traits>
+
+#include "engine/ops/clamp.hpp"
+#include "engine/ops/copy.hpp"
+#include "engine/ops/matmul.hpp"
+#include "engine/ops/nonzero.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/reduce.hpp"
+#include "engine/ops/unary.hpp"
+#include "engine/ops/view.hpp"
+#include "model/preferences/grpo/rewards.hpp"
+#include "model/preferences/metrics.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// peft.tuners.lora Linear.get_delta_weight, which is added to the weight in place.
+void merge_linear(const Linear& layer) {
+    if (!layer.lora) return;
+    const Tensor delta = [&] {
+        const Tensor product = mm(layer.lora->b, layer.lora->a);
+        return mul(product, 1.0);
+    }();
+}
+
+/// merge_adapter, or unmerge_adapter: module by module.
+void merge_adapters(Network& network) {
+    for_each_module(network, [](auto& module) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(module)>, Linear>) merge_linear(module);
+    });
+}
+
+bool of_sequences(SamplingCorrectionMode mode) {
+    return mode == SamplingCorrectionMode::sequence_mask || mode == SamplingCorrectionMode::sequence_truncate;
+}
+
+bool masks(SamplingCorrectionMode mode) {
+    return mode == SamplingCorrectionMode::sequence_mask || mode == SamplingCorrectionMode::token_mask;
+}
+
+/// trainer/utils.py nanmin and nanmax of a number, which accelerator.gather leaves as it is.
+void read_extreme_of_number(const Tensor& t, Op op) {
+    {
+        Tensor nan = compare(Op::ne, t);
+        const Tensor all = reduce(nan, 1, false, DType::boolean, Op::all);
+        nan.reset();
+        read_item(t);
+    }
+    const Tensor picked = [&] {
+        const Tensor is_number = [&] {
+            const Tensor nan = compare(Op::ne, t);
+            return compare(Op::bitwise_not, nan);
+        }();
+        const Tensor place = zeros(t.session(), {1}, DType::int64);
+        return empty(t.session(), {1}, t.dtype(), Op::index);
+    }();
+    read_item(reduce(picked, 1, false, t.dtype(), op));
+}
+
+/// A number of all tokens, or of all rows.
+Tensor over_all(const Tensor& t, Op op) { return reduce(t, 1, false, t.dtype(), op); }
+
+}  // namespace
+
+void sync_weights(Network& network) {
+    merge_adapters(network);
+    merge_adapters(network);
+}
+
+void correct_for_sampling(const GrpoPlan& how, const Tensor& policy, const Tensor& sampled, const Tensor& mask,
+                          SamplingCorrection& out) {
+    {
+        const Tensor masked = [&] {
+            const Tensor difference = sub(policy, sampled);
+            return mul(difference, mask);
+        }();
+        out.difference = pointwise_result(masked, DType::float32, Op::nan_to_num);
+    }
+    const bool rows = of_sequences(how.correction);
+    if (rows) out.of_rows = sum_dim(out.difference, -1, true, DType::float32);
+    out.ratio = exp(rows ? out.of_rows : out.difference);
+    if (!masks(how.correction)) {
+        out.ratio = clamp_both(out.ratio);
+        return;
+    }
+    {
+        const Tensor low = compare(Op::lt, out.ratio);
+        const Tensor high = compare(Op::gt, out.ratio);
+        out.invalid = compare(Op::bitwise_or, low, high);
+    }
+    out.ratio = masked_fill(out.ratio, out.invalid);
+}
+
+void log_correction(const Run& run, const Tensor& policy, const Tensor& sampled, const Tensor& mask, const Size& count,
+                    SamplingCorrection& held) {
+    Tensor delta = [&] {
+        const Tensor difference = sub(policy, sampled);
+        return abs(difference);
+    }();
+    held.mask = to(mask, DType::boolean);
+    {
+        const Tensor scored = [&] {
+            const Tensor is_number = [&] {
+                const Tensor nan = compare(Op::ne, delta);
+                return compare(Op::bitwise_not, nan);
+            }();
+            return compare(Op::bitwise_and, held.mask, is_number);
+        }();
+        delta = index_by_mask(delta, scored, count);
+    }
+    held.mean_difference = over_all(delta, Op::mean);
+    held.most_difference = over_all(delta, Op::max);
+    read_mean(gathered(run, held.mean_difference));
+    read_item(reduce(held.most_difference, 1, false, DType::float32, Op::max));
+    held.picked = of_sequences(run.plan.preference.grpo.correction) ? view(held.ratio, {held.ratio.size(0)})
+                                                                    : index_by_mask(held.ratio, held.mask, count);
+    held.least = over_all(held.picked, Op::min);
+    held.mean = over_all(held.picked, Op::mean);
+    held.most = over_all(held.picked, Op::max);
+    read_extreme_of_number(held.least, Op::min);
+    read_item(nanmean_over(held.mean, 1, false));
+    read_extreme_of_number(held.most, Op::max);
+}
+
+}  // namespace vramfit::model

@@ -1,0 +1,1 @@
+"""Of vllm.distributed, what trl imports."""

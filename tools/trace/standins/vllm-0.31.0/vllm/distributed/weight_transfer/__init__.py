@@ -1,0 +1,1 @@
+"""Of vllm.distributed.weight_transfer, what trl imports."""

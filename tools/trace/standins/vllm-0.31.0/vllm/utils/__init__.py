@@ -1,0 +1,1 @@
+"""Of vllm.utils, what trl imports."""
