@@ -269,8 +269,6 @@ TEST_CASE("rows that reach a sliding window have variants of their own, by the c
     };
     CHECK(sizes_of(R"(, "sliding_window": 24})") == std::set<std::string>{"", "S >= 24"});
     CHECK(sizes_of("}") == std::set<std::string>{"", "S >= 4096"});
-    const char* full = R"(, "layer_types": ["full_attention", "full_attention", "full_attention", "full_attention"]})";
-    CHECK(sizes_of(full) == std::set<std::string>{""});
 }
 
 TEST_CASE("every so manieth layer is sparse, and keys that say once more what the layers are") {
