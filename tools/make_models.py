@@ -92,7 +92,7 @@ RECORDED_FIXES.update({one: {"num_kv_heads": 71} for one in ("tiiuae/falcon-7b",
 # A router's e_score_correction_bias is a buffer.
 ROUTER_BUFFERS = {"deepseek_v3", "glm4_moe", "glm4_moe_lite"}
 # Configurations that the recording of their type does not cover, by the key that stands against it.
-UNRECORDED = {"microsoft/Phi-3.5-MoE-instruct": "rope_scaling", "stabilityai/stablelm-2-12b": "qk_layernorm", "bigscience/bloom": "n_head"}
+UNRECORDED = {"microsoft/Phi-3.5-MoE-instruct": "rope_scaling"}
 # Copies in bfloat16 of checkpoints whose weights are published in FP8.
 UNPACKED = {"deepseek-ai/DeepSeek-V3": "deepseek-ai/DeepSeek-V3-0324-BF16", "deepseek-ai/DeepSeek-R1": "unsloth/DeepSeek-R1-BF16",
             "MiniMaxAI/MiniMax-M2.5": "RedHatAI/MiniMax-M2.5-BF16"}

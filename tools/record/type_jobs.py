@@ -56,7 +56,7 @@ OWN: dict[str, dict[str, Any]] = {
                  "layer_types": ["conv", "conv", "full_attention", "conv"]},
     "exaone_moe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
     "afmoe": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "num_dense_layers": 1},
-    "mellum": {**MIXTURE, "num_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
+    "mellum": {**MIXTURE, "num_local_experts": 8, "moe_intermediate_size": 40, "head_dim": 16, **IN_TWO_WAYS, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]},
     "deepseek_v2": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 1, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
     "granitemoeshared": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40},
     "deepseek_v3": {**MIXTURE, **LATENT, "n_routed_experts": 8, "n_shared_experts": 1, "n_group": 2, "topk_group": 1, "moe_intermediate_size": 40, "first_k_dense_replace": 1},
@@ -70,7 +70,7 @@ OWN: dict[str, dict[str, Any]] = {
     "granitemoe_swa": {**MIXTURE, "num_local_experts": 8, "shared_intermediate_size": 40, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"]},
     "gemma4_text": GEMMA4_DENSE, "falcon": FALCON, "mpt": {"vocab_size": 320, "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 2048, "bos_token_id": 1, "eos_token_id": 2},
     "mamba": {"vocab_size": 320, "hidden_size": 64, "num_hidden_layers": 2, "state_size": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
-    "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2}
+    "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2, "gpt-sw3": GPT2}
 #: Networks of one type that are not alike: "falcon-rw-full" and so on.
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "exaone4": {"1.2b": {**LLAMA, "head_dim": 16, "sliding_window": None, "layer_types": ["full_attention", "full_attention"], "tie_word_embeddings": True}},
@@ -80,6 +80,8 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "falcon": {"40b": {**FALCON, "num_attention_heads": 8, "num_kv_heads": 2, "new_decoder_architecture": True},
                "rw": {**FALCON, "multi_query": False, "parallel_attn": False, "bias": True, "alibi": True, "ffn_hidden_size": 176}},
     "llama4_text": {"scout": {**LLAMA4, "use_qk_norm": True, "rope_scaling": {"rope_type": "llama3", "factor": 16.0, "high_freq_factor": 1.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 1024}}},
+    "bloom": {"176b": {"vocab_size": 320, "hidden_size": 896, "n_layer": 2, "n_head": 112, "bos_token_id": 1, "eos_token_id": 2}},
+    "stablelm": {"12b": {**LLAMA, "hidden_size": 512, "num_attention_heads": 32, "num_key_value_heads": 8, "qk_layernorm": True, "use_parallel_residual": True, "pad_token_id": None}},
     "phimoe": {"plain": {**MIXTURE, "num_local_experts": 8, "sliding_window": 512}},
     "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,
                      "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2}}}
@@ -93,12 +95,12 @@ IN_CHUNKS = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
-           "openai-gpt": ["c_attn", "c_proj"], "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
+           **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
 #: Classes without scaled_dot_product_attention.
 EAGER = {"bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"afmoe", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
+BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}
@@ -159,7 +161,12 @@ def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:
 def kept(trace: dict[str, Any]) -> dict[str, Any]:
     """The job as it was asked, and of each window the highest requested bytes and those at its end."""
     name = trace["job"]["name"]
-    return {"name": name, "job": jobs_of(name.split("-")[0])[name], "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
+    return {"name": name, "job": jobs_of(type_of(name))[name], "windows": [[w["name"], w["peak"], w["end"]] for w in trace["windows"]]}
+
+
+def type_of(name: str) -> str:
+    """Whose job it is: a type's name may have a dash itself."""
+    return next((t for t in OWN if "-" in t and name.startswith(f"{t}-")), name.split("-")[0])
 
 
 def main(arguments: list[str]) -> None:

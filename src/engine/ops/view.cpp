@@ -44,13 +44,20 @@ void halves_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kHalvesBackward{"SplitBackward0", halves_backward};
 
+// What a concatenation of many tensors knows of them; a node has room for five.
+struct CatSizes : NodeState {
+    std::vector<Size> sizes;
+};
+
+constexpr std::size_t kSizesInNode = 5;
+
 // cat_tensors_backward: each input takes a narrowed view of the gradient.
 void cat_backward(Node& node, Grads& in, Grads& out) {
     const int dim = static_cast<int>(node.ints[0]);
     for (std::size_t i = 0; i < out.size(); ++i) {
         if (!node.wants(i)) continue;
         Dims sizes = in[0].sizes();
-        sizes[dim] = node.ints[1 + i];
+        sizes[dim] = node.state ? static_cast<const CatSizes&>(*node.state).sizes[i] : node.ints[1 + i];
         out[i] = alias(in[0], sizes, in[0].strides());
     }
 }
@@ -205,12 +212,15 @@ Tensor cat(std::span<const Tensor> tensors, int dim) {
     }
     Ref<Node> node;
     if (on_tape) {
-        if (tensors.size() > 5) throw std::logic_error("cat of more than five tensors on the tape");
         node = make_node(first.session(), kCatBackward);
         node->ints[0] = dim;
-        for (std::size_t i = 0; i < tensors.size(); ++i) {
-            add_edge(*node, tensors[i]);
-            node->ints[1 + i] = tensors[i].size(dim);
+        for (const Tensor& t : tensors) add_edge(*node, t);
+        if (tensors.size() <= kSizesInNode) {
+            for (std::size_t i = 0; i < tensors.size(); ++i) node->ints[1 + i] = tensors[i].size(dim);
+        } else {
+            auto many = std::make_unique<CatSizes>();
+            for (const Tensor& t : tensors) many->sizes.push_back(t.size(dim));
+            node->state = std::move(many);
         }
     }
     Tensor out = empty(first.session(), sizes, dtype, Op::cat);

@@ -228,12 +228,29 @@ TEST_CASE("layers differ in two ways: by a list, or for so many at the beginning
     CHECK(kinds_of(both, R"({"dense": -1})") == "config.json /dense: -1 layers cannot be");
 }
 
-TEST_CASE("powers of two alone, and a pattern that may be anything where its list is given") {
-    const auto bloom = [](int heads) {
-        return fmt::format(R"({{"model_type": "bloom", "n_embed": 96, "n_layer": 2, "n_head": {}}})", heads);
+TEST_CASE("a norm for each head was recorded with one number of heads") {
+    const auto stablelm = [](bool norm, int heads, int pairs) {
+        return read_config(fmt::format(R"({{"model_type": "stablelm", "hidden_size": 512, "num_attention_heads": {},
+                                           "num_key_value_heads": {}, "qk_layernorm": {}}})",
+                                       heads, pairs, norm),
+                           "config.json");
     };
-    CHECK(read_config(bloom(8), "config.json").hidden_size == 96);
-    CHECK_THROWS_AS(read_config(bloom(6), "config.json"), Error);
+    CHECK(stablelm(false, 16, 8).num_attention_heads == 16);
+    // 32 and 8 norms of 16 numbers in each layer, without biases.
+    const auto more = total_parameters(stablelm(true, 32, 8)) - total_parameters(stablelm(false, 32, 8));
+    CHECK(more == stablelm(true, 32, 8).num_hidden_layers * (32 + 8) * 16);
+    for (const auto& [heads, pairs] : {std::pair{16, 8}, std::pair{32, 4}, std::pair{32, 32}})
+        CHECK_THROWS_AS(stablelm(true, heads, pairs), Error);
+}
+
+TEST_CASE("powers of two alone, and a pattern that may be anything where its list is given") {
+    const auto bloom = [](int heads, int size) {
+        return fmt::format(R"({{"model_type": "bloom", "n_embed": {}, "n_layer": 2, "n_head": {}}})", size, heads);
+    };
+    CHECK(read_config(bloom(8, 96), "config.json").hidden_size == 96);
+    CHECK_THROWS_AS(read_config(bloom(6, 96), "config.json"), Error);
+    CHECK(read_config(bloom(112, 896), "config.json").hidden_size == 896);  // as BLOOM itself has
+    CHECK_THROWS_AS(read_config(bloom(56, 896), "config.json"), Error);
     const auto falcon = [](std::string_view alibi) {
         return fmt::format(R"({{"model_type": "falcon", "hidden_size": 96, "num_attention_heads": 6, "alibi": {}}})",
                            alibi);

@@ -73,13 +73,17 @@ Tensor full_of_number(const Arguments& a) {
     return empty(a.session(), a.dims(0), dtype.value_or(DType::float32), Op::full);
 }
 
+/// torch.arange(end), (begin, end) or (begin, end, step).
 Tensor range(const Arguments& a) {
-    if (a.count() > 2) a.refuse("a range with a step");
     refuse_host(a, a.find("device"));
     const DType dtype = a.dtype(a.find("dtype")).value_or(DType::int64);
     if (is_floating(dtype)) a.refuse("a dtype with fractions");
-    const Size end = a.size(a.at(a.count() - 1));
-    return arange(a.session(), a.count() == 2 ? end - a.size(a.at(0)) : end, dtype);
+    if (a.count() == 1) return arange(a.session(), a.size(a.at(0)), dtype);
+    const Size length = a.size(a.at(1)) - a.size(a.at(0));
+    if (a.count() == 2) return arange(a.session(), length, dtype);
+    const std::int64_t step = a.at(2).integer;
+    if (!a.at(2).is(ArgumentKind::integer) || step < 1) a.refuse("such a step");
+    return arange(a.session(), (length + (step - 1)) / step, dtype);
 }
 
 /// Tensor.new_empty(sizes) and its like.

@@ -12,7 +12,7 @@ from typing import Any
 import transformers
 
 from .alternatives import Chosen
-from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
+from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
                     OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, SHARED, ROPE_OF_KINDS, FEWER, REPEATED)
 from .sharing import REUSE, STATES
 from ..merge import places_of
@@ -206,14 +206,26 @@ class Keys:
         except Exception:  # noqa: BLE001  the class's own refusal
             return object()
 
+    def sizes_with(self, chosen: Chosen) -> dict[str, Any]:
+        """Sizes that go with a state that is chosen; a plain number is the same at all points."""
+        name, state, sizes = SIZES_WITH.get(self.model_type, ("", None, {}))
+        if name not in chosen or chosen[name] != state:
+            return {}
+        if chosen.get(EQUAL_HEADS) and "num_key_value_heads" in sizes:
+            raise ValueError(f"{name} goes with {sizes['num_key_value_heads']} pairs of keys and values")
+        return sizes
+
     def sizes(self, name: str, chosen: Chosen) -> tuple[int, ...] | None:
         """The three of a key that is varied."""
+        if found := self.sizes_with(chosen).get(self.standard(name)):
+            return (found,) * len(POINTS) if isinstance(found, int) else found
         powers = chosen.get(POWERS_WHERE.get(self.model_type, ""), True)
         return {**SIZES, **(POWERS.get(self.model_type, {}) if powers else {})}.get(self.standard(name))
 
     def varied(self, chosen: Chosen) -> dict[str, tuple[int, ...]]:
         """The keys that formulas are made of."""
-        found = {name: sizes for name in self.states if chosen.get(name) == SIZE and (sizes := self.sizes(name, chosen))}
+        plain = [name for name, size in self.sizes_with(chosen).items() if isinstance(size, int)]
+        found = {name: sizes for name in self.states if chosen.get(name) == SIZE and self.standard(name) not in plain and (sizes := self.sizes(name, chosen))}
         if chosen.get(EQUAL_HEADS):
             del found["num_key_value_heads"]
         for name, (more, _) in self.pairs.items():

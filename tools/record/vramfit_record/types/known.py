@@ -25,6 +25,10 @@ SIZES: dict[str, tuple[int, ...]] = {
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
 POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
+#: Sizes that go with the state of a key: BLOOM's 112 heads, whose slopes are made in two parts (build_alibi_tensor), and a norm of its own for each head
+#: (5.17.0 modeling_stablelm.py StableLmLayerNormPerHead), where a plain number is what the type was recorded with and all that it allows.
+SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 112, {"hidden_size": (1792, 2240, 3360)}),
+                                                         "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
 DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")  # layers of linear attention beside those of full attention
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon")
@@ -35,7 +39,7 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen
                                          "gemma4_text": {"attention_bias": [False], "attention_dropout": [0.0], "hidden_activation": ["gelu_pytorch_tanh"], "tie_word_embeddings": [True],
                                                          "use_bidirectional_attention": [None, "vision"], "num_key_value_heads": [SIZE, 1], "hidden_size_per_layer_input": [SIZE, 0], "pad_token_id": [SIZE, None],
                                                          "sliding_window": [SIZE], "num_experts": [SIZE], "top_k_experts": [SIZE], "moe_intermediate_size": [SIZE], "final_logit_softcapping": [REAL, None]},
-                                         "exaone4": {"sliding_window": [SIZE, None]},
+                                         "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
 #: Keys that a class takes under another name too, which goes before.
@@ -124,6 +128,7 @@ WHEN = {"gemma4_text": {"num_global_key_value_heads": "attention_k_eq_v", **dict
 #: Sizes of which the first is less than the second, and divides it.
 FEWER = {"gemma4_text": [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
-ROPE_OF_KINDS = {"gemma4_text": {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}}
+ROPE_OF_KINDS = {"gemma4_text": {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}},
+                 "mellum": {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")}}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}

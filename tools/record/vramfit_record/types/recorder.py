@@ -62,6 +62,7 @@ class TypeRecorder:
         if each := SIZE_OF_EACH.get(self.keys.model_type):
             made = with_layers(made, len(chosen[LAYERS]), self.keys.names.get("num_hidden_layers", "num_hidden_layers"), each)
         kept = [row for row in made["network"].pop("conditions", []) if row[1] not in SHOWN]
+        kept += [["if", f"{self.keys.names.get(name, name)} == {size}", True] for name, size in self.keys.sizes_with(chosen).items() if isinstance(size, int)]
         made["network"] |= {"conditions": kept} if kept else {}
         return made
 
