@@ -22,7 +22,8 @@ Tensor made_contiguous(const Arguments& a) { return contiguous(a.tensor(0)); }
 
 Tensor joined(const Arguments& a) {
     const network::Argument& list = a.at(0);
-    if (!list.is(ArgumentKind::list) || list.items.empty() || list.items.size() > 128) a.refuse("more than 128 tensors");
+    if (!list.is(ArgumentKind::list) || list.items.empty() || list.items.size() > 128)
+        a.refuse("more than 128 tensors");
     std::vector<Tensor> parts;
     for (const network::Argument& item : list.items) parts.push_back(a.tensor(item));
     const network::Argument* dim = a.find(1, "dim");
