@@ -64,15 +64,7 @@ Size value_of(const network::Formula& formula, const Symbols& symbols) {
 
 bool holds(const network::Comparison& comparison, const Symbols& symbols) {
     const Size left = value_of(comparison.left, symbols), right = value_of(comparison.right, symbols);
-    switch (comparison.relation) {
-        case network::Relation::less: return left < right;
-        case network::Relation::at_most: return left <= right;
-        case network::Relation::greater: return left > right;
-        case network::Relation::at_least: return left >= right;
-        case network::Relation::equal: return left == right;
-        case network::Relation::differs: return left != right;
-    }
-    return false;
+    return network::holds(left, comparison.relation, right);
 }
 
 }  // namespace vramfit::model::recorded

@@ -24,6 +24,20 @@ struct Formula {
 
 enum class Relation : std::uint8_t { less, at_most, greater, at_least, equal, differs };
 
+/// Whether it holds between two sizes, which may be symbols of a run.
+template <class Number>
+bool holds(const Number& left, Relation relation, const Number& right) {
+    switch (relation) {
+        case Relation::less: return left < right;
+        case Relation::at_most: return left <= right;
+        case Relation::greater: return left > right;
+        case Relation::at_least: return left >= right;
+        case Relation::equal: return left == right;
+        case Relation::differs: return left != right;
+    }
+    return false;
+}
+
 struct Comparison {
     Formula left;
     Relation relation = Relation::equal;

@@ -19,16 +19,7 @@ bool FoldedComparison::is_of_one_size() const { return word_of(left) == word_of(
 
 std::optional<bool> FoldedComparison::decided() const {
     if (left.kind != JsonKind::integer || right.kind != JsonKind::integer) return std::nullopt;
-    const std::int64_t a = left.integer, b = right.integer;
-    switch (relation) {
-        case Relation::less: return a < b;
-        case Relation::at_most: return a <= b;
-        case Relation::greater: return a > b;
-        case Relation::at_least: return a >= b;
-        case Relation::equal: return a == b;
-        case Relation::differs: return a != b;
-    }
-    return std::nullopt;
+    return holds(left.integer, relation, right.integer);
 }
 
 std::optional<FoldedComparison> folded_comparison(const std::string& text, const Numbers& numbers) {

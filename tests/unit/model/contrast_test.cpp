@@ -6,8 +6,10 @@
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "windows.hpp"
 
 using namespace vramfit;
+using vramfit::test::most_requested_in;
 
 namespace {
 
@@ -25,13 +27,6 @@ Job contrast_job(const std::string& kind, const std::string& training = "", cons
 constexpr const char* kContrastLora = R"(, "peft": {"r": 4, "target_modules": ["q_proj", "v_proj"]})";
 /// All logits of a pair in float32.
 constexpr std::int64_t kPairLogits = std::int64_t{2} * 128 * 32000 * 4;
-
-std::int64_t most_of_window(const Job& job, const std::string& name) {
-    std::int64_t most = 0;
-    for (const WindowLevels& window : timeline(job.model, job.plan, job.stack, job.device).windows)
-        if (name_of(window.phase) == name) most = std::max(most, window.peak.requested);
-    return most;
-}
 
 bool has_phase_kind(const Job& job, PhaseKind kind) {
     const Program program = program_of(job);
@@ -54,9 +49,9 @@ std::string contrast_refusal(const Job& job) {
 TEST_CASE("without the fused head the logits of policy and reference are held at once") {
     const Job fused = contrast_job("dpo", "", kContrastLora),
               whole = contrast_job("dpo", "", kContrastLora, "axolotl-0.19");
-    CHECK(most_of_window(fused, "step1.loss") + 2 * kPairLogits < most_of_window(whole, "step1.loss"));
-    CHECK(most_of_window(whole, "step1.loss") > 3 * kPairLogits);  // and the copy that the entropy is made of
-    CHECK(most_of_window(whole, "step1.backward.loss") > 3 * kPairLogits);
+    CHECK(most_requested_in(fused, "step1.loss") + 2 * kPairLogits < most_requested_in(whole, "step1.loss"));
+    CHECK(most_requested_in(whole, "step1.loss") > 3 * kPairLogits);  // and the copy that the entropy is made of
+    CHECK(most_requested_in(whole, "step1.backward.loss") > 3 * kPairLogits);
 }
 
 // trl 1.9 utils.py create_model_from_path: float32, where 1.16 sets the policy's dtype.
@@ -64,7 +59,7 @@ TEST_CASE("an older reference is float32 beside a policy in bfloat16") {
     const auto grows = [](const std::string& stack) {
         Job job = contrast_job("dpo", "", "", stack);
         job.plan.load.dtype = DType::bfloat16;
-        return most_of_window(job, "load_reference") - most_of_window(job, "load");
+        return most_requested_in(job, "load_reference") - most_requested_in(job, "load");
     };
     CHECK(grows("axolotl-0.19") > grows("hf-2026-11") * 3 / 2);
 }
@@ -74,14 +69,14 @@ TEST_CASE("ORPO and CPO have no reference and hold all logits") {
         const Job job = contrast_job(kind, "", kContrastLora);
         CHECK_FALSE(has_phase_kind(job, PhaseKind::reference_forward));
         CHECK_FALSE(has_phase_kind(job, PhaseKind::load_reference));
-        CHECK(most_of_window(job, "step1.backward.loss") > 2 * kPairLogits);
+        CHECK(most_requested_in(job, "step1.backward.loss") > 2 * kPairLogits);
     }
 }
 
 TEST_CASE("CPO without the likelihood keeps no softmax of the chosen rows") {
-    const std::int64_t with = most_of_window(contrast_job("cpo", "", kContrastLora), "step1.backward.loss");
+    const std::int64_t with = most_requested_in(contrast_job("cpo", "", kContrastLora), "step1.backward.loss");
     const std::int64_t without =
-        most_of_window(contrast_job("cpo", R"("cpo_alpha": 0)", kContrastLora), "step1.backward.loss");
+        most_requested_in(contrast_job("cpo", R"("cpo_alpha": 0)", kContrastLora), "step1.backward.loss");
     CHECK(with - without > kPairLogits / 4);
 }
 
@@ -99,7 +94,7 @@ TEST_CASE("ORPO prepares quantized weights itself") {
     // What a script prepares before is prepared once more, which finds nothing to cast.
     const Job twice = job(R"(, "prepare_kbit": {"use_gradient_checkpointing": false})");
     CHECK(contrast_refusal(twice).empty());
-    CHECK(most_of_window(twice, "step1.backward.loss") == most_of_window(job(""), "step1.backward.loss"));
+    CHECK(most_requested_in(twice, "step1.backward.loss") == most_requested_in(job(""), "step1.backward.loss"));
 }
 
 TEST_CASE("an embedding with adapters is refused where its inner output gets a gradient") {
@@ -121,7 +116,7 @@ TEST_CASE("axolotl's DPO gives memory back after each step") {
         return out;
     };
     CHECK(reserved_at_clip(emptied) < reserved_at_clip(kept) / 2);
-    CHECK(most_of_window(emptied, "step1.loss") == most_of_window(kept, "step1.loss"));
+    CHECK(most_requested_in(emptied, "step1.loss") == most_requested_in(kept, "step1.loss"));
 }
 
 // axolotl 0.19 loaders/model.py _load_adapters: trl is given a model with adapters.

@@ -6,8 +6,11 @@
 #include "vramfit/alloc/replay.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "windows.hpp"
 
 using namespace vramfit;
+using vramfit::test::has_window;
+using vramfit::test::most_requested_in;
 
 namespace {
 
@@ -20,19 +23,6 @@ Job dpo_job(const std::string& more) {
 }
 
 constexpr const char* kLora = R"(, "peft": {"r": 4, "target_modules": "all-linear", "lora_dropout": 0.1})";
-
-bool has_window(const Job& job, const std::string& name) {
-    const Program program = program_of(job);
-    return std::any_of(program.windows.begin(), program.windows.end(),
-                       [&](const Window& window) { return name_of(window.phase) == name; });
-}
-
-std::int64_t most_requested_in(const Job& job, const std::string& name) {
-    std::int64_t most = 0;
-    for (const WindowLevels& window : timeline(job.model, job.plan, job.stack, job.device).windows)
-        if (name_of(window.phase) == name) most = std::max(most, window.peak.requested);
-    return most;
-}
 
 }  // namespace
 

@@ -8,8 +8,10 @@
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/plan_check.hpp"
+#include "windows.hpp"
 
 using namespace vramfit;
+using vramfit::test::has_window;
 using vramfit::test::reason_of;
 
 namespace {
@@ -23,12 +25,6 @@ Job job_of(const std::string& kind, const std::string& training, const std::stri
                     "job.json", {});
 }
 
-bool runs_in(const Job& job, const std::string& name) {
-    const Program program = program_of(job);
-    return std::any_of(program.windows.begin(), program.windows.end(),
-                       [&](const Window& window) { return name_of(window.phase) == name; });
-}
-
 }  // namespace
 
 TEST_CASE("a reward model has one number for each row in place of the logits") {
@@ -36,8 +32,8 @@ TEST_CASE("a reward model has one number for each row in place of the logits") {
     const std::int64_t head = 128 * 512;
     const Job dpo = job_of("dpo", "");
     CHECK(program_of(job).total_parameters == program_of(dpo).total_parameters - head + 128);
-    CHECK_FALSE(runs_in(job, "load_reference"));
-    CHECK(runs_in(job, "step1.loss"));
+    CHECK_FALSE(has_window(job, "load_reference"));
+    CHECK(has_window(job, "step1.loss"));
 }
 
 // peft: modules_to_save = ["classifier", "score"].
@@ -50,9 +46,9 @@ TEST_CASE("the head of a reward model is trained beside its adapters") {
 
 TEST_CASE("KTO runs the KL term's rows through the policy and the reference") {
     const std::string two = R"("per_device_train_batch_size": 2)";
-    CHECK(runs_in(job_of("kto", two), "step1.kl_forward"));
-    CHECK(runs_in(job_of("kto", two), "load_reference"));
-    CHECK(runs_in(job_of("kto", two + R"(, "precompute_ref_log_probs": true)"), "precompute_reference"));
+    CHECK(has_window(job_of("kto", two), "step1.kl_forward"));
+    CHECK(has_window(job_of("kto", two), "load_reference"));
+    CHECK(has_window(job_of("kto", two + R"(, "precompute_ref_log_probs": true)"), "precompute_reference"));
     const auto allocations = [&](const std::string& loss) {
         const Job job = job_of("kto", two + R"(, "loss_type": ")" + loss + "\"");
         return program_of(job).events.size();

@@ -7,8 +7,10 @@
 #include "support/catch.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/vllm_arguments.hpp"
+#include "windows.hpp"
 
 using namespace vramfit;
+using vramfit::test::has_window;
 using vramfit::test::reason_of;
 
 namespace {
@@ -27,12 +29,6 @@ Job vllm_job(const std::string& training, const std::string& more = "", const st
 }
 
 const std::string kUse = R"(, "use_vllm": true)";
-
-bool vllm_has(const Job& job, const std::string& name) {
-    const Program program = program_of(job);
-    return std::any_of(program.windows.begin(), program.windows.end(),
-                       [&](const Window& window) { return name_of(window.phase) == name; });
-}
 
 /// Bytes that a window requests beside what is there when it ends.
 std::int64_t taken_in(const Job& job, const std::string& name) {
@@ -74,10 +70,10 @@ TEST_CASE("adapters are merged for vLLM with each optimizer step") {
 
 // trl 1.16 grpo_trainer.py: old_per_token_logps with use_vllm and vllm_importance_sampling_correction.
 TEST_CASE("GRPO corrects for what vLLM sampled with, for which the policy scores its completions") {
-    CHECK(vllm_has(vllm_job(kUse), "step0.log_probabilities"));
-    CHECK_FALSE(vllm_has(vllm_job(""), "step0.log_probabilities"));
+    CHECK(has_window(vllm_job(kUse), "step0.log_probabilities"));
+    CHECK_FALSE(has_window(vllm_job(""), "step0.log_probabilities"));
     const std::string off = R"(, "vllm_importance_sampling_correction": false)";
-    CHECK_FALSE(vllm_has(vllm_job(kUse + off), "step0.log_probabilities"));
+    CHECK_FALSE(has_window(vllm_job(kUse + off), "step0.log_probabilities"));
     const auto mode = [](const std::string& name) {
         return timeline(vllm_job(kUse + R"(, "vllm_importance_sampling_mode": ")" + name + "\"")).windows;
     };

@@ -6,7 +6,7 @@ from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, types_of
-from .known import ACTIVATIONS, EXPERTS, ROPE, SIZES_WITH, USED
+from .known import ACTIVATIONS, EXPERTS, ROPE, USED
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
             name = keys.standard(row["key"])
             state = sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
         config[row["key"]] = state
-    config |= sizes_with(config, chance)
+    config |= {key: size if isinstance(size, int) else chance.choice(size) for key, size in keys.sizes_with(config).items()}
     defaults = {row["key"]: row["default"] for row in type_["keys"] if isinstance(row.get("default"), int)}
     for row in type_["keys"]:
         if "equal" in row and ("default" in row or chance.random() < 0.3):
@@ -53,14 +53,6 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config
-
-
-def sizes_with(config: dict[str, Any], chance: random.Random) -> dict[str, Any]:
-    """Sizes that go with the state of a key."""
-    name, state, sizes = SIZES_WITH.get(config["model_type"], ("", None, {}))
-    if config.get(name) != state or not name:
-        return {}
-    return {key: size if isinstance(size, int) else chance.choice(size) for key, size in sizes.items()}
 
 
 def shared_layers(type_: dict[str, Any], heads: int, at: int, chance: random.Random) -> dict[str, Any]:

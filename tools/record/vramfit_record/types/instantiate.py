@@ -376,8 +376,7 @@ class Network:
         return ["repeat", self.size(row[1]), row[2], row[3], *rounds]
 
     def condition(self, row: Any, seen: set[str], code: list[Any] | None = None) -> None:
-        left, sign, right = row[1].split(" ")
-        a, b = folded(left, self.config.values), folded(right, self.config.values)
+        a, sign, b = self.compared(row[1])
         if isinstance(a, int) and isinstance(b, int):
             holds = {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[sign]
             if holds is not row[2]:
@@ -393,8 +392,13 @@ class Network:
         when = row.get("when", {})
         if "sizes" not in when:
             return row
-        left, sign, right = when["sizes"].split(" ")
-        return {**row, "when": {**when, "sizes": f"{folded(left, self.config.values)} {sign} {folded(right, self.config.values)}"}}
+        a, sign, b = self.compared(when["sizes"])
+        return {**row, "when": {**when, "sizes": f"{a} {sign} {b}"}}
+
+    def compared(self, text: str) -> tuple[int | str, str, int | str]:
+        """Two sizes with the numbers of the configuration, and the sign between them."""
+        left, sign, right = text.split(" ")
+        return folded(left, self.config.values), sign, folded(right, self.config.values)
 
     def size(self, x: Any) -> Any:
         if not isinstance(x, str) or not x.startswith("="):
