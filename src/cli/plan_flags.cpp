@@ -11,6 +11,7 @@
 #include "base/split.hpp"
 #include "cli/flags/axes.hpp"
 #include "cli/flags/tables.hpp"
+#include "cli/flags/values.hpp"
 #include "cli/help.hpp"
 #include "cli/input.hpp"
 #include "vramfit/base/error.hpp"
@@ -138,14 +139,26 @@ struct PlanFlags::State {
         return "vramfit models lists the built-in ones; a folder or a config.json will do";
     }
 
+    /// What --text-only says, which decides about the network that the other flags are about.
+    std::optional<bool> asked_for_text_part() const {
+        const PlanFlag* flag = find_plan_flag("text-only");
+        const Spelling* given = flag ? find(*flag) : nullptr;
+        if (!given || given->values.empty()) return std::nullopt;
+        const std::string& said = given->values.back();
+        return said.empty() || said == kAlone || boolean_from(said, given->name);
+    }
+
     Job base(const std::string& network) const {
         if (!job.empty()) {
             Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
-            if (!network.empty()) read.model = models.load(network, process_environment());
+            if (!network.empty())
+                read.model = as_loaded(models.load(network, process_environment()),
+                                       asked_for_text_part().value_or(read.plan.load.text_part));
             return read;
         }
         if (network.empty()) throw Error(ErrorKind::invalid, "--model", "no model given", hint_of_missing_model());
-        return default_job(models.load(network, process_environment()));
+        return default_job(
+            as_loaded(models.load(network, process_environment()), asked_for_text_part().value_or(false)));
     }
 };
 

@@ -231,6 +231,7 @@ std::optional<ModelSpec> read_text_part(const TextPart& part, const JsonValue& c
             text.put(key, *value);
     std::optional<ModelSpec> model = read_model(text, path + "/text_config", problems);
     if (model) model->is_text_part = true;
+    if (model && network::built_in_type(part.whole)) model->whole_config = to_text(config);
     return model;
 }
 
@@ -271,6 +272,18 @@ const network::BuiltInType* recorded_type_of(const JsonValue& config) {
     return network::built_in_type(type->text);
 }
 
+// Of the built-in models' text parts: what stands beside them is under `whole`.
+std::string whole_config_of(const JsonValue& text) {
+    const JsonValue* beside = text.find("whole");
+    if (!beside || beside->kind != JsonValue::Kind::object) return {};
+    JsonValue part = JsonValue::object();
+    for (std::size_t i = 0; i < text.keys.size(); ++i)
+        if (text.keys[i] != "whole" && text.keys[i] != "text_part") part.put(text.keys[i], text.items[i]);
+    JsonValue whole = *beside;
+    whole.put("text_config", part);
+    return to_text(whole);
+}
+
 }  // namespace
 
 std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& path, Problems& problems) {
@@ -303,6 +316,7 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
             read = std::move(model);
         }
     }
+    if (read && read->is_text_part) read->whole_config = whole_config_of(value);
     try {
         if (read && own.none()) size_of(total_parameters(*read), DType::float64);
     } catch (const Error&) {

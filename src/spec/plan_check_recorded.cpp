@@ -6,6 +6,7 @@
 
 #include "spec/network/model.hpp"
 #include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit {
@@ -84,6 +85,9 @@ template <class Refuse>
 void check_processes(const network::Document& recording, const DistributedPlan& processes, const Refuse& refuse) {
     constexpr const char* kHint = "DDP, ZeRO or FSDP";
     const std::string title(name_of(processes.method).title);
+    if (!network::decoder_beside_towers(recording).empty())
+        return refuse("distributed", "a tower for images that no row reaches, in several processes,",
+                      "one GPU, or --text-only");
     if (processes.as<TpPlan>() || processes.as<PipelinePlan>()) return refuse("distributed", title, kHint);
     const Fsdp1Plan* const first = processes.as<Fsdp1Plan>();
     const Fsdp2Plan* const second = processes.as<Fsdp2Plan>();
@@ -159,6 +163,19 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
                                        recording.transformers),
                      recording.of_type ? "vramfit models types says how far the type was checked"
                                        : "docs/howto/own-network.md says how far recordings were checked"});
+    if (has_towers(model))
+        notes.push_back({NoteKind::recorded_network,
+                         "rows of text are predicted: the towers for images or sound take memory, and adapters where "
+                         "target_modules names their layers, but no row goes through them",
+                         "rows with images need more"});
+    // Networks with towers have a configuration of its own for the text part; what switches the cache off is the
+    // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.
+    const bool by_config = plan.loop.kind == LoopKind::trainer || plan.loop.kind == LoopKind::plain;
+    if (has_towers(model) && by_config && !plan.checkpoints() && model.use_cache)
+        problems.unsupported("training.gradient_checkpointing",
+                             "without checkpointing the text part keeps the keys and values of all layers until the "
+                             "loss is there, as its own configuration has use_cache, which was not recorded",
+                             "gradient_checkpointing true, \"use_cache\": false in text_config, or trl's trainers");
     if (has_packages_functions(recording))
         notes.push_back(
             {NoteKind::recorded_network,

@@ -214,11 +214,22 @@ ModelMention model_name(const TrainerQuestion& question, std::vector<Recognised>
     return {};
 }
 
+/// Trainers that leave the tower as it is loaded: LLaMA-Factory and ms-swift freeze it and keep adapters out of it
+/// (0.9.5 hparams/finetuning_args.py freeze_vision_tower, 4.6 arguments freeze_vit), Unsloth has a step of its own.
+bool loads_whole_as_it_is(std::string_view format) {
+    return format.empty() || format.starts_with("trl") || format == "trainer-script" || format == "training-args" ||
+           format == "axolotl";
+}
+
 /// What sees images stays on the GPU even where only text is trained, and adapters are put into it too.
 void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading) {
     if (!draft.job.model.is_text_part) return;
-    draft.job.plan.load.text_part = true;  // said here
     const LoadedClass loaded = loaded_class(named.loader, draft.job.model.model_type);
+    if (!loaded.text_alone && loads_whole_as_it_is(named.loader.format)) {
+        draft.job.model = as_loaded(draft.job.model, false);
+        if (!draft.job.model.is_text_part) return;
+    }
+    draft.job.plan.load.text_part = true;  // said here
     if (loaded.text_alone) return;
     const bool is_gemma = draft.job.model.model_type == "gemma3_text";
     const std::string checkpoint =

@@ -85,8 +85,11 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "phimoe": {"plain": {**MIXTURE, "num_local_experts": 8, "sliding_window": 512}},
     "opt": {"350m": {"vocab_size": 320, "hidden_size": 64, "ffn_dim": 176, "num_hidden_layers": 2, "num_attention_heads": 4, "word_embed_proj_dim": 32, "do_layer_norm_before": False,
                      "max_position_embeddings": 2048, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 2}}}
+OWN["gemma3"] = {"text_config": {**LLAMA, "head_dim": 16, "num_key_value_heads": 2, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"], "tie_word_embeddings": True, "use_cache": False},
+                 "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 896, "patch_size": 14,
+                                   "vision_use_head": False}, "image_token_index": 300}  # as published, below the size of the vocabulary
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window"}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
@@ -130,7 +133,9 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
 
 def reached(job: dict[str, Any], key: str, window: int) -> dict[str, Any]:
     """The same job with rows that reach a window, as one that ends with them does."""
-    return {**job, "name": f"{job['name']}-window", "model": {**job["model"], key: window}}
+    model = job["model"]
+    said = {"text_config": {**model["text_config"], key: window}} if "text_config" in model else {key: window}
+    return {**job, "name": f"{job['name']}-window", "model": {**model, **said}}
 
 
 def others(model_type: str, made: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -16,6 +16,14 @@ namespace vramfit {
 /// not looked at. Throws Error with all problems: invalid, or unsupported for other model types.
 ModelSpec read_config(std::string_view text, std::string_view file, std::string_view name = {});
 
+/// The network that trainers load: of a model of text and images the whole, with the towers that batches of text leave
+/// alone, where its type was recorded and the text part was not asked for. Else the model itself. Throws Error
+/// (unsupported, invalid) with the keys of its configuration that the recording does not cover.
+ModelSpec as_loaded(const ModelSpec& model, bool text_part);
+
+/// Whether towers for images or sound stand beside the text decoder.
+bool has_towers(const ModelSpec& model);
+
 /// The model as a config.json that reads back as the same ModelSpec (but for its name).
 std::string to_config_text(const ModelSpec& model);
 

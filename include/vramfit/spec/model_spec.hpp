@@ -41,6 +41,8 @@ struct ModelSpec {
     std::string name;           ///< how the user called it: built-in name, id, path
     std::string model_type;     ///< the family: "llama", "gemma2", ...
     bool is_text_part = false;  ///< of a model of text and images, which is left out
+    /// Of a text part the config.json of the whole, where the type of the whole was recorded (as_loaded).
+    std::string whole_config = {};
     std::int64_t vocab_size = 0;
     std::int64_t hidden_size = 0;
     std::int64_t intermediate_size = 0;

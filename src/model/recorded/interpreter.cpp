@@ -18,9 +18,9 @@ using namespace engine;
 namespace {
 
 bool answers(const network::Variant& variant, const RecordedQuestion& question, DType weights, bool autocast) {
-    if (variant.attention != question.attention || variant.mask != question.mask || variant.use_cache ||
-        variant.labels != question.labels || variant.items != question.items ||
-        variant.checkpointing != question.checkpointing)
+    if (variant.attention != question.attention || variant.mask != question.mask ||
+        variant.use_cache != question.use_cache || variant.labels != question.labels ||
+        variant.items != question.items || variant.checkpointing != question.checkpointing)
         return false;
     if (!variant.weights.empty() && (variant.weights == "16 bit") != is_half(weights)) return false;
     if (variant.autocast && *variant.autocast != autocast) return false;
@@ -36,9 +36,9 @@ const network::Variant& variant_for(const RecordedModel& model, const RecordedQu
     const auto found = std::find_if(document.variants.begin(), document.variants.end(),
                                     [&](const network::Variant& v) { return answers(v, question, weights, autocast); });
     const std::string asked =
-        fmt::format("attention {}, mask {}, {}labels, {}checkpointing{}", question.attention, question.mask,
+        fmt::format("attention {}, mask {}, {}labels, {}checkpointing{}{}", question.attention, question.mask,
                     question.labels ? "" : "no ", question.checkpointing ? "" : "no ",
-                    question.items ? ", num_items_in_batch" : "");
+                    question.items ? ", num_items_in_batch" : "", question.use_cache ? ", use_cache" : "");
     if (found == document.variants.end())
         throw Error(ErrorKind::unsupported, document.file, fmt::format("no recorded variant has {}", asked),
                     "record the network with --variants all");
@@ -92,8 +92,9 @@ Tensor run_recorded_base(const Run& run, const Network& network, const RecordedM
     for (const network::Number value : call->given) {
         const std::string_view name = name_of_input(whole, value);
         const NamedTensor* found = named(given, name);
-        // The number of labels goes to the loss only, and through the network in **kwargs.
-        if (!found && name != "num_items_in_batch")
+        // The number of labels goes to the loss only, and through the network in **kwargs; labels are an argument of
+        // networks with towers that they do not use (5.17.0 modeling_gemma3.py Gemma3Model.forward).
+        if (!found && name != "num_items_in_batch" && name != "labels")
             refuse(fmt::format("the network without its head is given '{}', which trl does not give", name));
         arguments.push_back(found ? found->tensor : Tensor());
     }

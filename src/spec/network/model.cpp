@@ -2,7 +2,6 @@
 #include "spec/network/model.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <limits>
 #include <optional>
@@ -64,8 +63,8 @@ void set_sizes(NamedModule& module, const ModuleKind& kind, bool out_first) {
     module.bias = has_parameter(kind, "bias");
 }
 
-NamedModule named_module(const std::string& path, const ModuleKind& kind) {
-    NamedModule module{path, vramfit::ModuleKind::other, layer_of(path)};
+NamedModule named_module(const std::string& path, const ModuleKind& kind, int layer) {
+    NamedModule module{path, vramfit::ModuleKind::other, layer};
     if (kind.leaf == Leaf::linear && is_plain_linear(kind)) {
         module.kind = vramfit::ModuleKind::linear;
         set_sizes(module, kind, true);
@@ -112,6 +111,12 @@ void mark_parts(const Document& document, std::vector<NamedModule>& modules) {
     }
 }
 
+/// Of a network with towers the configuration has a part of its own for the text decoder.
+const JsonValue& decoder_config(const JsonValue& config) {
+    const JsonValue* text = config.find("text_config");
+    return text && text->kind == JsonValue::Kind::object ? *text : config;
+}
+
 /// A number of the configuration, under one of the names that classes have for it.
 std::optional<std::int64_t> number_in(const JsonValue& config, std::initializer_list<std::string_view> keys) {
     for (const std::string_view key : keys) {
@@ -123,7 +128,8 @@ std::optional<std::int64_t> number_in(const JsonValue& config, std::initializer_
     return std::nullopt;
 }
 
-void read_recorded_config(const JsonValue& config, ModelSpec& model) {
+void read_recorded_config(const JsonValue& whole, ModelSpec& model) {
+    const JsonValue& config = decoder_config(whole);
     // Where nothing is said nothing is bounded.
     model.max_position_embeddings =
         number_in(config, {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length",
@@ -184,29 +190,15 @@ std::vector<std::int64_t> sizes_of(const Parameter& parameter) {
     return sizes;
 }
 
-// peft 0.21.2 utils/constants.py COMMON_LAYERS_PATTERN; transformers' names of lists of decoder layers.
-int layer_of(std::string_view path) {
-    constexpr std::string_view kLists[] = {"layers", "h", "blocks", "block", "layer"};
-    for (std::size_t at = 0; at < path.size();) {
-        const std::size_t end = std::min(path.find('.', at), path.size());
-        const std::string_view name = path.substr(at, end - at);
-        at = end + 1;
-        if (at >= path.size() || std::find(std::begin(kLists), std::end(kLists), name) == std::end(kLists)) continue;
-        const std::string_view next = path.substr(at, std::min(path.find('.', at), path.size()) - at);
-        int number = -1;
-        const auto [rest, error] = std::from_chars(next.data(), next.data() + next.size(), number);
-        if (error == std::errc() && rest == next.data() + next.size() && number >= 0 && number < 10'000) return number;
-    }
-    return -1;
-}
-
 // A config.json has no such text.
 bool is_network(std::string_view text) { return text.find("\"vramfit.network/") != text.npos; }
 
 std::vector<NamedModule> modules_in(const Document& document) {
     std::vector<NamedModule> modules;
+    const std::string towers = decoder_beside_towers(document);
     for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        if (!path.empty()) modules.push_back(named_module(path, kind));
+        if (path.empty()) return;
+        modules.push_back(named_module(path, kind, is_inside(path, towers) ? layer_of(path) : -1));
     });
     mark_parts(document, modules);
     return modules;
@@ -251,57 +243,10 @@ std::set<std::string> derived_linear_layers(const Document& document) {
     return found;
 }
 
-std::vector<std::string> decoder_layers(const Document& document) {
-    std::vector<std::string> paths;
-    const auto& classes = document.no_split_modules;
-    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        const std::size_t dot = std::min(path.rfind('.'), path.size());
-        const bool named = std::find(classes.begin(), classes.end(), kind.class_name) != classes.end();
-        if (kind.checkpointed || (named && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0))
-            paths.push_back(path);
-    });
-    return paths;
-}
-
-std::string decoder_layer_class(const Document& document) {
-    const std::vector<std::string> paths = decoder_layers(document);
-    const std::set<std::string> layers(paths.begin(), paths.end());
-    std::set<std::string> classes;
-    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        if (layers.contains(path)) classes.insert(kind.class_name);
-    });
-    return classes.size() == 1 ? *classes.begin() : std::string();
-}
-
-std::string base_model(const Document& document) {
-    std::string found;
-    for (const std::string& path : decoder_layers(document)) {
-        const std::string first = path.substr(0, path.find('.'));
-        if (!found.empty() && first != found) return {};
-        found = first;
-    }
-    for (const Child& child : document.kinds[document.root].children)
-        if (child.name == found && layer_of(found + ".0") < 0) return found;
-    return {};
-}
-
-// accelerate 1.15 utils/fsdp_utils.py _find_final_norm.
-std::string final_norm(const Document& document) {
-    const std::string base = base_model(document);
-    std::string found;
-    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
-        const std::size_t dot = path.rfind('.');
-        const bool is_child =
-            base.empty() ? dot == path.npos && !path.empty() : dot != path.npos && path.substr(0, dot) == base;
-        if (is_child && kind.class_name.find("Norm") != std::string::npos) found = path;
-    });
-    return found;
-}
-
 std::string rope_type(const Document& document, std::string_view buffer) {
     Problems problems(document.file);
-    const JsonValue config = parse_json(document.config, problems);
-    const JsonValue* rope = config.find("rope_parameters");
+    const JsonValue whole = parse_json(document.config, problems);
+    const JsonValue* rope = decoder_config(whole).find("rope_parameters");
     const std::size_t end = buffer.find("_inv_freq");
     if (rope && rope->kind == JsonValue::Kind::object && end != buffer.npos) rope = rope->find(buffer.substr(0, end));
     const JsonValue* type = rope && rope->kind == JsonValue::Kind::object ? rope->find("rope_type") : nullptr;

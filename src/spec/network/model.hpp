@@ -70,6 +70,13 @@ void for_each_kind(const Document& document, const Visit& visit) {
     for_each_kind(document, document.root, std::string(), visit);
 }
 
+/// Whether a path is that of a module or of one inside of it; an empty one is the network.
+bool is_inside(std::string_view path, std::string_view of);
+
+/// The text decoder's path, which has the input embeddings, where modules beside it have layers too: towers for images
+/// or sound. Empty: there are none.
+std::string decoder_beside_towers(const Document& document);
+
 /// The paths of the decoder layers, in order: modules by their class or by their place in a list of layers.
 std::vector<std::string> decoder_layers(const Document& document);
 /// Their class, or empty where they are of several.

@@ -34,6 +34,38 @@ JsonValue read_document(const BuiltInType& type) {
 
 }  // namespace
 
+JsonValue in_one_level(const Place& type, const JsonValue& config) {
+    if (!type.has("parts")) return config;
+    const JsonValue& parts = type.member("parts").object().json();
+    JsonValue out = JsonValue::object();
+    const auto put_all = [&](const JsonValue& from, const std::string& prefix, bool beside) {
+        for (std::size_t i = 0; i < from.keys.size(); ++i)
+            if (!beside || !parts.find(from.keys[i])) out.put(prefix + from.keys[i], from.items[i]);
+    };
+    for (std::size_t i = 0; i < parts.keys.size(); ++i) {
+        const std::string& prefix = type.member("parts").member(parts.keys[i]).text();
+        if (parts.keys[i].empty())
+            put_all(config, prefix, true);
+        else if (const JsonValue* part = config.find(parts.keys[i]); part && part->kind == JsonKind::object)
+            put_all(*part, prefix, false);
+    }
+    return out;
+}
+
+std::string place_in_parts(const Place& type, std::string_view key) {
+    if (!type.has("parts")) return std::string(key);
+    const JsonValue& parts = type.member("parts").object().json();
+    std::string part, prefix;
+    for (std::size_t i = 0; i < parts.keys.size(); ++i) {
+        const std::string& before = type.member("parts").member(parts.keys[i]).text();
+        if (key.starts_with(before) && (before.size() > prefix.size() || (before.empty() && prefix.empty()))) {
+            part = parts.keys[i];
+            prefix = before;
+        }
+    }
+    return fmt::format("{}{}{}", part, part.empty() ? "" : "/", key.substr(prefix.size()));
+}
+
 Document instantiate(std::string_view text, const JsonValue& config, const std::string& path, const std::string& file) {
     Problems problems(file);
     const JsonValue type = parse_json(text, problems);
@@ -46,9 +78,10 @@ Document instantiate(const JsonValue& type, const JsonValue& config, const std::
     const Place place(type, file);
     if (place.object().member("schema").text() != kTypeSchema)
         place.member("schema").refuse(fmt::format("'{}' is wanted", kTypeSchema));
-    const TypeConfig read = read_type_config(place, config, path, problems);
+    const JsonValue keys = in_one_level(place, config);
+    const TypeConfig read = read_type_config(place, keys, path, problems);
     problems.throw_if_any();
-    Document document = read_network(network_of(place, read, config), file);
+    Document document = read_network(network_of(place, read, keys), file);
     document.of_type = true;
     document.returns_router_logits |= reads_key(place, "output_router_logits");
     if (place.has("same")) document.same_releases = place.member("same").object().json().keys;

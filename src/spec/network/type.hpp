@@ -26,8 +26,14 @@ inline constexpr std::string_view kOwnRecording = "record this very network: doc
 using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 
 /// A formula with the numbers of these keys: an integer, or the text of a sum of batch and length. Throws Error
-/// (invalid) for a text that is no formula, or whose numbers have more than 63 bits.
+/// (invalid) for a text that is no formula, whose numbers have more than 63 bits, or where one does not divide another.
 JsonValue folded(std::string_view formula, const Numbers& numbers);
+
+/// Of a type whose configuration has parts, of text and of images: a config.json with all keys at one level, as the
+/// type calls them. Otherwise the same.
+JsonValue in_one_level(const Place& type, const JsonValue& config);
+/// Where such a key stands in the config.json: "vision_config/hidden_size".
+std::string place_in_parts(const Place& type, std::string_view key);
 
 /// Raises the numbers of an instruction's values by `by`, from number `first` on.
 void renumber(JsonValue& row, std::int64_t by, std::int64_t first);

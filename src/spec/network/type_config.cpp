@@ -55,10 +55,12 @@ class TypeReader {
 
   private:
     void refuse(std::string_view key, std::string what) {
-        problems_.unsupported(fmt::format("{}/{}", path_, key), std::move(what), std::string(kOwnRecording));
+        problems_.unsupported(fmt::format("{}/{}", path_, place_in_parts(type_, key)), std::move(what),
+                              std::string(kOwnRecording));
     }
     void reject(std::string_view key, std::string what) {
-        problems_.invalid(fmt::format("{}/{}", path_, key), std::move(what), "see the model's own config.json");
+        problems_.invalid(fmt::format("{}/{}", path_, place_in_parts(type_, key)), std::move(what),
+                          "see the model's own config.json");
     }
     const JsonValue* given(std::string_view key) const { return config_.find(key); }
 

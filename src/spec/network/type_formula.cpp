@@ -50,10 +50,20 @@ Sum multiplied(const Sum& a, const Sum& b) {
     return product;
 }
 
+/// Types are recorded with sizes that divide one another (known.py SIZES): of others the formula may be another one,
+/// and most classes refuse them (transformers 5.17.0 modeling_bloom.py BloomAttention.__init__).
+[[noreturn]] void refuse_remainder(std::string_view text, std::int64_t number, std::int64_t by) {
+    throw Error(ErrorKind::invalid, fmt::format("the sizes of the model: {}", text),
+                fmt::format("{} is not a multiple of {}", number, by),
+                "the model's config.json needs a size that divides the other, such as a number of heads that divides "
+                "hidden_size");
+}
+
 /// Python's // and %, of what is not negative; nothing where the result is no sum.
-std::optional<Sum> divided(const Sum& a, std::int64_t by, bool remainder) {
+std::optional<Sum> divided(const Sum& a, std::int64_t by, bool remainder, std::string_view text) {
     if (const auto number = plain(a)) {
         if (*number < 0) return std::nullopt;
+        if (!remainder && *number % by != 0) refuse_remainder(text, *number, by);
         return of_number(remainder ? *number % by : *number / by);
     }
     Sum quotient;
@@ -64,7 +74,7 @@ std::optional<Sum> divided(const Sum& a, std::int64_t by, bool remainder) {
     return quotient;
 }
 
-std::optional<Sum> combined(const Sum& a, const Sum& b, Step::Kind kind) {
+std::optional<Sum> combined(const Sum& a, const Sum& b, Step::Kind kind, std::string_view text) {
     switch (kind) {
         case Step::Kind::add: return added(a, b, 1);
         case Step::Kind::subtract: return added(a, b, -1);
@@ -73,7 +83,7 @@ std::optional<Sum> combined(const Sum& a, const Sum& b, Step::Kind kind) {
     }
     const auto by = plain(b);
     if (!by || *by <= 0) return std::nullopt;
-    return divided(a, *by, kind == Step::Kind::remainder);
+    return divided(a, *by, kind == Step::Kind::remainder, text);
 }
 
 std::int64_t number_of(const Numbers& numbers, const std::string& key, std::string_view text) {
@@ -98,7 +108,7 @@ std::optional<Sum> sum_of(const Formula& formula, const Numbers& numbers, std::s
         }
         const Sum right = std::move(stack.back());
         stack.pop_back();
-        auto result = combined(stack.back(), right, step.kind);
+        auto result = combined(stack.back(), right, step.kind, text);
         if (!result) return std::nullopt;
         stack.back() = std::move(*result);
     }

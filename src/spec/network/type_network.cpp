@@ -14,6 +14,7 @@ namespace vramfit::network {
 namespace {
 
 constexpr std::size_t kDeepestNodes = 64;
+constexpr std::int64_t kMostTowerLayers = 1000;
 
 /// Programs or kinds of modules, each once.
 struct Table {
@@ -165,7 +166,12 @@ class Maker {
             JsonValue number = kind(child, depth + 1);
             made.items.push_back(JsonValue::list({JsonValue::of(std::string_view(name)), std::move(number)}));
         };
-        if (children->kind == JsonKind::text)
+        if (children->kind == JsonKind::text && children->text.starts_with('=')) {  // of a tower, which are all alike
+            const JsonValue count = folded(std::string_view(children->text).substr(1), config_.numbers);
+            if (count.kind != JsonKind::integer || count.integer > kMostTowerLayers)
+                of.refuse("a tower has too many layers");
+            for (std::int64_t i = 0; i < count.integer; ++i) add(fmt::format("{}", i), below(of, "*"));
+        } else if (children->kind == JsonKind::text)
             for (std::size_t i = 0; i < config_.kinds.size(); ++i)
                 add(fmt::format("{}", i), below(of, fmt::format("*{}", config_.kinds[i])));
         else

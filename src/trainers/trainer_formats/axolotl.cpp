@@ -12,6 +12,7 @@
 #include "trainers/parallelism.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -84,6 +85,9 @@ void read_axolotl_targets(Reader& reader, Draft& draft) {
     if (beyond || pattern)
         reader.refuse("lora_target_linear", "together with these lora_target_modules it is not supported",
                       "name all modules in lora_target_modules");
+    if (has_towers(draft.job.model))
+        reader.refuse("lora_target_linear", "with a tower for images it is not supported",
+                      "name the modules in lora_target_modules");
     draft.job.plan.peft->target_modules = std::string("all-linear");
 }
 

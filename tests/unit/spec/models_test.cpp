@@ -73,6 +73,29 @@ TEST_CASE("checkpoints of recorded types are known by name, or refused for what 
     CHECK(says(error_of([] { load_model("olmo-3-1025", {}); }), "--model", "did you mean 'olmo-3-1025-7b'?"));
 }
 
+TEST_CASE("of Gemma 3 the whole is loaded, unless the text part is asked for") {
+    const auto count = [](const char* name, bool text_part) {
+        return total_parameters(as_loaded(load_model(name, {}), text_part));
+    };
+    // Hub safetensors totals: google/gemma-3-4b-it, gemma-3-12b-it, gemma-3-27b-it.
+    CHECK(count("gemma-3-4b-it", false) == 4'300'079'472);
+    CHECK(count("gemma-3-12b-it", false) == 12'187'325'040);
+    CHECK(count("gemma-3-27b-it", false) == 27'432'406'640);
+    CHECK(count("gemma-3-4b-it", true) == 3'880'263'168);
+    const ModelSpec whole = as_loaded(load_model("gemma-3-4b-it", {}), false);
+    CHECK(has_towers(whole));
+    CHECK(whole.num_hidden_layers == 34);
+    CHECK(as_loaded(load_model("gemma-3-1b-it", {}), false).model_type == "gemma3_text");
+    // A model that is written down is read back as it is.
+    CHECK(to_config_text(as_loaded(read_config(to_config_text(whole), "config.json"), false)) == to_config_text(whole));
+    CHECK(says(error_of([] {
+                   as_loaded(read_config(R"({"model_type": "gemma3", "text_config": {"hidden_size": 64},
+                       "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 48, "image_size": 448,
+                       "patch_size": 14, "vision_use_head": false}})", "config.json"), false);
+               }),
+               "config.json /vision_config/image_size", "448 was not recorded"));
+}
+
 TEST_CASE("parameters are counted as published") {
     const auto lines = lines_of("model_counts.jsonl");
     CHECK(lines.size() == 401);

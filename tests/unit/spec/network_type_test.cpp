@@ -27,9 +27,10 @@ JsonValue parsed(const std::string& text) {
 JsonValue network_in_json(const JsonValue& type, const JsonValue& config) {
     Problems problems("config.json");
     const network::Place place(type, "config.json");
-    const network::TypeConfig read = network::read_type_config(place, config, "", problems);
+    const JsonValue keys = network::in_one_level(place, config);
+    const network::TypeConfig read = network::read_type_config(place, keys, "", problems);
     problems.throw_if_any();
-    return network::network_of(place, read, config);
+    return network::network_of(place, read, keys);
 }
 
 /// FNV-1a of the network without its configuration: tools/record, types/normal.py.
@@ -324,4 +325,14 @@ TEST_CASE("formulas have the numbers of the configuration") {
     CHECK(text("(S+63)//hidden_size") == "(S+63)//64");
     CHECK(text("3*B*hidden_size//2") == "96*B");
     CHECK_THROWS_AS(network::folded("B*other", numbers), Error);
+}
+
+TEST_CASE("sizes that do not divide one another are refused, and not rounded") {
+    const std::string heads = "the sizes of the model: hidden_size//num_attention_heads: 66 is not a multiple of 4";
+    CHECK(refusal_of_config(olmo("\"hidden_size\": 64", "\"hidden_size\": 66"), ErrorKind::invalid) == heads);
+    const std::string bloom =
+        R"({"model_type": "bloom", "vocab_size": 320, "hidden_size": 100, "n_layer": 2, "n_head": )";
+    CHECK(refusal_of_config(bloom + "4}", ErrorKind::invalid) == "read");
+    CHECK(refusal_of_config(bloom + "8}", ErrorKind::invalid) ==
+          "the sizes of the model: hidden_size//n_head: 100 is not a multiple of 8");
 }

@@ -12,6 +12,7 @@ from vramfit_record.check import problems
 from vramfit_record.types.alternatives import Alternatives, NotExplained
 from vramfit_record.types.instantiate import NotKnown, folded, instantiate
 from vramfit_record.types.normal import difference, fingerprint, normal
+from vramfit_record.types.parts import flattened, nested
 from vramfit_record.types.trees import moved
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -78,6 +79,13 @@ class Parts(unittest.TestCase):
     def test_values_under_other_numbers(self) -> None:
         row = ["call", "f", ["%3", "%9", "!%9", "'%9"], {}, [[10, "weights", ["=B"], {"view": "%9"}]]]
         self.assertEqual(moved([row], 5, 9), [["call", "f", ["%3", "%14", "!%14", "'%9"], {}, [[15, "weights", ["=B"], {"view": "%14"}]]]])
+
+    def test_configurations_with_parts(self) -> None:
+        parts = {"text_config": "", "vision_config": "vision_", "": "whole_"}
+        given = {"text_config": {"hidden_size": 64}, "vision_config": {"hidden_size": 48}, "tie_word_embeddings": True}
+        flat = {"hidden_size": 64, "vision_hidden_size": 48, "whole_tie_word_embeddings": True}
+        self.assertEqual(flattened(parts, given), flat)
+        self.assertEqual(nested(parts, flat), given)
 
     def test_choices_that_explain(self) -> None:
         found = Alternatives()

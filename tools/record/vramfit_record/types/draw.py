@@ -7,10 +7,17 @@ from typing import Any
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, types_of
 from .known import ACTIVATIONS, EXPERTS, ROPE, USED
+from .parts import nested
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
-    """A config.json. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
+    """A config.json, in its parts if it has any."""
+    config = flat(type_, keys, chance, at)
+    return {"model_type": type_["model_type"], **nested(keys.parts, {k: v for k, v in config.items() if k != "model_type"})} if keys.parts else config
+
+
+def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
+    """Its keys as the type calls them. The first ones have what is met often and is a case of its own: padding of 0, one layer, as many pairs of keys and values as heads."""
     heads = chance.choice((2, 3, 4, 6, 8))
     kv = heads if at == 2 else chance.choice([n for n in (2, 3, 4, 6, 8) if heads % n == 0])
     sizes = {"num_attention_heads": heads, "num_key_value_heads": kv, "hidden_size": heads * 8 * chance.randint(1, 9), "intermediate_size": 8 * chance.randint(3, 60),
@@ -20,6 +27,7 @@ def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> 
     sizes["word_embed_proj_dim"] = sizes["hidden_size"] // chance.choice((1, 2, 4))
     sizes |= experts_of(chance)
     few = chance.choice((2, 3, 4))
+    sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
     sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from .parts import flattened
 from .sharing import rope_not_known, state_of, with_roles
 from .trees import moved, name_of_row
 
@@ -40,14 +41,14 @@ class Config:
     """What a config.json says by the keys of a type: numbers, and the state of each choice."""
 
     def __init__(self, type_: dict[str, Any], given: dict[str, Any]) -> None:
-        self.type, self.given = type_, given
+        self.type, self.given = type_, flattened(type_["parts"], given) if "parts" in type_ else given
         self.values: dict[str, Any] = {}
         self.chosen: dict[str, Any] = {}
         self.read_layers()
         for row in type_["keys"]:
             self.read(row)
         if "rope_of_kinds" in type_:
-            if problem := rope_not_known(type_["rope_of_kinds"], given):
+            if problem := rope_not_known(type_["rope_of_kinds"], self.given):
                 raise NotKnown(problem)
         if ROPE_TYPE in type_["choices"]:
             self.read_rope(type_["rope"])
@@ -317,6 +318,8 @@ class Network:
                 one[2] = [self.size(x) for x in one[2]]
         if children == "layers":
             row["children"] = [[str(i), self.kind(below[f"*{kind}"])] for i, kind in enumerate(self.config.kinds)]
+        elif isinstance(children, str):
+            row["children"] = [[str(i), self.kind(below["*"])] for i in range(self.size(children))]
         elif children:
             row["children"] = [[name, self.kind(below[name])] for name in children]
         return self.kinds.setdefault(json.dumps(row, separators=(",", ":")), len(self.kinds))

@@ -13,7 +13,8 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, SHARED, ROPE_OF_KINDS, FEWER, REPEATED)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, TOWERS)
+from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
 from ..sizes import Fit, Number
@@ -30,7 +31,9 @@ class Keys:
 
     def __post_init__(self) -> None:
         self.cls = transformers.models.auto.configuration_auto.CONFIG_MAPPING[self.model_type]
-        self.names = dict(self.cls.attribute_map)
+        self.parts, self.towers = PARTS.get(self.model_type, {}), TOWERS.get(self.model_type, {})
+        self.text = self.cls.sub_configs["text_config"] if self.parts else self.cls
+        self.names = dict(self.text.attribute_map)
         self.defaults = self.made({})
         self.beside = BESIDE.get(self.model_type, {})
         self.defaults |= self.beside
@@ -40,7 +43,7 @@ class Keys:
         self.list = "layer_types" if self.second or self.shared else "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
         self.is_mixture = bool(EXPERTS & set(self.defaults))
-        self.is_simple = self.is_mixture or model_is_long(self.model_type)
+        self.is_simple = self.is_mixture or model_is_long(self.model_type) or bool(self.parts)
         for name in [*self.defaults, *(self.names.get(n, n) for n in SIZES)]:
             if name in self.defaults and name not in self.has_to_be and (states := self.states_of(name, self.defaults[name])):
                 self.states[name] = states
@@ -57,13 +60,27 @@ class Keys:
 
     def made(self, values: dict[str, Any]) -> dict[str, Any]:
         """The configuration that the class makes of these, as plain values."""
-        config = self.cls(**values)
+        config = self.made_whole(values)
+        if self.parts:
+            return flattened(self.parts, {k: self.plain_of(getattr(config, k) if k else config) for k in self.parts if k} | {k: v for k, v in self.plain_of(config).items() if k not in self.parts})
+        return self.plain_of(config)
+
+    def made_whole(self, values: dict[str, Any]) -> Any:
+        return self.cls(**(nested(self.parts, values) if self.parts else values))
+
+    @staticmethod
+    def plain_of(config: Any) -> dict[str, Any]:
         config.allow_global_per_layer_attribute_access = True  # of what layers have of their own, what the others have
         return {k: getattr(config, k) for k in config.to_dict() if not k.startswith("_") and k != "allow_global_per_layer_attribute_access"}
 
+    def prefixes(self) -> dict[type, str]:
+        """What stands before the keys of a part, by its class."""
+        whole = self.made_whole({})
+        return {type(getattr(whole, part)) if part else self.cls: prefix for part, prefix in self.parts.items()}
+
     def takes(self, argument: str) -> bool:
         """Whether the class makes its list of kinds of layers of this argument."""
-        return argument in inspect.getsource(self.cls)
+        return argument in inspect.getsource(self.text)
 
     def standard(self, name: str) -> str:
         return next((k for k, v in self.names.items() if v == name), name)
@@ -78,6 +95,8 @@ class Keys:
             return [None, SIZE] if default is None else [SIZE, None]
         if name == "n_group":
             return [SIZE, 1]  # a single group is a view
+        if self.parts and part_of(self.parts, name)[1] and name not in (*SIZES, *BESIDE_PARTS):
+            return None  # of what no batch of text runs
         if self.standard(name) in SIZES:
             null = name in OR_NULL or (name in ("sliding_window", "intermediate_size") and default is None)
             first = default is not None or name == "sliding_window"  # with a window there are variants that other choices decide about too
@@ -257,6 +276,7 @@ class Keys:
             elif name != EQUAL_HEADS and name not in self.pairs:
                 sizes = self.sizes(name, chosen)
                 values[name] = state if state not in VARIED else Number(sizes[i]) if sizes else REALS[i]
+        values |= {**dict.fromkeys(self.towers.values(), 2), **SAID_IN_PARTS.get(self.model_type, {})}
         if chosen.get(EQUAL_HEADS):
             values["num_key_value_heads"] = values[self.names.get("num_attention_heads", "num_attention_heads")]
         for name, (more, less) in self.pairs.items():
@@ -288,7 +308,7 @@ class Keys:
 
     def config(self, chosen: Chosen, i: int, optional: bool = True, with_equal: str = "") -> Any:
         values = self.values(chosen, i, optional)
-        return self.cls(**values, **({with_equal: self.equal(with_equal, values)} if with_equal else {}))
+        return self.made_whole({**values, **({with_equal: self.equal(with_equal, values)} if with_equal else {})})
 
     def absent(self, name: str) -> tuple[bool, Any, bool]:
         """Whether the key may be absent; what it is then, a value or a formula; whether null is the same."""

@@ -108,7 +108,7 @@ SECOND["llama4_text"] = {"step": "interleave_moe_layer_step"}
 REPEATED: dict[str, list[dict[str, Any]]] = {"llama4_text": [
     {"key": "layer_types", "pattern": [*["chunked_attention"] * 3, "full_attention"]}, {"key": "no_rope_layers", "pattern": [1, 1, 1, 0], "empty": True}, {"key": "moe_layers", "places": "sparse"}]}
 #: Keys that have the class's own value, whatever reads them.
-OWN_VALUE = {"llama4_text": {"no_rope_layer_interval": 4}}
+OWN_VALUE = {"llama4_text": {"no_rope_layer_interval": 4}, "gemma3": {"sliding_window_pattern": 6}}
 #: Scaled rotary embeddings of mixtures: what published models have.
 ROPE_OF_MIXTURES = {"llama4_text": ("llama3",)}
 DENSE, SPARSE = "dense", "sparse"
@@ -132,3 +132,20 @@ ROPE_OF_KINDS = {"gemma4_text": {"full_attention": {"type": "proportional", "may
                  "mellum": {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")}}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
+
+#: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
+PARTS: dict[str, dict[str, str]] = {"gemma3": {"text_config": "", "vision_config": "vision_", "": "whole_"}}
+#: Lists of layers that no batch of text runs, and the key that says how many there are.
+TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"}}
+SIZES |= {"vision_hidden_size": (384, 448, 864), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (6, 14, 27), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
+#: Sizes of images go into a number of positions that is no product of keys: what published models have.
+PLAIN["gemma3"] = {"vision_image_size": [896], "vision_patch_size": [14], "attention_bias": [False], "attention_dropout": [0.0], "final_logit_softcapping": [None],
+                   "attn_logit_softcapping": [None], "use_bidirectional_attention": [False], "sliding_window": [SIZE], "query_pre_attn_scalar": [SIZE]}
+#: Keys of parts that the class does not have, but its network looks for, and what published models say.
+SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
+#: Keys beside the parts that reach the network of text.
+BESIDE_PARTS = ("whole_tie_word_embeddings",)
+#: What does not reach the network of text, whatever a part or what stands beside the parts says of it.
+NO_PART_OF_PARTS = (NO_PART | OF_ALL | {"initializer_range", "distributed_config", "sub_configs", "text_config", "vision_config", "gradient_checkpointing"}) - {"model_type", "is_encoder_decoder"}
+#: Types with parts of which other scaled rotary embeddings were not recorded.
+ROPE_OF_PARTS = {"gemma3": ("linear",)}

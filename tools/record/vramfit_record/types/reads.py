@@ -12,8 +12,8 @@ _OWN = ("configuration_utils.py", "dataclasses.py", "copy.py", "modeling_rope_ut
 
 
 @contextlib.contextmanager
-def logged(into: set[str]) -> Iterator[None]:
-    """Names of attributes that are asked for, there or not."""
+def logged(into: set[str], prefixes: dict[type, str] | None = None) -> Iterator[None]:
+    """Names of attributes that are asked for, there or not; those of a part of the configuration with what stands before them."""
     import transformers
 
     cls = getattr(transformers, "PreTrainedConfig", None) or transformers.PretrainedConfig
@@ -21,7 +21,7 @@ def logged(into: set[str]) -> Iterator[None]:
 
     def asked(self: Any, name: str) -> Any:
         if not name.startswith("__") and not sys._getframe(1).f_code.co_filename.endswith(_OWN):
-            into.add(object.__getattribute__(self, "attribute_map").get(name, name))
+            into.add((prefixes or {}).get(type(self), "") + object.__getattribute__(self, "attribute_map").get(name, name))
         return plain(self, name)
 
     with replaced([(cls, "__getattribute__", asked)]):

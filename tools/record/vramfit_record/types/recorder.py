@@ -12,8 +12,9 @@ import transformers
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
-from .known import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_TYPE,
-                    NEEDS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+from .known import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+                    NEEDS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+from .parts import part_of
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
@@ -54,7 +55,7 @@ class TypeRecorder:
         configs = [self.keys.config(chosen, i, optional, with_equal) for i in range(3)]
         varied = self.keys.varied(chosen)
         places = {tuple(v[i] for v in varied.values()): i for i in range(3)}
-        with reads.logged(self.keys.reads):
+        with reads.logged(self.keys.reads, self.keys.prefixes()):
             made = record_network(configs[0], "causal_lm", TRAINER, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
         if problem := problem_of(made):
             raise NotRecorded(problem)
@@ -78,7 +79,8 @@ class TypeRecorder:
         """Each state alone. A key that nothing reads needs no recording; one whose other values are refused by the class has its own value."""
         keys, base = self.keys, self.keys.base()
         if keys.own_rope:
-            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t in ROPE_OF_MIXTURES.get(keys.model_type, ("yarn",)) or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE]
+            keys.states[ROPE_TYPE] += [t for t in ROPE if t != "default" and (t in ROPE_OF_MIXTURES.get(keys.model_type, ("yarn",)) or not keys.is_mixture) and keys.model_type not in PLAIN_ROPE
+                                       and t in ROPE_OF_PARTS.get(keys.model_type, ROPE)]
         for name in list(keys.states):
             if name not in APART and name not in keys.pairs and name not in keys.reads | READ_BY_OTHERS.get(keys.model_type, set()):
                 del keys.states[name]
@@ -137,7 +139,7 @@ class TypeRecorder:
             self.tried({**base, **dict(zip(group, values))})
 
     def trees(self) -> list[tuple[Chosen, Tree]]:
-        return [(chosen, Trees(made, chosen[LAYERS]).whole()) for chosen, made in self.documents.values()]
+        return [(chosen, Trees(made, chosen[LAYERS], self.keys.towers).whole()) for chosen, made in self.documents.values()]
 
     def merged(self) -> Alternatives:
         found = Alternatives()
@@ -157,7 +159,7 @@ class TypeRecorder:
         self.together()
         found = self.merged()
         _, base = next(iter(self.documents.values()))
-        return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "compared": {"networks": 0, "jobs": 0},
+        return {"schema": SCHEMA, "recorded_with": base["recorded_with"], "model_type": keys.model_type, "compared": {"networks": 0, "jobs": 0}, **({"parts": keys.parts} if keys.parts else {}),
                 "keys": self.key_rows(), "choices": {name: states for name, states in keys.states.items() if name in APART or name in keys.pairs},
                 "layers": keys.layer_row(), **({"rope": keys.rope_row()} if ROPE_TYPE in keys.states else {}),
                 **({"rope_of_kinds": ROPE_OF_KINDS[keys.model_type]} if keys.model_type in ROPE_OF_KINDS else {}), **({"fewer": FEWER[keys.model_type]} if keys.model_type in FEWER else {}),
@@ -189,6 +191,8 @@ class TypeRecorder:
             rows.append(row)
         if "use_cache" in keys.defaults:  # of the plan, which asks the configuration where it says nothing
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
+        rows += [{"key": name, "states": [SIZE], "default": keys.defaults[name]} for name in keys.towers.values()]
+        rows += [{"key": name, "states": [value]} for name, value in SAID_IN_PARTS.get(keys.model_type, {}).items()]
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
@@ -196,7 +200,8 @@ class TypeRecorder:
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
         known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):
-            if name.startswith("_") or callable(getattr(keys.cls, name, None)):
+            own = name[len(part_of(keys.parts, name)[1]):] if keys.parts else name  # as the part calls it
+            if own.startswith("_") or callable(getattr(keys.text, own, None)) or (own != name and own in NO_PART_OF_PARTS):
                 continue
             if name in OF_LAYERS:
                 rows.append({"key": name, "equal": OF_LAYERS[name].format(layers=keys.names.get("num_hidden_layers", "num_hidden_layers"))})

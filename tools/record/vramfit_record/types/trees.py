@@ -24,10 +24,10 @@ class NotFolded(Exception):
 
 
 class Trees:
-    """`kinds`: the kind of each decoder layer."""
+    """`kinds`: the kind of each decoder layer; `towers`: lists of layers that are all alike and that no program runs, and the key with their number."""
 
-    def __init__(self, document: dict[str, Any], kinds: list[str]) -> None:
-        self.document, self.kinds = document, kinds
+    def __init__(self, document: dict[str, Any], kinds: list[str], towers: dict[str, str] | None = None) -> None:
+        self.document, self.kinds, self.towers = document, kinds, towers or {}
         self.list = self.layer_list(document["root"], "")
         if self.list is None:
             raise NotFolded(f"no list of {len(kinds)} layers")
@@ -46,7 +46,7 @@ class Trees:
         """The path of the module that has the layers."""
         row = self.document["modules"][kind]
         names = [name for name, _ in row.get("children", [])]
-        if row["class"] == "ModuleList" and names == [str(i) for i in range(len(self.kinds))]:
+        if row["class"] == "ModuleList" and path not in self.towers and names == [str(i) for i in range(len(self.kinds))]:
             return path
         for name, child in row.get("children", []):
             found = self.layer_list(child, f"{path}.{name}" if path else name)
@@ -62,6 +62,10 @@ class Trees:
             for (_, child), kind in zip(children, self.kinds):
                 put(below, f"*{kind}", self.kind(child, f"{path}.*"))
             return {"body": {**row, "children": "layers"}, "below": below}
+        if path in self.towers:
+            for _, child in children:
+                put(below, "*", self.kind(child, f"{path}.*"))
+            return {"body": {**row, "children": f"={self.towers[path]}"}, "below": below}
         for name, child in children:
             below[name] = self.kind(child, f"{path}.{name}" if path else name)
         return {"body": {**row, "children": [name for name, _ in children]} if children else row, "below": below}

@@ -1,0 +1,102 @@
+// Which modules of a recorded network are its decoder layers, and what stands around them.
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <set>
+
+#include "spec/network/model.hpp"
+
+namespace vramfit::network {
+
+// peft 0.21.2 utils/constants.py COMMON_LAYERS_PATTERN; transformers' names of lists of decoder layers.
+int layer_of(std::string_view path) {
+    constexpr std::string_view kLists[] = {"layers", "h", "blocks", "block", "layer"};
+    for (std::size_t at = 0; at < path.size();) {
+        const std::size_t end = std::min(path.find('.', at), path.size());
+        const std::string_view name = path.substr(at, end - at);
+        at = end + 1;
+        if (at >= path.size() || std::find(std::begin(kLists), std::end(kLists), name) == std::end(kLists)) continue;
+        const std::string_view next = path.substr(at, std::min(path.find('.', at), path.size()) - at);
+        int number = -1;
+        const auto [rest, error] = std::from_chars(next.data(), next.data() + next.size(), number);
+        if (error == std::errc() && rest == next.data() + next.size() && number >= 0 && number < 10'000) return number;
+    }
+    return -1;
+}
+
+bool is_inside(std::string_view path, std::string_view of) {
+    return of.empty() || (path.starts_with(of) && (path.size() == of.size() || path[of.size()] == '.'));
+}
+
+namespace {
+
+/// Modules by their class or by their place in a list of layers, those of towers too.
+std::vector<std::string> all_layers(const Document& document) {
+    std::vector<std::string> paths;
+    const auto& classes = document.no_split_modules;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        const std::size_t dot = std::min(path.rfind('.'), path.size());
+        const bool named = std::find(classes.begin(), classes.end(), kind.class_name) != classes.end();
+        if (kind.checkpointed || (named && layer_of(path) >= 0 && layer_of(path.substr(0, dot)) < 0))
+            paths.push_back(path);
+    });
+    return paths;
+}
+
+}  // namespace
+
+std::string decoder_beside_towers(const Document& document) {
+    const std::size_t dot = document.input_embeddings.rfind('.');
+    if (dot == document.input_embeddings.npos) return {};
+    const std::string around = document.input_embeddings.substr(0, dot);
+    const std::vector<std::string> all = all_layers(document);
+    const bool has =
+        std::any_of(all.begin(), all.end(), [&](const std::string& path) { return is_inside(path, around); });
+    const bool others =
+        std::any_of(all.begin(), all.end(), [&](const std::string& path) { return !is_inside(path, around); });
+    return has && others ? around : std::string();
+}
+
+std::vector<std::string> decoder_layers(const Document& document) {
+    std::vector<std::string> paths = all_layers(document);
+    const std::string around = decoder_beside_towers(document);
+    std::erase_if(paths, [&](const std::string& path) { return !is_inside(path, around); });
+    return paths;
+}
+
+std::string decoder_layer_class(const Document& document) {
+    const std::vector<std::string> paths = decoder_layers(document);
+    const std::set<std::string> layers(paths.begin(), paths.end());
+    std::set<std::string> classes;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        if (layers.contains(path)) classes.insert(kind.class_name);
+    });
+    return classes.size() == 1 ? *classes.begin() : std::string();
+}
+
+std::string base_model(const Document& document) {
+    std::string found;
+    for (const std::string& path : decoder_layers(document)) {
+        const std::string first = path.substr(0, path.find('.'));
+        if (!found.empty() && first != found) return {};
+        found = first;
+    }
+    for (const Child& child : document.kinds[document.root].children)
+        if (child.name == found && layer_of(found + ".0") < 0) return found;
+    return {};
+}
+
+// accelerate 1.15 utils/fsdp_utils.py _find_final_norm.
+std::string final_norm(const Document& document) {
+    const std::string base = base_model(document);
+    std::string found;
+    for_each_kind(document, [&](const std::string& path, const ModuleKind& kind) {
+        const std::size_t dot = path.rfind('.');
+        const bool is_child =
+            base.empty() ? dot == path.npos && !path.empty() : dot != path.npos && path.substr(0, dot) == base;
+        if (is_child && kind.class_name.find("Norm") != std::string::npos) found = path;
+    });
+    return found;
+}
+
+}  // namespace vramfit::network
