@@ -65,7 +65,8 @@ class OfFiles(unittest.TestCase):
                 wrong["rope_scaling"] = {"rope_type": "other", "factor": 2.0}
             for key, value in wrong.items():
                 with self.subTest(f"{name} {key}"):
-                    self.assertRaises(NotKnown, instantiate, type_, {**config, key: value})
+                    said = {"text_config": {**config["text_config"], key: value}} if "parts" in type_ else {key: value}
+                    self.assertRaises(NotKnown, instantiate, type_, {**config, **said})
 
 
 class Parts(unittest.TestCase):
