@@ -98,7 +98,8 @@ Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
     if (!places.is(ArgumentKind::list) || places.items.empty()) a.refuse("such a padding");
     const auto is_none = [](const network::Argument& n) { return n.is(ArgumentKind::integer) && n.integer == 0; };
-    std::size_t at = places.items.size() - 1;  // the end of the last dimension that is named, or the only one that is not 0
+    std::size_t at =
+        places.items.size() - 1;  // the end of the last dimension that is named, or the only one that is not 0
     for (std::size_t i = 0; i < places.items.size(); ++i) {
         if (is_none(places.items[i])) continue;
         if (!is_none(places.items[at]) && at != i) a.refuse("padding of several dimensions");

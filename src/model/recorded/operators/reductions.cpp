@@ -48,7 +48,8 @@ Tensor all_true(const Arguments& a) {
     return reduce(t, (1u << t.dim()) - 1, false, DType::boolean, Op::all);
 }
 
-/// Of flags or integers over the last dimension, of other numbers over any. ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all are in one row.
+/// Of flags or integers over the last dimension, of other numbers over any. ATen/native/cuda/ScanUtils.cuh scan_dim:
+/// cub where all are in one row.
 Tensor running_sum(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const auto dtype = a.dtype(a.find("dtype"));
