@@ -65,7 +65,7 @@ ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_mo
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
 PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
 EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}  # in the base configuration
-READ_BY_OTHERS = {"falcon": {"num_kv_heads"}, "gemma4_text": {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"}}  # keys that networks of other choices read than the base's
+READ_BY_OTHERS = {"falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, "gemma4_text": {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"}}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
