@@ -180,8 +180,8 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
         notes.push_back(
             {NoteKind::recorded_network,
              "transformers' own PyTorch code for convolutions and linear attention is predicted, as it runs "
-             "without flash-linear-attention and causal-conv1d, whose kernels need other memory",
-             "leave the two packages out of the environment"});
+             "without flash-linear-attention, causal-conv1d and mamba-ssm, whose kernels need other memory",
+             "leave the packages out of the environment"});
     const auto refuse = [&](const char* where, std::string what, const char* hint) {
         problems.unsupported(where, fmt::format("{} was not compared with recorded networks yet", what), hint);
     };

@@ -25,6 +25,11 @@ MIXTURE = {**LLAMA, "num_experts_per_tok": 2}
 DELTA = {**{k: v for k, v in LLAMA.items() if k != "pad_token_id"}, "head_dim": 256, "linear_key_head_dim": 16, "linear_value_head_dim": 24, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
          "layer_types": ["linear_attention", "full_attention"]}
 DELTA_MIXTURE = {**DELTA, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 40, "shared_expert_intermediate_size": 48}
+#: Layers of a state space (Mamba 2) beside those of attention, as Granite 4.0 has them.
+GRANITE4 = {**LLAMA, "num_hidden_layers": 4, "tie_word_embeddings": True, "num_local_experts": 8, "num_experts_per_tok": 2, "intermediate_size": 40, "shared_intermediate_size": 72, "position_embedding_type": "nope",
+            "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16, "layer_types": ["mamba", "mamba", "attention", "mamba"]}
+GRANITE4_DENSE = {**GRANITE4, "num_local_experts": 0, "num_experts_per_tok": 0, "intermediate_size": 72}
+BAMBA = {**LLAMA, "num_hidden_layers": 4, "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16, "attn_layer_indices": [2]}
 #: Layers that differ in their attention and in their feed-forward part.
 IN_TWO_WAYS = {"num_hidden_layers": 4, "sliding_window": 512, "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]}
 #: Gemma 4 as its dense models are; per-layer inputs, layers that take the keys and values of others, and experts are OTHERS.
@@ -34,6 +39,7 @@ GEMMA4 = {"vocab_size": 320, "vocab_size_per_layer_input": 304, "hidden_size": 6
 GEMMA4_DENSE = {**GEMMA4, "num_attention_heads": 8, "num_key_value_heads": 4, "attention_k_eq_v": True, "num_global_key_value_heads": 2, "use_bidirectional_attention": "vision"}
 LLAMA4 = {**LLAMA, "head_dim": 16, "num_hidden_layers": 4, "num_local_experts": 8, "num_experts_per_tok": 1, "intermediate_size": 40, "intermediate_size_mlp": 176, "attention_chunk_size": 512}
 OWN: dict[str, dict[str, Any]] = {
+    "granitemoehybrid": GRANITE4, "bamba": BAMBA,
     "llama4_text": {**LLAMA4, "interleave_moe_layer_step": 2, "use_qk_norm": False},
     "qwen3_5_text": DELTA, "qwen3_5_moe_text": DELTA_MIXTURE, "qwen3_next": {**DELTA_MIXTURE, "head_dim": 32},
     "olmoe": {**MIXTURE, "num_experts": 8}, "granitemoe": {**MIXTURE, "num_local_experts": 8}, "phimoe": {**MIXTURE, "num_local_experts": 8, "head_dim": 24, "attention_bias": True, "lm_head_bias": True, "input_jitter_noise": 0.01},
@@ -73,6 +79,8 @@ OWN: dict[str, dict[str, Any]] = {
     "bert": BERT, "roberta": BERT, "electra": BERT, "camembert": BERT, "xlm-roberta": BERT, "bart": BART, "mbart": BART, "openai-gpt": GPT2, "gpt-sw3": GPT2}
 #: Networks of one type that are not alike: "falcon-rw-full" and so on.
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
+    "granitemoehybrid": {"h": GRANITE4_DENSE,
+                         "micro": {**GRANITE4_DENSE, "position_embedding_type": "rope", "layer_types": ["attention"] * 4}},
     "exaone4": {"1.2b": {**LLAMA, "head_dim": 16, "sliding_window": None, "layer_types": ["full_attention", "full_attention"], "tie_word_embeddings": True}},
     "gemma4_text": {"e4b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3},
                     "e2b": {**GEMMA4, "hidden_size_per_layer_input": 24, "num_kv_shared_layers": 3, "num_key_value_heads": 1, "use_double_wide_mlp": True},
@@ -93,9 +101,13 @@ WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_tex
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
+#: The same of chunks of 256.
+LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded": 280, "padded-lora-checkpointing": 512, "qlora": 1000, "sft-lora": 120}
+IN_LONG_CHUNKS = ("granitemoehybrid", "bamba")
 IN_CHUNKS = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
 #: Linear layers that get adapters.
 TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
+           **dict.fromkeys(("granitemoehybrid", "bamba"), ["q_proj", "v_proj", "in_proj"]),
            "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
            **dict.fromkeys(("openai-gpt", "gpt-sw3"), ["c_attn", "c_proj"]), "falcon": ["query_key_value"], "gpt_neox_japanese": ["query_key_value"], "gpt_bigcode": ["c_attn", "c_proj"], "glm": ["q_proj", "gate_up_proj"], "codegen": ["qkv_proj", "fc_in"]}
@@ -103,7 +115,7 @@ TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwe
 EAGER = {"bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt_neox_japanese", "gptj", "codegen", "granite_swa"}
 
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
-BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
+BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}
@@ -116,7 +128,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
                 "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
-                "batch": {"sequence_length": LENGTHS.get(name, 56) if model_type in IN_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
+                "batch": {"sequence_length": LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
     made = [job("full"), job("lora", peft=peft), job("checkpointing", gradient_checkpointing=True), job("autocast", {"dtype": "float32"}, bf16=True),
             job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),

@@ -3,6 +3,7 @@
 
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
+#include "engine/ops/reduce.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -18,20 +19,24 @@ void convolution_backward(Node& node, Grads& in, Grads& out) {
     const Tensor grad = contiguous(in[0]);
     if (node.wants(1)) out[1] = empty(session, weight.sizes(), weight.dtype(), Op::convolution_backward);
     if (node.wants(0)) out[0] = empty(session, input.sizes(), input.dtype(), Op::convolution_backward);
+    // Convolution.cpp convolution_backward: these kernels know no bias, whose gradient is a sum over rows and places.
+    if (node.wants(2)) out[2] = reduce(grad, 0b101, false, grad.dtype(), Op::sum);
 }
 const NodeType kConvolutionBackward{"ConvolutionBackward0", convolution_backward};
 
 }  // namespace
 
 // Convolution.cpp _select_conv_backend: depthwise kernels of its own, which need no scratch, but for float16.
-Tensor conv1d_depthwise(const Tensor& t, const Tensor& of_weight, Size padding) {
+Tensor conv1d_depthwise(const Tensor& t, const Tensor& of_weight, const Tensor& of_bias, Size padding) {
+    const Tensor bias = of_bias.defined() ? autocast_to_lower(of_bias) : Tensor();
     const Tensor weight = autocast_to_lower(of_weight);
     const Tensor input = autocast_to_lower(t);
     Ref<Node> node;
-    if (needs_grad(input, weight)) {
+    if (needs_grad(input, weight) || (bias.defined() && needs_grad(bias))) {
         node = make_node(t.session(), kConvolutionBackward);
         add_edge(*node, input);
         add_edge(*node, weight);
+        if (bias.defined()) add_edge(*node, bias);
         node->save(input);
         node->save(weight);
     }

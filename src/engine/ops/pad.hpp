@@ -9,5 +9,7 @@ namespace vramfit::engine {
 Tensor pad_end(const Tensor& t, Size places);
 /// F.pad(t, (0, 0, ..., 0, places)): at the end of that dimension, perhaps none.
 Tensor pad_end_of(const Tensor& t, int dim, Size places);
+/// In front of it.
+Tensor pad_front_of(const Tensor& t, int dim, Size places);
 
 }  // namespace vramfit::engine

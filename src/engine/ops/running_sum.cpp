@@ -27,7 +27,7 @@ const NodeType kCumsumBackward{"CumsumBackward0", cumsum_backward};
 
 }  // namespace
 
-Tensor running_sum_last(const Tensor& of) {
+Tensor running_sum(const Tensor& of) {
     const Tensor t = autocast_to_float32(of);
     Ref<Node> node;
     if (needs_grad(t)) {

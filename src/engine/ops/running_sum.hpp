@@ -5,7 +5,7 @@
 
 namespace vramfit::engine {
 
-/// t.cumsum(-1) of float32 numbers (which autocast makes them) in several rows.
-Tensor running_sum_last(const Tensor& t);
+/// t.cumsum(dim) of float32 numbers (which autocast makes them) in several rows.
+Tensor running_sum(const Tensor& t);
 
 }  // namespace vramfit::engine

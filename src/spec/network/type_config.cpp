@@ -108,7 +108,7 @@ class TypeReader {
     bool is_off(const Place& row) const {
         if (!row.has("when")) return false;
         const auto found = out_.values.find(row.member("when").text());
-        return found == out_.values.end() || !found->second.boolean;
+        return found == out_.values.end() || (!found->second.boolean && found->second.integer == 0);
     }
 
     void read_states(const Place& row, const std::string& key, const JsonValue* value) {
@@ -255,7 +255,7 @@ class TypeReader {
         for (std::size_t i = 0; i < known.list().size(); ++i) names.insert(known.at(i).text());
         std::vector<JsonValue> all;
         for (std::size_t i = 0; i < out_.kinds.size(); ++i) {
-            const JsonValue& kind = said ? list->items[i] : kind_by_default(row, i);
+            const JsonValue& kind = said ? known_as(row, list->items[i]) : kind_by_default(row, i);
             if (kind.kind != JsonKind::text || !names.contains(kind.text)) {
                 refuse(key, fmt::format("layers of kind {} were not recorded for this type", kind.shown()));
                 return false;

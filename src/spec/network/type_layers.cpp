@@ -48,6 +48,11 @@ std::optional<JsonValue> kinds_at_places(const Place& row, const JsonValue& conf
     return made;
 }
 
+const JsonValue& known_as(const Place& row, const JsonValue& kind) {
+    const bool other = row.has("names") && kind.kind == JsonKind::text && row.member("names").object().has(kind.text);
+    return other ? row.member("names").member(kind.text).json() : kind;
+}
+
 const JsonValue& kind_by_default(const Place& row, std::size_t layer) {
     const std::size_t begin = row.has("begin") ? row.member("begin").list().size() : 0;
     if (layer < begin) return row.member("begin").at(layer).json();

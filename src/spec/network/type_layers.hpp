@@ -22,6 +22,9 @@ void check_repeated(const Place& rows, const std::vector<std::string>& kinds, co
 /// A list of kinds from the places of one of them; nothing where the configuration has none.
 std::optional<JsonValue> kinds_at_places(const Place& row, const JsonValue& config, std::size_t layers);
 
+/// A kind of layer by the name that it has in the recording: older configurations name some in another way.
+const JsonValue& known_as(const Place& row, const JsonValue& kind);
+
 /// Where no list is given: some at the beginning, then a pattern that repeats.
 const JsonValue& kind_by_default(const Place& row, std::size_t layer);
 

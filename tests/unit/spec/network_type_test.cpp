@@ -209,6 +209,10 @@ TEST_CASE("kinds of layers by a list, by what is the default of one, and by a nu
     CHECK(kinds_of(listed, R"({"n": 2, "kinds": ["b", "b"]})") == "bb");
     CHECK(kinds_of(listed, R"({"n": 2, "kinds": ["b", "a"]})").starts_with("config.json /kinds: layers in such"));
     CHECK(kinds_of(listed, R"({"n": 2, "kinds": ["b"]})").starts_with("config.json /kinds: a list of 2 kinds"));
+    const std::string older =
+        R"({"key": "n", "default": 2, "list": "kinds", "kinds": ["a", "b"], "names": {"c": "b"}})";
+    CHECK(kinds_of(older, R"({"kinds": ["b", "c"]})") == "bb");
+    CHECK(kinds_of(older, R"({"kinds": ["b", "d"]})").starts_with("config.json /kinds: layers of kind \"d\""));
     CHECK(kinds_of(listed, R"({"n": 10})") == "config.json /n: 10 layers were not recorded for this type");
     const std::string counted =
         R"({"key": "n", "default": 3, "kinds": ["a", "b"], "count": {"key": "dense", "default": 1}})";
@@ -287,6 +291,26 @@ TEST_CASE("rows that reach a sliding window have variants of their own, by the c
     };
     CHECK(sizes_of(R"(, "sliding_window": 24})") == std::set<std::string>{"", "S >= 24"});
     CHECK(sizes_of("}") == std::set<std::string>{"", "S >= 4096"});
+}
+
+TEST_CASE("rows of whole chunks have variants of their own, and what no experts need is not looked at") {
+    const auto granite = [](const char* more) {
+        return parsed(fmt::format(R"({{"model_type": "granitemoehybrid", "hidden_size": 64, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "num_hidden_layers": 3, "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 16,
+            "position_embedding_type": "nope", "layer_types": ["mamba", "attention", "mamba"]{}}})",
+                                  more));
+    };
+    const auto network_of = [](const JsonValue& config) {
+        return network::instantiate(network::built_in_type("granitemoehybrid")->document(), config, "", "config.json");
+    };
+    std::set<std::string> sizes;
+    for (const network::Variant& variant : network_of(granite("")).variants)
+        sizes.insert(variant.sizes ? variant.sizes->text : std::string());
+    CHECK(sizes == std::set<std::string>{"", "256*((S+255)//256)-S <= 0"});
+    CHECK_NOTHROW(network_of(granite(R"(, "num_local_experts": 0, "num_experts_per_tok": 0)")));
+    CHECK_THROWS_AS(network_of(granite(R"(, "num_local_experts": 8, "num_experts_per_tok": 0)")), Error);
+    CHECK_THROWS_AS(network_of(granite(R"(, "mamba_chunk_size": 128)")), Error);
+    CHECK_THROWS_AS(network_of(granite(R"(, "mamba_n_heads": 16)")), Error);
 }
 
 TEST_CASE("every so manieth layer is sparse, and keys that say once more what the layers are") {

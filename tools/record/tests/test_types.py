@@ -101,6 +101,20 @@ class Parts(unittest.TestCase):
 
 @unittest.skipUnless(HAS_LIBRARIES, "needs torch and transformers")
 class Proof(unittest.TestCase):
+    def test_chunks_are_no_sizes_of_the_tables(self) -> None:
+        from vramfit_record.sizes import Fit
+        from vramfit_record.types.known import SIZES
+        from vramfit_record.variants import CHUNKS
+
+        names = ("hidden_size", "intermediate_size", "vocab_size", "num_attention_heads", "num_key_value_heads", "num_local_experts", "num_experts_per_tok", "shared_intermediate_size", "mamba_n_heads", "mamba_d_state")
+        batches = (2, 3, 5)
+        for left in ((0, 0, 0), (208, 173, 142)):  # rows of whole chunks, and others
+            lengths = tuple(256 * chunks - n for chunks, n in zip(CHUNKS, left))
+            fit = Fit({"B": batches, "S": lengths, **{name: SIZES[name] for name in names}})
+            for numbers in (CHUNKS, tuple(n + 1 for n in CHUNKS), lengths, tuple(b * s for b, s in zip(batches, lengths)), tuple(b * n for b, n in zip(batches, CHUNKS)), left):
+                found = str(fit(numbers))
+                self.assertFalse(any(name in found for name in names), f"{numbers}: {found}")
+
     def test_a_network_that_no_one_recorded_for_the_type(self) -> None:
         import transformers
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any
 
 from .checkpoint import checkpoint
@@ -61,4 +62,5 @@ def plain(x: Any) -> Any:
         return {str(k): plain(v) for k, v in x.items()}
     if isinstance(x, (list, tuple, set)):
         return [plain(v) for v in (sorted(x, key=str) if isinstance(x, set) else x)]
-    return x if x is None or isinstance(x, (bool, int, float, str)) else str(x)
+    finite = not isinstance(x, float) or math.isfinite(x)  # JSON has no Infinity, which bounds of a clamp may be
+    return x if (x is None or isinstance(x, (bool, int, float, str))) and finite else str(x)

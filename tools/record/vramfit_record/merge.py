@@ -62,6 +62,14 @@ class Table:
             self.rows.append(row)
         return self.known[key]
 
+    def copy(self) -> "Table":
+        made = Table()
+        made.take(self)
+        return made
+
+    def take(self, other: "Table") -> None:
+        self.rows, self.known = list(other.rows), dict(other.known)
+
 
 class Merge:
     def __init__(self, points: Sequence[Point], programs: Table, dtypes: Sequence[dict[int, torch.dtype]] = ()) -> None:

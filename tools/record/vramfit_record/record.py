@@ -19,7 +19,7 @@ from .merge import Different, Merge, Point, Table, fit_at, places_of
 from .programs import draft_of
 from .passes import Condition
 from .sizes import Fit
-from .variants import BASE, BY_DTYPE, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
+from .variants import BASE, BY_DTYPE, CHUNKS, LONGER, ONE_ROW, ONE_ROW_BY_DTYPE, POINTS, Variant, inputs_of
 
 SCHEMA = "vramfit.network/1"
 
@@ -38,6 +38,8 @@ class Networks:
     config_of: Callable[[dict[str, int]], Any] | None = None  # the configuration of such values; else they are set in `config`
     longer: bool = False  # loops over chunks of a row have several rounds
     above: str = ""  # a key or number that rows are longer than
+    chunk: int = 0  # rows are filled up to chunks of this length
+    whole: bool = False  # and are as long as whole ones
     made: dict[Any, Any] = field(default_factory=dict)
     built: dict[Any, list[Condition]] = field(default_factory=dict)  # what was compared while a network was built
 
@@ -59,6 +61,8 @@ class Networks:
 
     def placed(self, points: Sequence[Point]) -> list[Point]:
         """The points with their keys, and longer rows where loops or a window want them."""
+        if self.chunk:
+            points = [replace(p, length=self.chunk * CHUNKS[i] - (0 if self.whole else self.chunk - p.length)) for i, p in enumerate(points)]
         return [replace(p, length=self.least(i) + (LONGER[p.length] if self.longer else p.length), keys=tuple((k, v[i]) for k, v in self.vary.items())) for i, p in enumerate(points)]
 
     def least(self, i: int) -> int:
@@ -140,8 +144,15 @@ def takes(network: Any, name: str) -> bool:
 
 def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[dict[str, Any]]:
     """Rows of the list of variants. Where the code compares the batch with 1, a single row has rows of its own, which come first; where it
-    compares the length with a window, so have rows that reach it."""
-    rows = record_batches(nets, variant, programs)
+    compares the length with a window, so have rows that reach it. Where rows are filled up to chunks, they are longer than one, and those of whole chunks have rows of their own."""
+    if not nets.chunk:
+        tried = programs.copy()
+        rows = record_batches(nets, variant, tried)
+        nets.chunk = next((int(found[1]) for text, holds in conditions_of(tried.rows, rows) if holds and (found := FILLED.fullmatch(text))), 0)
+        programs.take(tried if not nets.chunk else programs)
+    if nets.chunk:
+        whole = record_batches(replace(nets, whole=True), variant, programs)
+        return [limited(row, "sizes", f"{filling(nets.chunk)} <= 0") for row in whole if "only" not in row] + record_batches(nets, variant, programs)
     window = next((found[1] for text, holds in conditions_of(programs.rows, rows) if not holds and (found := WINDOW.fullmatch(text)) and reachable(nets, found[1])), None)
     if window is None:
         return rows
@@ -151,6 +162,14 @@ def record_variant(nets: Networks, variant: Variant, programs: Table) -> list[di
 
 #: masking_utils.py compares the length with a window (5.17.0 _ignore_causal_mask_sdpa: kv_length >= local_attention_size).
 WINDOW = re.compile(r"S >= ([a-z_]+|[0-9]+)")
+
+
+#: What a row that is shorter than a chunk is filled up with (5.17.0 modeling_granitemoehybrid.py mamba2_chunk_scan: pad_size > 0).
+FILLED = re.compile(r"-S\+([0-9]+) > 0")
+
+
+def filling(chunk: int) -> str:
+    return f"{chunk}*((S+{chunk - 1})//{chunk})-S"
 
 
 def reachable(nets: Networks, window: str) -> bool:
@@ -216,11 +235,10 @@ def rows_of(nets: Networks, variant: Variant, programs: Table, points: Sequence[
 
 
 def merged(variant: Variant, made: Sequence[Any], programs: Table) -> dict[str, Any]:
-    kept = Table()
-    kept.rows, kept.known = list(programs.rows), dict(programs.known)
+    kept = programs.copy()
     merge = Merge([m[0] for m in made], kept, [m[2] for m in made])
     program = merge.program([m[1] for m in made])
-    programs.rows, programs.known = kept.rows, kept.known
+    programs.take(kept)
     row = {**variant.as_json(), "program": program}
     if merge.not_fitted:
         row["not_fitted"] = sorted(set(merge.not_fitted))[:20]

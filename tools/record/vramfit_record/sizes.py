@@ -98,7 +98,7 @@ class Fit:
             if direction := direction_of(terms):
                 self.products.setdefault(direction, (name, terms))
         self.sums: dict[tuple[int, ...], str] = {}
-        for name, terms in (*self.of_parts(), *self.of_linear_attention(), *self.of_rounded(), *self.of_one_matrix()):
+        for name, terms in (*self.of_parts(), *self.of_linear_attention(), *self.of_state_space(), *self.of_rounded(), *self.of_one_matrix()):
             self.sums.setdefault(terms, name)
 
     def of_keys(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -129,6 +129,14 @@ class Fit:
         """Two thirds of a feed-forward size, rounded up to blocks of 256 (transformers modeling_lfm2.py, Lfm2MLP)."""
         if "intermediate_size" in self.keys:
             yield "256*((2*intermediate_size//3+255)//256)", tuple(256 * ((2 * n // 3 + 255) // 256) for n in self.keys["intermediate_size"])
+
+    def of_state_space(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """What goes through the convolution, and all that is projected (transformers modeling_granitemoehybrid.py, GraniteMoeHybridMambaLayer)."""
+        names = ("hidden_size", "mamba_d_state", "mamba_n_heads")
+        if all(name in self.keys for name in names):
+            rows = list(zip(*(self.keys[name] for name in names)))
+            yield "2*hidden_size+2*mamba_d_state", tuple(2 * h + 2 * d for h, d, _ in rows)
+            yield "4*hidden_size+2*mamba_d_state+mamba_n_heads", tuple(4 * h + 2 * d + n for h, d, n in rows)
 
     def of_linear_attention(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Keys of all heads beside values of all heads (gated delta rules), also of the heads that share a key."""

@@ -44,6 +44,9 @@ POINTS = (Point(2, 48, torch.bfloat16), Point(3, 83, torch.float32), Point(5, 11
 #: In place of these lengths where the code goes over a row in chunks of 64: several of them, whole ones and a part of one.
 LONGER = {48: 128, 83: 150, 114: 200}
 
+#: Where it fills a row up to longer chunks, so many of them: numbers that no sizes of types.known make, one more, or times batch and chunk.
+CHUNKS = (6, 4, 3)
+
 #: Where the code asks for dtypes: three sizes of each kind. Autocast over 16-bit weights changes no call; what runs without it is then known.
 SIZES = ((2, 48), (3, 83), (5, 114))
 BY_DTYPE = (

@@ -93,40 +93,48 @@ Tensor normalized(const Arguments& a) {
     return engine::layer_norm(a.tensor(0), a.optional_tensor(2, "weight"), a.optional_tensor(3, "bias"));
 }
 
-/// F.pad(t, (0, ..., 0, count)).
+/// F.pad(t, ...) of one dimension, at its end or in front.
 Tensor padded(const Arguments& a) {
     const network::Argument& places = a.at(1);
     if (!places.is(ArgumentKind::list) || places.items.empty()) a.refuse("such a padding");
-    const std::size_t last = places.items.size() - 1;
-    bool at_end = last % 2 == 1;
-    for (std::size_t i = 0; at_end && i < last; ++i)
-        at_end = places.items[i].is(ArgumentKind::integer) && places.items[i].integer == 0;
+    const auto is_none = [](const network::Argument& n) { return n.is(ArgumentKind::integer) && n.integer == 0; };
+    std::size_t at =
+        places.items.size() - 1;  // the end of the last dimension that is named, or the only one that is not 0
+    for (std::size_t i = 0; i < places.items.size(); ++i) {
+        if (is_none(places.items[i])) continue;
+        if (!is_none(places.items[at]) && at != i) a.refuse("padding of several dimensions");
+        at = i;
+    }
     const Tensor t = a.tensor(0);
-    const int dim = t.dim() - static_cast<int>(last / 2) - 1;
-    if (!at_end || dim < 0) a.refuse("padding elsewhere than at the end of a dimension");
-    const Size count = a.size(places.items[last]);
+    const int dim = t.dim() - static_cast<int>(at / 2) - 1;
+    if (dim < 0) a.refuse("such a padding");
+    const Size count = a.size(places.items[at]);
+    if (at % 2 == 0) {
+        if (!is_floating(t.dtype()) || !places.items[at].is(ArgumentKind::integer)) a.refuse("such a padding in front");
+        return pad_front_of(t, dim, count);
+    }
     if (is_floating(t.dtype())) return pad_end_of(t, dim, count);
-    if (last != 1) a.refuse("padding of integers elsewhere than at the end");
+    if (dim != t.dim() - 1) a.refuse("padding of integers elsewhere than at the end");
     return pad_last(t, count);
 }
 
 /// One channel each, along a row. cuDNN, which computes in float16, takes scratch that is not known here.
 Tensor convolved(const Arguments& a) {
-    const Tensor t = a.tensor(0), weight = a.optional_tensor(1, "weight");
+    const Tensor t = a.tensor(0), weight = a.optional_tensor(1, "weight"), bias = a.optional_tensor(2, "bias");
     const network::Argument *groups = a.find(6, "groups"), *padding = a.find(4, "padding");
     const auto plain = [&a](std::size_t place, std::string_view name) {
         const network::Argument* found = a.find(place, name);
         return !found || (found->is(ArgumentKind::integer) && found->integer == 1);
     };
-    if (!weight.defined() || a.find(2, "bias") || !groups || t.dim() != 3 || weight.dim() != 3 || !plain(3, "stride") ||
+    if (!weight.defined() || !groups || t.dim() != 3 || weight.dim() != 3 || !plain(3, "stride") ||
         !plain(5, "dilation"))
-        a.refuse("other than one channel each, without a bias");
+        a.refuse("other than one channel each");
     if (!same(a.size(*groups), t.size(1)) || !same(weight.size(0), t.size(1)) || !same(weight.size(1), Size(1)))
         a.refuse("other than one channel each");
     const bool autocast = a.session().autocast.enabled;
     if ((autocast ? a.session().autocast.dtype : t.dtype()) == DType::float16)
         a.refuse("float16, in which cuDNN computes it,");
-    return conv1d_depthwise(t, weight, padding ? a.size(*padding) : Size(0));
+    return conv1d_depthwise(t, weight, bias, padding ? a.size(*padding) : Size(0));
 }
 
 /// torch.linalg.solve_triangular(a, b, upper, unitriangular).

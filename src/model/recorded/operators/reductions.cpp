@@ -48,17 +48,18 @@ Tensor all_true(const Arguments& a) {
     return reduce(t, (1u << t.dim()) - 1, false, DType::boolean, Op::all);
 }
 
-/// Of flags or integers over the last dimension. ATen/native/cuda/ScanUtils.cuh scan_dim: cub where all are in one row.
+/// Of flags or integers over the last dimension, of other numbers over any. ATen/native/cuda/ScanUtils.cuh scan_dim:
+/// cub where all are in one row.
 Tensor running_sum(const Arguments& a) {
     const Tensor t = a.tensor(0);
     const auto dtype = a.dtype(a.find("dtype"));
     const network::Argument* dim = a.find(1, "dim");
     const bool last = dim && (is_last(a, dim, t) || (t.dim() == 1 && a.integer(*dim) == 0));
     if (last && t.dim() == 1 && t.dtype() == DType::int32 && dtype == DType::int32) return cumsum_row(t);
-    if (last && t.dim() > 0 && t.dtype() == DType::float32 && !dtype) {
+    if (dim && t.dim() > 0 && t.dtype() == DType::float32 && !dtype) {
         // One row goes to cub, whose scratch for such numbers is not known here.
-        if (t.numel() == t.size(-1)) a.refuse("a running sum of a single row");
-        return running_sum_last(t);
+        if (t.numel() == t.size(a.integer(*dim))) a.refuse("a running sum of a single row");
+        return engine::running_sum(t);
     }
     if (!last || is_floating(t.dtype()) || dtype) a.refuse("such a running sum");
     Tensor sums = empty(a.session(), t.sizes(), DType::int64, Op::cumsum);

@@ -5,8 +5,8 @@ import random
 from typing import Any
 
 from .instantiate import LAYERS, ROPE_TYPE, folded
-from .keys import Keys, types_of
-from .known import ACTIVATIONS, EXPERTS, ROPE, USED
+from .keys import Keys, places_in, types_of
+from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, USED
 from .parts import nested
 
 
@@ -38,7 +38,7 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
             state = 0
         if isinstance(state, dict):
             name = keys.standard(row["key"])
-            state = sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
+            state = chance.choice((2, 4, 8)) if name == "mamba_n_heads" else sizes.get(name, chance.randint(8, 300)) if state["varied"] == "size" else round(chance.uniform(0.01, 0.9), 4)
         config[row["key"]] = state
     config |= {key: size if isinstance(size, int) else chance.choice(size) for key, size in keys.sizes_with(config).items()}
     defaults = {row["key"]: row["default"] for row in type_["keys"] if isinstance(row.get("default"), int)}
@@ -57,7 +57,9 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
         config |= in_two_ways(type_, keys, chance)
     elif "kinds" in layers and not ("pattern" in layers and chance.random() < 0.3):
         name, listed = layers.get("list", "layer_types"), [chance.choice(layers["kinds"]) for _ in range(count)]
-        config |= {name: listed, **types_of(name, listed)}
+        config |= places_in(type_["model_type"], listed) if type_["model_type"] in BY_PLACES else {name: listed, **types_of(name, listed)}
+        if "names" in layers and chance.random() < 0.5:
+            config[name] = [{v: k for k, v in layers["names"].items()}.get(kind, kind) for kind in listed]
     if ROPE_TYPE in type_["choices"]:
         add_rope(config, type_, chance)
     return config

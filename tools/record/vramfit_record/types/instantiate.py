@@ -181,6 +181,8 @@ class Config:
                 raise NotKnown(f"{name}: the key is missing")
             begin, pattern = row.get("begin", []), row["pattern"]
             kinds = [*begin, *(pattern[i % len(pattern)] for i in range(count))][:count]
+        names = row.get("names", {})
+        kinds = [names.get(kind, kind) for kind in kinds] if isinstance(kinds, list) else kinds
         if not isinstance(kinds, list) or len(kinds) != count or not set(kinds) <= set(row["kinds"]):
             raise NotKnown(f"{name}: {kinds}")
         return kinds

@@ -13,7 +13,7 @@ import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, TOWERS)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, LEGACY, TWICE, BY_PLACES, TOWERS)
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
@@ -40,7 +40,7 @@ class Keys:
         self.shared = SHARED.get(self.model_type, {})
         self.second = SECOND.get(self.model_type, {})
         self.count = "" if self.second else next((name for name in COUNTS if name in self.defaults), "")
-        self.list = "layer_types" if self.second or self.shared else "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
+        self.list = "layer_types" if self.second or self.shared or self.model_type in BY_PLACES else "" if self.count else next((name for name in LISTS if isinstance(self.defaults.get(name), list)), "")
         self.has_to_be = {k: v for k, v in HAS_TO_BE.get(self.model_type, {}).items() if k in self.defaults}
         self.is_mixture = bool(EXPERTS & set(self.defaults))
         self.is_simple = self.is_mixture or model_is_long(self.model_type) or bool(self.parts)
@@ -53,7 +53,7 @@ class Keys:
         self.own_rope = "rope_parameters" in self.defaults and self.model_type not in ROPE_OF_KINDS
         if self.own_rope:
             self.states[ROPE_TYPE] = [None]
-        if "num_key_value_heads" in self.states and self.model_type not in FEWER:
+        if "num_key_value_heads" in self.states and not any("num_key_value_heads" in pair for pair in FEWER.get(self.model_type, ())):
             self.states[EQUAL_HEADS] = [False, True]
         self.pairs = {f"{a} == {b}": (a, b) for a, b in PAIRS.items() if a in self.states and b in self.states}
         self.states |= {name: [name in EQUAL_IN_BASE, name not in EQUAL_IN_BASE] for name in self.pairs}
@@ -121,6 +121,8 @@ class Keys:
         """Lists of kinds of layers: all kinds in the middle, each at both ends; one kind alone; one layer."""
         if self.shared:
             return STATES
+        if self.model_type in LAYER_STATES:
+            return LAYER_STATES[self.model_type]
         if self.count:
             first, then = COUNTS[self.count]
             return [[first, first, then, then], [then] * 4]
@@ -163,6 +165,7 @@ class Keys:
             row |= {"kinds": sorted({kind.split("+")[-1] for state in self.states[LAYERS] for kind in state}), **({"list": self.list} if self.list != "layer_types" else {})}
             row |= {"shared": self.shared} if self.shared else {}
             kinds = self.kinds_by_default(key)
+            row |= {"names": LEGACY[self.model_type]} if self.model_type in LEGACY else {}
             if self.model_type in AT_PLACES:
                 row["places"] = AT_PLACES[self.model_type]
             found = kinds and next(((b, n) for b in range(4) for n in range(1, 13) if all(kinds[i] == kinds[b + (i - b) % n] for i in range(b, 48))), None)
@@ -266,6 +269,8 @@ class Keys:
                     values[self.count] = state.count(COUNTS[self.count][0])
                 if self.second:
                     values |= self.in_two_ways(state)
+                elif self.model_type in BY_PLACES:
+                    values |= places_in(self.model_type, state)
                 elif self.list:
                     values[self.list] = [kind.split("+")[-1] for kind in state]
                     values |= {self.shared["key"]: sum(kind.startswith(REUSE) for kind in state)} if self.shared else {}
@@ -301,10 +306,15 @@ class Keys:
         first, *others = (values[n] for n in self.made_of(name))
         for divisor in others:
             first //= divisor
-        return first
+        return first * TWICE.get(name, 1)
 
     def made_of(self, name: str) -> list[str]:
         return [self.names.get(n, n) for n in {**EQUAL, **self.has_to_be}.get(name, ())]
+
+    def formula(self, name: str) -> str:
+        """The same as a text."""
+        text = "//".join(self.made_of(name))
+        return f"{TWICE[name]}*({text})" if name in TWICE else text
 
     def config(self, chosen: Chosen, i: int, optional: bool = True, with_equal: str = "") -> Any:
         values = self.values(chosen, i, optional)
@@ -315,7 +325,7 @@ class Keys:
         if name in self.beside:
             return True, self.beside[name], isinstance(self.beside[name], str)
         if name in self.said:
-            return True, "=" + "//".join(self.made_of(name)), False
+            return True, f"={self.formula(name)}", False
         base = {**self.base(), **dict.fromkeys(self.pairs, False)}
         given = [self.values(base, i) for i in range(len(POINTS))]
         try:
@@ -340,6 +350,12 @@ class Keys:
 def model_is_long(model_type: str) -> bool:
     """Recordings of which take long: what published models have, with the class's own activation and plain rotary embeddings."""
     return model_type in DELTA_RULES
+
+
+def places_in(model_type: str, kinds: list[str]) -> dict[str, list[int]]:
+    """The places of one kind of layers, by their key."""
+    row = AT_PLACES[model_type]
+    return {row["key"]: [i for i, kind in enumerate(kinds) if kind == row["kind"]]}
 
 
 def types_of(name: str, kinds: list[str] | None) -> dict[str, Any]:

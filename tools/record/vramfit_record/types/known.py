@@ -21,6 +21,7 @@ SIZES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("n_shared_experts", "num_shared_experts", "moe_num_shared_experts"), (6, 2, 5)),
     "n_group": (3, 8, 6), "topk_group": (1, 3, 2), "intermediate_size_mlp": (216, 296, 248), "attention_chunk_size": (1049, 1171, 1291),
     "linear_key_head_dim": (20, 36, 28), "linear_value_head_dim": (44, 52, 76), "linear_num_key_heads": (7, 5, 9), "linear_num_value_heads": (14, 20, 27),
+    "mamba_n_heads": (16, 20, 32), "mamba_d_state": (36, 44, 28),
     "q_lora_rank": (72, 128, 56), "kv_lora_rank": (88, 168, 112), "qk_rope_head_dim": (18, 26, 10), "qk_nope_head_dim": (46, 34, 62), "v_head_dim": (74, 58, 94)}
 #: Sizes of one type that are powers of two: of others alibi's slopes are made in another way (5.17.0 modeling_bloom.py build_alibi_tensor).
 POWERS: dict[str, dict[str, tuple[int, ...]]] = {**dict.fromkeys(("bloom", "mpt"), {"num_attention_heads": (16, 4, 8)}), "falcon": {"num_attention_heads": (16, 32, 8), "num_kv_heads": (2, 8, 4)}}
@@ -31,7 +32,7 @@ SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 11
                                                          "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
 DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")  # layers of linear attention beside those of full attention
 #: Types of which plain rotary embeddings were recorded.
-PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon")
+PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
 #: No published model has biases of attention.
 RARE: dict[str, list[Any]] = {"attention_bias": [False]}
@@ -39,6 +40,9 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen
                                          "gemma4_text": {"attention_bias": [False], "attention_dropout": [0.0], "hidden_activation": ["gelu_pytorch_tanh"], "tie_word_embeddings": [True],
                                                          "use_bidirectional_attention": [None, "vision"], "num_key_value_heads": [SIZE, 1], "hidden_size_per_layer_input": [SIZE, 0], "pad_token_id": [SIZE, None],
                                                          "sliding_window": [SIZE], "num_experts": [SIZE], "top_k_experts": [SIZE], "moe_intermediate_size": [SIZE], "final_logit_softcapping": [REAL, None]},
+                                         "granitemoehybrid": {**RARE, "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "num_local_experts": [SIZE, 0], "position_embedding_type": ["nope", "rope"],
+                                                              **dict.fromkeys(("embedding_multiplier", "logits_scaling", "residual_multiplier", "attention_multiplier"), [REAL])},
+                                         "bamba": {**RARE, "mlp_bias": [False], "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "z_loss_coefficient": [0.0], "hidden_act": ["silu"]},
                                          "exaone4": {"sliding_window": [SIZE, None]}, "bloom": {"n_head": [SIZE, 112]},
                                          "falcon": {"hidden_dropout": [0.0], "attention_dropout": [0.0], "activation": ["gelu"]},  # as all published models have them
                                          **dict.fromkeys(("lfm2", "lfm2_moe"), {"block_ffn_dim_multiplier": [1.0], "conv_bias": [False]})}
@@ -46,14 +50,22 @@ PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen
 ALSO = {"lfm2": {"intermediate_size": "block_ff_dim", "tie_word_embeddings": "tie_embedding"}, "lfm2_moe": {"tie_word_embeddings": "tie_embedding"}, "bloom": {"hidden_size": "n_embed"}}
 #: Kinds of layers that a class does not have by default.
 KINDS: dict[str, list[str]] = {"lfm2": ["conv"], "lfm2_moe": ["conv"], "mellum": ["sliding_attention"]}
+#: Kinds of layers under names that a class takes for others (5.17.0 configuration_utils.py remap_legacy_layer_types).
+LEGACY: dict[str, dict[str, str]] = dict.fromkeys(("granitemoehybrid",), {"mamba": "linear_attention", "attention": "full_attention"})
+#: Layers as published models have them: those of a state space first, attention between them or behind them, or attention alone.
+STATE_SPACES = [[a, "full_attention", "linear_attention", b] for a, b in (("linear_attention", "linear_attention"), ("linear_attention", "full_attention"))] + [["full_attention"] * 4]
+LAYER_STATES: dict[str, list[list[str]]] = {"granitemoehybrid": STATE_SPACES, "bamba": STATE_SPACES[:2]}
 #: A key with the places of one kind of layers, that kind, and all others, where there is no list of kinds.
-AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"}}
+AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other": "conv"},
+             "bamba": {"key": "attn_layer_indices", "kind": "full_attention", "other": "linear_attention"}}
+#: Types that say the kinds of their layers in that way alone.
+BY_PLACES = ("bamba",)
 #: Entries of rotary embeddings that may be there with the class's own value.
 ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
 PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
 EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}  # in the base configuration
-READ_BY_OTHERS = {"falcon": {"num_kv_heads"}, "gemma4_text": {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"}}  # keys that networks of other choices read than the base's
+READ_BY_OTHERS = {"falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, "gemma4_text": {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"}}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
@@ -64,6 +76,7 @@ ACTIVATIONS = ("silu", "gelu", "relu")
 #: What does not reach the network, or is asked for by the plan (use_cache, dtype).
 NO_PART = {"architectures", "dtype", "torch_dtype", "transformers_version", "id2label", "label2id", "problem_type", "name_or_path", "use_cache", "model_type", "num_labels",
            "finetuning_task", "task_specific_params", "auto_map",
+           "time_step_limit",  # bounds of a clamp, which is there whatever they are
            "router_aux_loss_coef",  # of output_router_logits, which is not recorded
            "attention_types"}  # of gpt_neo: what attention_layers says in a shorter way
 #: Switches of all classes: they have the value that they have.
@@ -93,7 +106,11 @@ PARTIAL = {"glm4_moe_lite": 1.0}
 #: Keys that have to be what others say: the class says them itself, but its other sizes run into one another.
 #: Of multi-head latent attention, every head has keys and values of its own, a part of which is turned.
 LATENT = {"head_dim": ("qk_rope_head_dim",), "num_key_value_heads": ("num_attention_heads",)}
+#: Sizes of a state space: all heads together have twice the hidden size (mamba_expand).
+STATE_SPACE = {"mamba_d_head": ("hidden_size", "mamba_n_heads")}
+TWICE = {"mamba_d_head": 2}
 HAS_TO_BE: dict[str, dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("granitemoehybrid", "bamba"), STATE_SPACE),
     **dict.fromkeys(("deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3", "axk1"), LATENT), "helium": EQUAL}
 #: Lists of the kinds of layers; or how many layers have the first kind.
 LISTS = ("layer_types", "mlp_layer_types", "attention_layers")
@@ -124,9 +141,10 @@ SIZE_OF_EACH = {"gemma4_text": "hidden_size_per_layer_input"}
 #: Arguments of a class that go into other keys (per_layer_config), and what they are where they are absent.
 BESIDE: dict[str, dict[str, Any]] = {"gemma4_text": {"global_head_dim": 512, "num_global_key_value_heads": "=num_key_value_heads"}}
 #: Keys that are looked at where another one is on.
-WHEN = {"gemma4_text": {"num_global_key_value_heads": "attention_k_eq_v", **dict.fromkeys(("num_experts", "top_k_experts", "moe_intermediate_size"), "enable_moe_block")}}
+WHEN = {"gemma4_text": {"num_global_key_value_heads": "attention_k_eq_v", **dict.fromkeys(("num_experts", "top_k_experts", "moe_intermediate_size"), "enable_moe_block")},
+        "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {"gemma4_text": [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]}
+FEWER = {"gemma4_text": [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]], **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]])}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
 ROPE_OF_KINDS = {"gemma4_text": {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}},
                  "mellum": {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")}}

@@ -106,7 +106,7 @@ class TypeRecorder:
         made_of = keys.made_of(name)
         if not made_of or (name in keys.defaults) != (name in keys.has_to_be) or any(n not in keys.states for n in made_of):
             return None
-        row = {"key": name, "equal": "=" + "//".join(made_of)}
+        row = {"key": name, "equal": f"={keys.formula(name)}"}
         if name in keys.has_to_be:
             values = keys.values(keys.base(), 0)
             computed = keys.made({k: v for k, v in values.items() if k != name})[name] == values[name]
@@ -193,6 +193,7 @@ class TypeRecorder:
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
         rows += [{"key": name, "states": [SIZE], "default": keys.defaults[name]} for name in keys.towers.values()]
         rows += [{"key": name, "states": [value]} for name, value in SAID_IN_PARTS.get(keys.model_type, {}).items()]
+        rows.sort(key=lambda row: "when" in row)  # those that another key switches off come behind it
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
