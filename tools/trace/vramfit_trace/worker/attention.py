@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ..job import Job, JobError
+from ..job import BATCHES, Job, JobError
 from .device import Device
 from .libraries import version
 
@@ -103,7 +103,7 @@ def use_flash_stand_in(job: Job, device: Device) -> None:
     """Puts the stand-in for the package flash_attn in front, before transformers looks for the package."""
     if job["load"]["attn_implementation"] != "flash_attention_2" or device.real:
         return
-    if "padded" in job["batch"].get("attention_mask", "padded"):
+    if job["loop"]["kind"] not in BATCHES and "padded" in job["batch"].get("attention_mask", "padded"):
         raise JobError("flash_attention_2 with a padded mask reads the number of tokens from the device: it is not traced")
     release = "2.7.3" if version("torch") >= (2, 4) else "2.5.9.post1"
     sys.path[:0] = [str(STAND_INS), str(STAND_INS / "releases" / release)]
