@@ -266,6 +266,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
                            correction);
         out.advantages = known.advantages;
     }
+    is_truncated.reset();
     Rollout shuffled = out;
     std::vector<Tensor*> items = {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids,
                                   &shuffled.completion_mask};
