@@ -99,7 +99,7 @@ def ratios_of(walker: random.Random) -> dict[str, Any]:
 
 
 def generating(job: Job, walker: random.Random, kind: str) -> Job:
-    """The job with trl's GRPOTrainer or RLOOTrainer: with sdpa and without fp16, which vramfit knows of it. Where a generation is one batch rows may
+    """The job with trl's GRPOTrainer or RLOOTrainer: without eager attention and fp16, which vramfit does not know of it. Where a generation is one batch rows may
     differ in length: which of them share a batch is known."""
     training = {**job["training"], "fp16": False}
     training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
@@ -115,7 +115,7 @@ def generating(job: Job, walker: random.Random, kind: str) -> Job:
     if walker.random() < 0.3:
         training["steps_per_generation"] = walker.choice((1, 2, steps, 2 * steps))
     load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
-    load["attn_implementation"] = "sdpa"
+    load["attn_implementation"] = "flash_attention_2" if walker.random() < 0.35 and job["card"] != "t4" else "sdpa"
     batch: dict[str, Any] = {"prompt_length": walker.choice(LENGTHS), "completion_length": walker.choice(LENGTHS[:6])}
     if training.get("steps_per_generation", steps) == 1 and walker.random() < 0.5 and rows % group == 0:
         training["shuffle_dataset"] = False

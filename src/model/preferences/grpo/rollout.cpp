@@ -110,7 +110,8 @@ void generate_completions(const Run& run, const Network& network, const RowSizes
         const Dims prompts{sizes.rows, sizes.prompt};
         const Tensor ids = moved(run, prompts, DType::int64);
         const Tensor mask = moved(run, prompts, DType::int64);
-        const Tensor generated = generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ}, tokens);
+        const Tensor generated =
+            generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ, missing_of_prompts(run)}, tokens);
         mask_behind_end(run, slice(generated, 1, sizes.prompt, generated.size(1)));
     }
     log_lengths(run, sizes.rows);

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import warnings
 from pathlib import Path
@@ -118,6 +119,7 @@ def answer_any(device: Device) -> None:
     tensor = torch.Tensor
 
     def remembered(original: Any) -> Any:
+        @functools.wraps(original)  # modes ask for the name
         def call(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
             out = original(self, *args, **kwargs)
             if out.is_cuda and out.dim() == 0 and out is not self:
@@ -126,6 +128,7 @@ def answer_any(device: Device) -> None:
         return call
 
     def answered(original: Any) -> Any:
+        @functools.wraps(original)
         def call(self: torch.Tensor) -> Any:
             if not getattr(self, "asks_any", False):
                 return original(self)
