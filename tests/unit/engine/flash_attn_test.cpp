@@ -88,7 +88,7 @@ TEST_CASE("flash_attn takes the heads of single tokens that share keys as querie
     Tensor out;
     const auto rows = recorded.events([&] { out = flash_attn_func(q, k, k, 0.0); });
     // 2 rows x 2 heads of 4 queries are 4 tiles, and the keys 4 blocks: 4 parts.
-    CHECK(rows == std::vector<std::int64_t>{2048, 64, 256, 16384, 16, -16384, -256, -64, -16});
+    CHECK(rows == std::vector<std::int64_t>{2048, 64, 256, 16384, 16, -16384, -256, -16, -64});
     const auto dropped = recorded.events([&] { out = flash_attn_func(q, k, k, 0.1); });
     CHECK(std::count_if(dropped.begin(), dropped.end(), [](std::int64_t bytes) { return bytes > 0; }) == 3);
 }

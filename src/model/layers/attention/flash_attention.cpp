@@ -96,7 +96,7 @@ Tensor packed_tokens(const Tensor& t, const Tensor& places) {
 Tensor attend_to_tokens(const Run& run, const Tensor& query, const Tensor& key, const Tensor& value,
                         const SeenMask& mask) {
     const Size rows = query.size(0), length = query.size(1);
-    const Unpadded of_keys = unpadded(mask);
+    Unpadded of_keys = unpadded(mask);
     const Tensor keys = packed_tokens(key, of_keys.places), values = packed_tokens(value, of_keys.places);
     Tensor queries, query_bounds, places;
     const bool is_whole = run.session.decide("queries of all keys", length == key.size(1));
@@ -108,6 +108,7 @@ Tensor attend_to_tokens(const Run& run, const Tensor& query, const Tensor& key, 
         query_bounds = arange(run.session, rows + 1, DType::int32);
         places = slice(query_bounds, 0, 0, rows);
         queries = select(query, 1);
+        of_keys.places.reset();
     }
     const PackedRows packed{query_bounds, of_keys.bounds, length, key.size(1)};
     const Tensor out = flash_attn_varlen_func(queries, keys, values, packed, run.attention_dropout());

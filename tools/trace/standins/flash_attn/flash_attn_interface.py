@@ -26,7 +26,6 @@ class Packed:
     rows: int
     longest: int
     longest_keys: int
-    bounds: tuple[torch.Tensor, torch.Tensor]  #: where rows begin and end, of queries and of keys: backward reads them
 
 
 def up(value: int, multiple: int) -> int:
@@ -137,8 +136,8 @@ class Attention(torch.autograd.Function):
     """One call of the kernels."""
 
     @staticmethod
-    def forward(ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, packed: Packed | None, dropout: float,
-                deterministic: bool, windowed: bool) -> torch.Tensor:
+    def forward(ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, packed: Packed | None, bounds: Tensors,
+                dropout: float, deterministic: bool, windowed: bool) -> torch.Tensor:
         check(query, key, value)
         head = query.shape[-1]
         query, key, value = ready(query), ready(key), ready(value)
@@ -150,7 +149,7 @@ class Attention(torch.autograd.Function):
             if packed is None and dropout == 0:
                 divided_keys(query, *query.shape[:2], key.shape[1])
             generator_state = torch.empty(2, dtype=torch.int64, device=query.device)
-        ctx.save_for_backward(query, key, value, out, sums, *(packed.bounds if packed else ()), generator_state)
+        ctx.save_for_backward(query, key, value, out, sums, *bounds, generator_state)
         ctx.packed, ctx.deterministic = packed, deterministic
         return out[..., :head] if head % 8 else out
 
@@ -168,7 +167,7 @@ class Attention(torch.autograd.Function):
             for whole, summed in zip(of_all_heads, grads[1:]):
                 torch.sum(whole.reshape(*key.shape[:-1], heads // groups, key.shape[-1]), dim=-2, out=summed)
         del softmax_d, accumulator
-        return (*(grad[..., :head] for grad in grads), None, None, None, None)
+        return (*(grad[..., :head] for grad in grads), *[None] * 5)
 
 
 def refuse(**options: Any) -> None:
@@ -182,7 +181,7 @@ def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p
                     alibi_slopes: torch.Tensor | None = None, deterministic: bool = False, return_attn_probs: bool = False) -> torch.Tensor:
     """Rows of one length."""
     refuse(return_attn_probs=return_attn_probs)
-    return Attention.apply(q, k, v, None, dropout_p, deterministic, window_size[0] >= 0)
+    return Attention.apply(q, k, v, None, (), dropout_p, deterministic, window_size[0] >= 0)
 
 
 def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_seqlens_q: torch.Tensor, cu_seqlens_k: torch.Tensor,
@@ -192,5 +191,5 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
                            block_table: torch.Tensor | None = None) -> torch.Tensor:
     """Packed rows."""
     refuse(return_attn_probs=return_attn_probs, block_table=block_table)
-    packed = Packed(cu_seqlens_q.numel() - 1, int(max_seqlen_q), int(max_seqlen_k), (cu_seqlens_q, cu_seqlens_k))
-    return Attention.apply(q, k, v, packed, dropout_p, deterministic, window_size[0] >= 0)
+    packed = Packed(cu_seqlens_q.numel() - 1, int(max_seqlen_q), int(max_seqlen_k))
+    return Attention.apply(q, k, v, packed, (cu_seqlens_q, cu_seqlens_k), dropout_p, deterministic, window_size[0] >= 0)
