@@ -157,8 +157,7 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "refused " + place);
     }
     CHECK(stops("num_generations: 4\nrepetition_penalty: 0.0\n") == "invalid f.yaml:3:1 repetition_penalty");
-    CHECK(stops("num_generations: 4\nimportance_sampling_level: row\n") ==
-          "invalid f.yaml:3:1 importance_sampling_level");
+    CHECK(stops("num_generations: 4\nimportance_sampling_level: row\n") == "refused importance_sampling_level");
     for (const char* key :
          {"use_vllm: false", "vllm_mode: server", "top_p: 1.0", "scale_rewards: true", "top_k: 0",
           "use_vllm: true\ntop_k: 50\ntop_p: 0.9\nmin_p: 0.1", "eval_strategy: \"no\"", "entropy_coef: 0.0"})
