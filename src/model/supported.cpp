@@ -326,7 +326,7 @@ void refuse_unsupported(const Run& run) {
     refuse_bfloat16_before_ampere(run, problems);
     refuse_in_evaluation(run, problems);
     refuse_in_unsloth(run, problems);
-    if (plan.load.attention == AttentionImplementation::flash_attention_2) {
+    if (plan.load.attention == AttentionImplementation::flash_attention_2 && !generates_rows(plan.loop.kind)) {
         const AttentionMask mask = plan.batch.attention_mask;
         if (mask != AttentionMask::absent && mask != AttentionMask::ones)
             problems.push_back(

@@ -40,29 +40,35 @@ constexpr RefusedKey kRefusedByGroups[] = {
     {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
     {"use_transformers_paged", "generation by continuous batching is not supported"},
     {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
-    {"mask_truncated_completions", "masked completions (mask_truncated_completions) are not supported"},
     {"cache_implementation", "another cache of keys and values is not supported"},
     {"generation_kwargs", "further arguments of generation are not supported"},
-    {"min_p", "min_p is not supported"},
 };
 /// What RLOOConfig has no key for.
 constexpr RefusedKey kRefusedByGrpo[] = {
     {"cast_lm_head_to_fp32", "a head in float32 (cast_lm_head_to_fp32) is not supported"},
     {"use_adaptive_entropy", "a bonus for entropy (use_adaptive_entropy) is not supported"},
     {"off_policy_mask_threshold", "a mask of what is off policy is not supported"},
-    {"delta", "two-sided clipping (delta) is not supported"},
 };
-/// Losses of GRPOConfig that are known and not predicted.
-constexpr std::string_view kOtherGroupLosses[] = {"cispo", "sapo", "luspo", "vespo"};
-
+/// What only the loss of GRPO asks.
 void read_group_loss(ObjectReader& training, GrpoPlan& plan) {
-    const JsonValue* value = training.value("loss_type");
-    if (value && std::find(std::begin(kOtherGroupLosses), std::end(kOtherGroupLosses), value->text) !=
-                     std::end(kOtherGroupLosses))
-        return training.problems().unsupported(training.path("loss_type"),
-                                               fmt::format("the loss '{}' is not supported", value->text),
-                                               "supported: dapo, grpo, bnpo, dr_grpo");
     ObjectReader::set(plan.loss, training.choice<GroupLoss>("loss_type", kGroupLossNames));
+    ObjectReader::set(plan.level, training.choice<SamplingLevel>("importance_sampling_level", kSamplingLevelNames));
+    ObjectReader::set(plan.corrects_divergence, training.boolean("use_bias_correction_kl"));
+    if (training.has("delta")) plan.clips_both_sides = training.real("delta", {}, Null::absent).has_value();
+}
+
+/// transformers 5.17 generation/logits_process.py RepetitionPenaltyLogitsProcessor.__init__.
+void read_repetition_penalty(ObjectReader& training, GrpoPlan& plan) {
+    const JsonValue* given = training.value("repetition_penalty");
+    const bool is_whole = given && given->kind == JsonValue::Kind::integer;
+    const auto penalty = training.real("repetition_penalty", {});
+    if (!penalty) return;
+    plan.penalizes_repetition = *penalty != 1;
+    if (*penalty <= 0 || (is_whole && plan.penalizes_repetition))
+        training.problems().invalid(
+            training.path("repetition_penalty"),
+            fmt::format("transformers stops: `penalty` has to be a strictly positive float, but is {}", *penalty),
+            "a number above 0 with a decimal point, 1.1");
 }
 
 /// A name, or whether to.
@@ -97,13 +103,13 @@ struct NumberOfGrpo {
     std::string_view key;
     double only;
 };
-constexpr NumberOfGrpo kNumbersOfGroups[] = {{"top_k", 0}, {"top_p", 1}, {"repetition_penalty", 1}};
+/// What transformers draws tokens from, with another warper for each; vLLM does it in memory of its own.
+constexpr NumberOfGrpo kNumbersOfSampling[] = {{"top_k", 0}, {"top_p", 1}};
 constexpr NumberOfGrpo kNumbersOfGrpo[] = {{"entropy_coef", 0}, {"top_entropy_quantile", 1}};
 struct WordOfGrpo {
     std::string_view key, only;
 };
-constexpr WordOfGrpo kWordsOfGrpo[] = {{"importance_sampling_level", "token"},
-                                       {"multi_objective_aggregation", "sum_then_normalize"}};
+constexpr WordOfGrpo kWordsOfGrpo[] = {{"multi_objective_aggregation", "sum_then_normalize"}};
 
 /// What generates in place of transformers. Without use_vllm trl does not look at the others.
 void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
@@ -135,7 +141,7 @@ void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
     plan.correction = corrected.correction;
 }
 
-void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
+void judge_values_of_grpo(ObjectReader& training, LoopKind kind, bool by_vllm) {
     const auto refuse = [&](std::string_view key, const std::string& only) {
         training.problems().unsupported(training.path(key), "another value is not supported", only);
     };
@@ -144,14 +150,17 @@ void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
             if (const auto given = training.real(each.key, {}); given && *given != each.only)
                 refuse(each.key, fmt::format("{}", each.only));
     };
-    judge(kNumbersOfGroups);
+    if (by_vllm)
+        for (const NumberOfGrpo& each : kNumbersOfSampling) training.skip(each.key);
+    else
+        judge(kNumbersOfSampling);
+    if (training.has("min_p") && training.real("min_p", {}, Null::absent) && !by_vllm)
+        training.problems().unsupported(training.path("min_p"), "min_p is not supported", "leave it out");
     if (kind == LoopKind::rloo) return;
     judge(kNumbersOfGrpo);
     for (const WordOfGrpo& each : kWordsOfGrpo)
         if (const auto given = training.text(each.key); given && *given != each.only)
             refuse(each.key, std::string(each.only));
-    if (const auto corrected = training.boolean("use_bias_correction_kl"); corrected && !*corrected)
-        refuse("use_bias_correction_kl", "true");
 }
 
 }  // namespace
@@ -185,9 +194,11 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
     } else {
         read_leave_one_out(training, plan);
     }
-    judge_values_of_grpo(training, kind);
     read_vllm(training, kind, plan);
+    judge_values_of_grpo(training, kind, plan.vllm_share.has_value());
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
+    read_repetition_penalty(training, plan);
+    ObjectReader::set(plan.masks_truncated, training.boolean("mask_truncated_completions"));
     judge_others(training, kRefusedByGroups, kIgnoredByGroups);
     if (kind == LoopKind::grpo) judge_others(training, kRefusedByGrpo, kIgnoredByGrpo);
 }
@@ -209,8 +220,14 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
         arguments.put("loss_type", JsonValue::of(name_of(grpo.loss)));
         if (grpo.scale != RewardScale::group) arguments.put("scale_rewards", JsonValue::of(name_of(grpo.scale)));
         if (grpo.has_reference) arguments.put("beta", JsonValue::of(0.04));
+        if (grpo.level != SamplingLevel::token)
+            arguments.put("importance_sampling_level", JsonValue::of(name_of(grpo.level)));
+        if (!grpo.corrects_divergence) arguments.put("use_bias_correction_kl", JsonValue::of(false));
+        if (grpo.clips_both_sides) arguments.put("delta", JsonValue::of(4.0));
     }
     if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
+    if (grpo.penalizes_repetition) arguments.put("repetition_penalty", JsonValue::of(1.1));
+    if (grpo.masks_truncated) arguments.put("mask_truncated_completions", JsonValue::of(true));
     if (grpo.vllm_share) {
         arguments.put("use_vllm", JsonValue::of(true));
         arguments.put("vllm_gpu_memory_utilization", JsonValue::of(*grpo.vllm_share));

@@ -38,7 +38,8 @@ GroupRows group_rows(const TrainPlan& plan) {
         // Of several processes one may have the end of a group and the beginning of the next one.
         const bool several = out.rows > grpo.num_generations || grpo.num_generations % out.rows != 0;
         out.prompts_differ = several && out.prompt > 1;
-        out.pads = out.prompts_differ || out.completion > 1;
+        // Completions that reach the limit lose all of their tokens (mask_truncated_completions).
+        out.pads = out.prompts_differ || out.completion > 1 || grpo.masks_truncated;
     } else {
         out.prompts_differ = pairs.prompt.size() > 1;
         if (pairs.chosen_shorter.size() > 1)

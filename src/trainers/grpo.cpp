@@ -60,7 +60,35 @@ void read_group_loss(Reader& reader, GrpoPlan& grpo) {
             return;
         }
     reader.refuse("loss_type", fmt::format("the loss '{}' is not predicted", loss),
-                  "predicted: dapo, grpo, bnpo, dr_grpo");
+                  "predicted: dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo, vespo");
+}
+
+/// What else the loss of GRPO asks.
+void read_ratios(Reader& reader, GrpoPlan& grpo) {
+    if (const auto level = choice<SamplingLevel>(reader, "importance_sampling_level", kSamplingLevelNames))
+        grpo.level = *level;
+    grpo.corrects_divergence = reader.boolean("use_bias_correction_kl").value_or(true);
+    const Value* delta = reader.value("delta");
+    grpo.clips_both_sides = delta && delta->kind != Value::Kind::null;
+}
+
+/// What tokens are drawn from; vLLM does it in memory of its own.
+void read_sampling(Reader& reader, GrpoPlan& grpo) {
+    grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
+    const double penalty = reader.real("repetition_penalty").value_or(1);
+    grpo.penalizes_repetition = penalty != 1;
+    if (penalty <= 0)
+        reader.invalid(
+            "repetition_penalty",
+            fmt::format("transformers stops: `penalty` has to be a strictly positive float, but is {}", penalty),
+            "a number above 0, 1.1");
+    if (grpo.vllm_share) return;
+    const auto refuse = [&](const char* key, const char* only) {
+        reader.refuse(key, fmt::format("{} is not predicted where transformers generates", key), only);
+    };
+    if (reader.real("top_k").value_or(0) != 0) refuse("top_k", "0");
+    if (reader.real("top_p").value_or(1) != 1) refuse("top_p", "1.0");
+    if (reader.real("min_p")) refuse("min_p", "leave it out");
 }
 
 /// A name, or whether to.
@@ -191,11 +219,13 @@ void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
         read_leave_one_out(reader, grpo);
     } else {
         read_group_loss(reader, grpo);
+        read_ratios(reader, grpo);
         read_reward_scale(reader, grpo);
     }
     read_vllm(reader, trainer.loop, grpo);
     if (const auto beta = reader.real("beta")) grpo.has_reference = *beta != 0;
-    grpo.has_temperature = reader.real("temperature").value_or(1) != 1;
+    read_sampling(reader, grpo);
+    grpo.masks_truncated = reader.boolean("mask_truncated_completions").value_or(false);
     grpo.max_completion_length.reset();  // as long as the rows are
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(false);
     if (draft.evaluation) {

@@ -9,10 +9,13 @@
 namespace vramfit {
 
 /// trl's GRPOConfig.loss_type.
-enum class GroupLoss : std::uint8_t { dapo, grpo, bnpo, dr_grpo };
+enum class GroupLoss : std::uint8_t { dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo, vespo };
 
 /// trl's GRPOConfig.scale_rewards: what divides advantages; true is group, false none.
 enum class RewardScale : std::uint8_t { group, batch, none };
+
+/// trl's GRPOConfig.importance_sampling_level: what has a ratio, each token or the whole completion (GSPO).
+enum class SamplingLevel : std::uint8_t { token, sequence };
 
 /// trl's vllm_importance_sampling_mode: what corrects the loss for what vLLM sampled with.
 enum class SamplingCorrectionMode : std::uint8_t { sequence_mask, sequence_truncate, token_mask, token_truncate };
@@ -23,12 +26,17 @@ struct GrpoPlan {
     std::optional<std::int64_t> steps_per_generation;  ///< absent: the steps of gradient accumulation
     std::int64_t num_iterations = 1;
     std::optional<std::int64_t> max_completion_length = 512;
-    bool has_reference = false;              ///< beta is not 0
-    GroupLoss loss = GroupLoss::dapo;        ///< of GRPO
-    RewardScale scale = RewardScale::group;  ///< of GRPO
-    bool has_temperature = false;            ///< other than 1: the logits are divided by it
-    bool normalizes_advantages = false;      ///< RLOO: normalize_advantages
-    bool clips_rewards = false;              ///< RLOO: reward_clip_range
+    bool has_reference = false;                  ///< beta is not 0
+    GroupLoss loss = GroupLoss::dapo;            ///< of GRPO
+    RewardScale scale = RewardScale::group;      ///< of GRPO
+    bool has_temperature = false;                ///< other than 1: the logits are divided by it
+    bool penalizes_repetition = false;           ///< repetition_penalty is not 1
+    bool masks_truncated = false;                ///< mask_truncated_completions
+    SamplingLevel level = SamplingLevel::token;  ///< of GRPO
+    bool corrects_divergence = true;             ///< of GRPO: use_bias_correction_kl
+    bool clips_both_sides = false;               ///< of GRPO: delta
+    bool normalizes_advantages = false;          ///< RLOO: normalize_advantages
+    bool clips_rewards = false;                  ///< RLOO: reward_clip_range
 
     std::optional<double> vllm_share;          ///< vLLM in the same process generates: vllm_gpu_memory_utilization
     std::optional<std::int64_t> vllm_context;  ///< vllm_max_model_length

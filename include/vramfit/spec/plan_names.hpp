@@ -40,8 +40,12 @@ inline constexpr Named<LoopKind> kLoopNames[] = {
     {"grpo", LoopKind::grpo},       {"rloo", LoopKind::rloo}};
 inline constexpr Named<RewardScale> kRewardScaleNames[] = {
     {"group", RewardScale::group}, {"batch", RewardScale::batch}, {"none", RewardScale::none}};
-inline constexpr Named<GroupLoss> kGroupLossNames[] = {
-    {"dapo", GroupLoss::dapo}, {"grpo", GroupLoss::grpo}, {"bnpo", GroupLoss::bnpo}, {"dr_grpo", GroupLoss::dr_grpo}};
+inline constexpr Named<GroupLoss> kGroupLossNames[] = {{"dapo", GroupLoss::dapo},   {"grpo", GroupLoss::grpo},
+                                                       {"bnpo", GroupLoss::bnpo},   {"dr_grpo", GroupLoss::dr_grpo},
+                                                       {"cispo", GroupLoss::cispo}, {"sapo", GroupLoss::sapo},
+                                                       {"luspo", GroupLoss::luspo}, {"vespo", GroupLoss::vespo}};
+inline constexpr Named<SamplingLevel> kSamplingLevelNames[] = {{"token", SamplingLevel::token},
+                                                               {"sequence", SamplingLevel::sequence}};
 inline constexpr Named<SamplingCorrectionMode> kSamplingCorrectionNames[] = {
     {"sequence_mask", SamplingCorrectionMode::sequence_mask},
     {"sequence_truncate", SamplingCorrectionMode::sequence_truncate},
@@ -131,6 +135,7 @@ constexpr std::string_view name_of(SamplingCorrectionMode v) {
     return name_in<SamplingCorrectionMode>(kSamplingCorrectionNames, v);
 }
 constexpr std::string_view name_of(RewardScale v) { return name_in<RewardScale>(kRewardScaleNames, v); }
+constexpr std::string_view name_of(SamplingLevel v) { return name_in<SamplingLevel>(kSamplingLevelNames, v); }
 constexpr std::string_view name_of(GroupLoss v) { return name_in<GroupLoss>(kGroupLossNames, v); }
 constexpr std::string_view name_of(ContrastLoss v) { return name_in<ContrastLoss>(kContrastLossNames, v); }
 constexpr std::string_view name_of(PairLoss v) { return name_in<PairLoss>(kPairLossNames, v); }

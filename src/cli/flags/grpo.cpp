@@ -57,6 +57,33 @@ constexpr PlanFlag kGrpoFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).has_temperature = number_from(value, where) != 1;
      }},
+    {"repetition_penalty", "", "X", nullptr, kGrpo, "Of sampling; memory asks only whether it is 1 [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         const double penalty = number_from(value, where);
+         if (penalty <= 0)
+             throw Error(ErrorKind::invalid, where, "transformers stops: `penalty` has to be a strictly positive float",
+                         "a number above 0");
+         grpo_of(job).penalizes_repetition = penalty != 1;
+     }},
+    {"mask_truncated_completions", "", "BOOL", "true", kGrpo,
+     "Completions that end at the limit of tokens are not trained on [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).masks_truncated = boolean_from(value, where);
+     }},
+    {"importance_sampling_level", "", "LEVEL", nullptr, kGrpo,
+     "GRPO: token, or sequence (GSPO): what has a ratio to the old policy [token]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).level = value_from(value, where, kSamplingLevelNames);
+     }},
+    {"delta", "", "X", nullptr, kGrpo,
+     "GRPO: ratios are clipped above too, as in INTELLECT-2; memory asks only whether they are [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).clips_both_sides = value != "none" && (number_from(value, where), true);
+     }},
+    {"use_bias_correction_kl", "", "BOOL", "true", kGrpo, "GRPO: the divergence is weighted by the ratio [true]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).corrects_divergence = boolean_from(value, where);
+     }},
     {"normalize_advantages", "", "BOOL", "true", kGrpo, "RLOO: advantages are normalized [false]",
      [](Job& job, std::string_view value, const std::string& where) {
          grpo_of(job).normalizes_advantages = boolean_from(value, where);
@@ -129,7 +156,8 @@ void complete_grpo(Job& job, const IsGiven& given) {
                         "leave it out");
     };
     refuse_other("normalize_advantages", LoopKind::grpo, "GRPOTrainer");
-    for (const char* flag : {"vllm_importance_sampling_correction", "vllm_importance_sampling_mode"})
+    for (const char* flag : {"vllm_importance_sampling_correction", "vllm_importance_sampling_mode",
+                             "importance_sampling_level", "delta", "use_bias_correction_kl"})
         refuse_other(flag, LoopKind::rloo, "RLOOTrainer");
     BatchPlan& batch = job.plan.batch;
     GrpoPlan& grpo = grpo_of(job);

@@ -53,7 +53,8 @@ constexpr PlanFlag kPreferenceFlags[] = {
      3},
     {"loss_type", "", "NAME,...", nullptr, kPreferences,
      "trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], "
-     "of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]",
+     "of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo "
+     "[dapo]",
      [](Job& job, std::string_view value, const std::string& where) {
          if (job.plan.loop.kind == LoopKind::kto) {
              job.plan.preference.unpaired_loss = value_from(value, where, kUnpairedLossNames);

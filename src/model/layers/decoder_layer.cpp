@@ -58,8 +58,10 @@ Attended attention_forward(const Run& run, const Family& family, const DecoderLa
         inputs.cache->update(layer, run.spec.sliding_window, k, v);
     else if (inputs.cache)
         inputs.cache->keep(layer, k, v);
-    const Tensor& mask = slides && run.stack.masks_are_boolean() ? inputs.masks.sliding : inputs.masks.full;
-    auto [out, weights] = attend(run, family.eager, q, k, v, mask, inputs.position_ids);
+    const bool in_window = slides && run.stack.masks_are_boolean();
+    const Tensor& mask = in_window ? inputs.masks.sliding : inputs.masks.full;
+    const Size seen = in_window ? inputs.masks.seen_sliding : inputs.masks.seen_full;
+    auto [out, weights] = attend(run, family.eager, q, k, v, {mask, seen}, inputs.position_ids);
     out = reshape(out, {out.size(0), out.size(1), -1});
     out = forward(layer.o, out);
     const auto dropped = [&run](const Tensor& given) { return dropout(given, run.spec.residual_dropout); };

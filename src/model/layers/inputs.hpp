@@ -16,6 +16,7 @@ struct Rotary {
 struct Masks {
     Tensor full;
     Tensor sliding;
+    Size seen_full = 0, seen_sliding = 0;  ///< flash_attention_2: tokens that are no padding
 };
 
 /// Shared by all layers of one forward pass.

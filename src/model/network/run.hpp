@@ -1,6 +1,7 @@
 // One run, and the batch that goes through the network.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/session.hpp"
@@ -58,6 +59,20 @@ struct RowsAlike {
     Size length;
 };
 
+/// Zeros of a mask of rows that are generated, for what packs the other tokens.
+struct Missing {
+    std::vector<Size> left;   ///< before each prompt that is shorter than the longest one
+    Size right = 0;           ///< behind completions, all together
+    bool is_unknown = false;  ///< there may be any: none is subtracted, so that nothing needs more
+
+    /// Tokens among the last `keys` of so many places of all rows.
+    Size seen(const Size& rows, const Size& keys, const Size& places) const {
+        Size out = rows * keys - right;
+        for (const Size& zeros : left) out -= std::max<Size>(0, zeros - (places - keys));
+        return out;
+    }
+};
+
 /// A batch on the device.
 struct Batch {
     Tensor input_ids;          ///< [B, S] int64
@@ -80,6 +95,7 @@ struct Batch {
     Tensor reference_chosen = {};     ///< precomputed log-probabilities, [B]
     Tensor reference_rejected = {};   ///< the same
     std::optional<bool> padded = {};  ///< of rows that are generated: whether the mask has zeros; else the plan says so
+    Missing missing = {};             ///< of such rows
     std::vector<Tensor> apart = {};   ///< ORPO, CPO: chosen rows, rejected rows and prompts as they come
 };
 

@@ -131,9 +131,16 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
                "the dense families are supported: llama, qwen2, qwen3, mistral, gemma3_text, phi3, ...");
     if (run.spec.rope_type == "dynamic" || run.spec.rope_type == "longrope")
         refuse("model.rope_scaling", "frequencies that follow the length were not compared with generation", "");
-    if (plan.load.attention != AttentionImplementation::sdpa || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
-        refuse("load.attn_implementation", "generation with another attention than sdpa's own choice is not supported",
-               "sdpa");
+    const bool packs = plan.load.attention == AttentionImplementation::flash_attention_2;
+    if (plan.load.attention == AttentionImplementation::eager || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
+        refuse("load.attn_implementation",
+               "generation with another attention than flash_attention_2 and sdpa's own choice is not supported",
+               "sdpa, flash_attention_2");
+    if (packs && plan.batch.pairs.prompt.size() > 1 &&
+        plan.preference.grpo.generation_steps(plan.training.gradient_accumulation_steps) != 1)
+        refuse("batch.prompt_length",
+               "the package flash_attn packs tokens, and which prompts share a batch is drawn at random",
+               "padded: true, or batches that are generated one at a time");
     if (uses_liger(run))
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
@@ -190,7 +197,7 @@ void refuse_in_preferences(const Run& run, std::vector<Problem>& problems) {
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a resized embedding, which the reference has not, is not supported",
                "leave it out");
-    if (plan.load.attention == AttentionImplementation::flash_attention_2 &&
+    if (plan.load.attention == AttentionImplementation::flash_attention_2 && !generates_rows(plan.loop.kind) &&
         plan_of_preferences(plan).batch.attention_mask != AttentionMask::ones)
         refuse("batch.rejected_length",
                "the package flash_attn packs the tokens of padded rows, which is not supported",

@@ -176,7 +176,7 @@ TEST_CASE("what GRPOTrainer was not compared with is refused") {
               .find("generation by networks of the type nemotron") != std::string::npos);
     for (const char* training :
          {R"(, "use_vllm": true, "vllm_mode": "server")", R"(, "fp16": true)", R"(, "min_p": 0.1)", R"(, "top_k": 50)",
-          R"(, "loss_type": "cispo")", R"(, "importance_sampling_level": "sequence")"})
+          R"(, "top_p": 0.9)", R"(, "off_policy_mask_threshold": 0.5)", R"(, "top_entropy_quantile": 0.2)"})
         CHECK_THROWS_AS(program_of(grpo_job(training)), Error);
     // trl's fused head on Turing: bfloat16 with sums in float32.
     const std::string turing = R"(, "device": {"name": "T4"})";

@@ -92,6 +92,30 @@ TEST_CASE("GRPOConfig's defaults and arguments") {
     CHECK(other.batch.sequence_length == 164);
 }
 
+// transformers 5.17 generation/logits_process.py, trl 1.16.0 trainer/grpo_config.py.
+TEST_CASE("what GRPOConfig asks of sampling, of completions that are cut and of ratios") {
+    const auto plan_of = [](const std::string& keys) {
+        return read_groups_of("f.yaml", kGroupModel + "num_generations: 8\n" + keys).job.plan.preference.grpo;
+    };
+    CHECK(plan_of("") == plan_of("repetition_penalty: 1.0\nmask_truncated_completions: false\ndelta: null\n"
+                                 "importance_sampling_level: token\nuse_bias_correction_kl: true\n"));
+    CHECK(plan_of("repetition_penalty: 1.1\n").penalizes_repetition);
+    CHECK(plan_of("mask_truncated_completions: true\n").masks_truncated);
+    CHECK(plan_of("importance_sampling_level: sequence\n").level == SamplingLevel::sequence);
+    CHECK(plan_of("delta: 4.0\n").clips_both_sides);
+    CHECK_FALSE(plan_of("use_bias_correction_kl: false\n").corrects_divergence);
+    CHECK(plan_of("loss_type: vespo\n").loss == GroupLoss::vespo);
+    const Reading script =
+        read_groups_of("a.py", group_script("longer",
+                                            ", repetition_penalty=1.05, mask_truncated_completions=True, "
+                                            "importance_sampling_level='sequence', loss_type='luspo'"));
+    REQUIRE(script.refusals.empty());
+    const GrpoPlan& grpo = script.job.plan.preference.grpo;
+    CHECK((grpo.penalizes_repetition && grpo.masks_truncated));
+    CHECK(grpo.level == SamplingLevel::sequence);
+    CHECK(grpo.loss == GroupLoss::luspo);
+}
+
 TEST_CASE("how long prompts are is asked for, or what an older file says") {
     const std::string text = kGroupModel + "num_generations: 8\n";
     TrainerQuestion question = asked_of({{"f.yaml", text}});
@@ -126,15 +150,17 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
           "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\ngeneration_batch_size: 12\n") == "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\nmax_completion_length: null\n") == "invalid f.yaml:3:1 max_completion_length");
-    for (const char* key : {"mask_truncated_completions: true", "top_k: 50", "top_p: 0.9", "loss_type: cispo",
-                            "importance_sampling_level: sequence", "scale_rewards: all",
+    for (const char* key : {"top_k: 50", "top_p: 0.9", "min_p: 0.1", "loss_type: other", "scale_rewards: all",
                             "reward_model_name_or_path: x/y", "eval_strategy: steps", "fsdp: full_shard"}) {
         const std::string name(key, std::string_view(key).find(':'));
         const std::string place = name == "eval_strategy" ? "per_device_eval_batch_size" : name;
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "refused " + place);
     }
-    for (const char* key : {"use_vllm: false", "vllm_mode: server", "top_p: 1.0", "scale_rewards: true", "top_k: 0",
-                            "eval_strategy: \"no\"", "entropy_coef: 0.0"})
+    CHECK(stops("num_generations: 4\nrepetition_penalty: 0.0\n") == "invalid f.yaml:3:1 repetition_penalty");
+    CHECK(stops("num_generations: 4\nimportance_sampling_level: row\n") == "refused importance_sampling_level");
+    for (const char* key :
+         {"use_vllm: false", "vllm_mode: server", "top_p: 1.0", "scale_rewards: true", "top_k: 0",
+          "use_vllm: true\ntop_k: 50\ntop_p: 0.9\nmin_p: 0.1", "eval_strategy: \"no\"", "entropy_coef: 0.0"})
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "");
 }
 

@@ -10,6 +10,8 @@ from .worker.rows import SAMPLED
 LENGTHS = (1, 7, 32, 60, 100, 128, 200, 400)
 LOSSES = ("sigmoid", "sigmoid", "sigmoid", "hinge", "ipo", "nca_pair", "robust", "bco_pair", "sppo_hard", "apo_zero", "apo_down",
           "discopop", "sft", "sigmoid_norm")
+#: Of GRPO.
+GROUP_LOSSES = ("dapo", "dapo", "grpo", "bnpo", "dr_grpo", "cispo", "sapo", "luspo", "vespo")
 #: What trl up to 0.28 does not know, or computes in another way.
 NEWER = ("sigmoid_norm", "bco_pair")
 
@@ -86,8 +88,18 @@ def by_llama_factory(job: Job, walker: random.Random) -> Job:
     return out
 
 
+def ratios_of(walker: random.Random) -> dict[str, Any]:
+    """What GRPO's loss does with the ratios to the old policy."""
+    out: dict[str, Any] = {"importance_sampling_level": walker.choice(("token", "token", "sequence"))}
+    if walker.random() < 0.2:
+        out["delta"] = 4.0
+    if walker.random() < 0.2:
+        out["use_bias_correction_kl"] = False
+    return out
+
+
 def generating(job: Job, walker: random.Random, kind: str) -> Job:
-    """The job with trl's GRPOTrainer or RLOOTrainer: with sdpa and without fp16, which vramfit knows of it. Where a generation is one batch rows may
+    """The job with trl's GRPOTrainer or RLOOTrainer: without eager attention and fp16, which vramfit does not know of it. Where a generation is one batch rows may
     differ in length: which of them share a batch is known."""
     training = {**job["training"], "fp16": False}
     training["bf16"] = bool(job["training"].get("bf16") or job["training"].get("fp16"))
@@ -98,12 +110,12 @@ def generating(job: Job, walker: random.Random, kind: str) -> Job:
     if processes and processes["world_size"] % group == 0 and walker.random() < 0.5:  # a group over several processes
         rows = walker.choice((1, 2, 3))
     training.update(num_generations=group, per_device_train_batch_size=rows, max_completion_length=512,
-                    loss_type=walker.choice(("dapo", "dapo", "grpo", "bnpo", "dr_grpo")), beta=walker.choice((0.0, 0.0, 0.04)),
+                    loss_type=walker.choice(GROUP_LOSSES), beta=walker.choice((0.0, 0.0, 0.04)),
                     num_iterations=walker.choice((1, 1, 1, 2)), temperature=walker.choice((1.0, 1.0, 0.7)))
     if walker.random() < 0.3:
         training["steps_per_generation"] = walker.choice((1, 2, steps, 2 * steps))
     load = {key: value for key, value in job["load"].items() if key not in ("sdpa_kernel", "sdpa_expand_kv")}
-    load["attn_implementation"] = "sdpa"
+    load["attn_implementation"] = "flash_attention_2" if walker.random() < 0.35 and job["card"] != "t4" else "sdpa"
     batch: dict[str, Any] = {"prompt_length": walker.choice(LENGTHS), "completion_length": walker.choice(LENGTHS[:6])}
     if training.get("steps_per_generation", steps) == 1 and walker.random() < 0.5 and rows % group == 0:
         training["shuffle_dataset"] = False
@@ -111,6 +123,12 @@ def generating(job: Job, walker: random.Random, kind: str) -> Job:
             batch["prompt_length"] = [walker.choice(LENGTHS) for _ in range(rows // group)]
         if rows == group or walker.random() < 0.5:
             batch["completion_length"] = [walker.choice(LENGTHS[:6]) for _ in range(rows)]
+    if walker.random() < 0.3:
+        training["repetition_penalty"] = 1.1
+    if walker.random() < 0.3:
+        training["mask_truncated_completions"] = True
+    if kind == "grpo":
+        training.update(ratios_of(walker))
     if kind == "rloo":
         del training["loss_type"]
         training.update(beta=walker.choice((0.0, 0.05, 0.05)), normalize_advantages=walker.random() < 0.3)

@@ -76,13 +76,13 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
 }
 
 Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Tensor& k, const Tensor& v,
-                const Tensor& mask, const Tensor& position_ids) {
+                const SeenMask& mask, const Tensor& position_ids) {
     switch (run.plan.load.attention) {
-        case AttentionImplementation::eager: return eager(run, q, k, v, mask);
-        case AttentionImplementation::flash_attention_2: return flash_attention_2(run, q, k, v, position_ids);
+        case AttentionImplementation::eager: return eager(run, q, k, v, mask.places);
+        case AttentionImplementation::flash_attention_2: return flash_attention_2(run, q, k, v, mask, position_ids);
         case AttentionImplementation::sdpa: break;
     }
-    return sdpa_attention(run, q, k, v, mask);
+    return sdpa_attention(run, q, k, v, mask.places);
 }
 
 }  // namespace vramfit::model

@@ -16,9 +16,15 @@ struct Attended {
 using EagerAttention = Attended (*)(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Tensor& mask);
 
+/// A mask, and for flash_attention_2 how many tokens it has.
+struct SeenMask {
+    const Tensor& places;
+    Size seen;
+};
+
 /// ALL_ATTENTION_FUNCTIONS[implementation](query, key, value, mask).
 Attended attend(const Run& run, EagerAttention eager, const Tensor& q, const Tensor& k, const Tensor& v,
-                const Tensor& mask, const Tensor& position_ids);
+                const SeenMask& mask, const Tensor& position_ids);
 
 /// attention_mask[:, :, :, : key_states.shape[-2]].
 Tensor for_keys(const Tensor& mask, const Tensor& k);
@@ -28,8 +34,9 @@ Tensor repeat_kv(const Tensor& t, Size groups);
 
 /// transformers integrations/sdpa_attention.py sdpa_attention_forward.
 Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask);
-/// transformers integrations/flash_attention.py flash_attention_forward: the package flash_attn, without padding.
-Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
+/// transformers integrations/flash_attention.py flash_attention_forward: the package flash_attn. With a mask tokens are
+/// packed.
+Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const SeenMask& mask,
                            const Tensor& position_ids);
 /// _flash_attention_forward: whether the rows are packed; what stays of the question.
 Tensor look_for_packed_rows(const Run& run, const Tensor& position_ids, Size rows);

@@ -1,7 +1,9 @@
-// transformers 4.44 to 5.17 integrations/flash_attention.py and modeling_flash_attention_utils.py, without padding.
+// transformers 4.44 to 5.17 integrations/flash_attention.py and modeling_flash_attention_utils.py; with padding, 5.17.
 #include "engine/autocast.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/flash_attn.hpp"
+#include "engine/ops/index.hpp"
+#include "engine/ops/nonzero.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
@@ -59,7 +61,64 @@ Tensor look_for_packed_rows(const Run& run, const Tensor& position_ids, Size row
     return {};
 }
 
-Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v,
+namespace {
+
+/// _get_unpad_data: places of the tokens, and where each row begins.
+struct Unpadded {
+    Tensor places, bounds;
+};
+
+Unpadded unpadded(const SeenMask& mask) {
+    Session& session = mask.places.session();
+    const Size rows = mask.places.size(0);
+    Unpadded out;
+    const Tensor lengths = sum_dim(mask.places, -1, false, DType::int32);
+    {
+        const Tensor flat = reshape(mask.places, {mask.places.numel()});
+        out.places = view(nonzero(flat, mask.seen), {mask.seen});
+    }
+    {
+        const Tensor longest = reduce(lengths, 1, false, DType::int32, Op::max);
+        session.streams.host_waits(0);
+    }
+    const Tensor sums = cumsum_row(lengths);
+    out.bounds = empty(session, {rows + 1}, DType::int32, Op::constant_pad_nd);
+    return out;
+}
+
+/// _index_first_axis: [B, S, H, D] to [tokens, H, D].
+Tensor packed_tokens(const Tensor& t, const Tensor& places) {
+    const Tensor flat = reshape(t, {t.size(0) * t.size(1), t.size(2), t.size(3)});
+    return index_rows(flat, places);
+}
+
+/// _upad_input, the kernel and pad_input.
+Tensor attend_to_tokens(const Run& run, const Tensor& query, const Tensor& key, const Tensor& value,
+                        const SeenMask& mask) {
+    const Size rows = query.size(0), length = query.size(1);
+    Unpadded of_keys = unpadded(mask);
+    const Tensor keys = packed_tokens(key, of_keys.places), values = packed_tokens(value, of_keys.places);
+    Tensor queries, query_bounds, places;
+    const bool is_whole = run.session.decide("queries of all keys", length == key.size(1));
+    if (is_whole) {
+        queries = packed_tokens(query, of_keys.places);
+        query_bounds = of_keys.bounds;
+        places = of_keys.places;
+    } else {  // one token of each row, behind those of a cache
+        query_bounds = arange(run.session, rows + 1, DType::int32);
+        places = slice(query_bounds, 0, 0, rows);
+        queries = select(query, 1);
+        of_keys.places.reset();
+    }
+    const PackedRows packed{query_bounds, of_keys.bounds, length, key.size(1)};
+    const Tensor out = flash_attn_varlen_func(queries, keys, values, packed, run.attention_dropout());
+    const Tensor whole = put_back(out, places, rows * length);
+    return view(whole, {rows, length, whole.size(1), whole.size(2)});
+}
+
+}  // namespace
+
+Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const SeenMask& mask,
                            const Tensor& position_ids) {
     const Tensor query = transpose(q, 1, 2), key = transpose(k, 1, 2), value = transpose(v, 1, 2);
     Tensor queries = query, keys = key, values = value;
@@ -70,6 +129,7 @@ Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, con
         values = to(value, dtype);
     }
     const Tensor packed = look_for_packed_rows(run, position_ids, queries.size(0));
+    if (mask.places.defined()) return {attend_to_tokens(run, queries, keys, values, mask), {}};
     return {flash_attn_func(queries, keys, values, run.attention_dropout()), {}};
 }
 

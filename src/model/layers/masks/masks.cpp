@@ -1,6 +1,7 @@
 // transformers 4.53 to 5.17 masking_utils.py: create_causal_mask and create_sliding_window_causal_mask.
 #include "model/layers/masks/masks.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -150,14 +151,28 @@ Tensor float_mask(const Request& q, const Tensor& mask) {
     return where(mask, zero, smallest);
 }
 
-/// flash_attention_mask: the host reads mask.all(), and there is no mask without padding.
-void read_none_padded(const Tensor& padding) {
-    const Tensor all = reduce(padding, 3, false, DType::boolean, Op::all);
-    padding.session().streams.host_waits(0);
+/// cache_utils.py DynamicSlidingWindowLayer.get_mask_sizes: keys of a layer that slides; others have all.
+Size keys_of_cache(const Request& q) {
+    if (!q.window || q.starts()) return q.keys();
+    return std::min<Size>(q.keys(), *q.window - 1 + q.length());
+}
+
+/// flash_attention_mask: the host reads mask.all(), and there is no mask without padding. `seen`: tokens of the mask.
+Tensor flash_mask(const Request& q, const Tensor& padding, Size& seen) {
+    const Size keys = keys_of_cache(q);
+    Tensor mask = slice(padding, 1, padding.size(1) - keys, padding.size(1));
+    {
+        const Tensor all = reduce(mask, 3, false, DType::boolean, Op::all);
+        q.session().streams.host_waits(0);
+    }
+    if (!q.has_zeros) return {};
+    seen = q.missing->seen(q.batch(), keys, q.keys());
+    const bool is_whole = !q.missing->is_unknown && q.session().decide("no padding is seen", seen == q.batch() * keys);
+    return is_whole ? Tensor() : mask;
 }
 
 /// create_causal_mask or create_sliding_window_causal_mask.
-Tensor create_mask(const Request& q) {
+Tensor create_mask(const Request& q, Size& seen) {
     Tensor padding, packed;
     if (q.padding.defined())
         padding = to(q.padding, DType::boolean);
@@ -171,10 +186,8 @@ Tensor create_mask(const Request& q) {
         mask = float_mask(q, mask);
         return mask;
     }
-    if (q.run.plan.load.attention == AttentionImplementation::flash_attention_2) {
-        if (padding.defined()) read_none_padded(padding);
-        return {};
-    }
+    if (q.run.plan.load.attention == AttentionImplementation::flash_attention_2)
+        return padding.defined() ? flash_mask(q, padding, seen) : Tensor();
     if (!packed.defined() && causal_flag_is_enough(q, padding)) return {};
     return boolean();
 }
@@ -191,12 +204,13 @@ Masks make_masks(const Run& run, const Tensor& embedded, const Batch& batch, con
                         {},
                         inputs.position_ids,
                         {},
-                        batch.padded ? *batch.padded : sees_padding(run.plan)};
+                        batch.padded ? *batch.padded : sees_padding(run.plan),
+                        &batch.missing};
     if (!inputs.cache && !family.masks_without_positions) request.position_ids = inputs.position_ids;
     Masks masks;
-    if (!slides || !family.one_mask) masks.full = create_mask(request);
+    if (!slides || !family.one_mask) masks.full = create_mask(request, masks.seen_full);
     request.window = run.spec.sliding_window;
-    if (slides) masks.sliding = create_mask(request);
+    if (slides) masks.sliding = create_mask(request, masks.seen_sliding);
     return masks;
 }
 

@@ -16,12 +16,13 @@ struct MaskRequest {
     Tensor position_ids;           ///< [1, S]; undefined with a cache
     const Tensor& cache_position;  ///< [1, S]
     std::optional<Size> window;
-    bool has_zeros = false;  ///< of padding
+    bool has_zeros = false;            ///< of padding
+    const Missing* missing = nullptr;  ///< of rows that are generated
 
     engine::Session& session() const { return run.session; }
     Size batch() const { return embedded.size(0); }
     Size length() const { return embedded.size(1); }
-    /// Tokens that are seen: with those of a cache.
+    /// Places that are seen: with those of a cache.
     Size keys() const { return padding.defined() ? padding.size(1) : length(); }
     bool starts() const { return session().decide("nothing cached", keys() == length()); }
 };

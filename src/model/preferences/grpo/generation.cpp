@@ -100,6 +100,7 @@ Tensor logits_of_last(const Run& run, const Network& network, const Batch& batch
 struct Kwargs {
     Tensor mask, position_ids;
     bool padded = false;
+    Missing missing = {};
 };
 
 /// _update_model_kwargs_for_generation.
@@ -133,6 +134,7 @@ Batch inputs_of_token(const Tensor& ids, const Kwargs& kwargs) {
     inputs.position_ids = last(kwargs.position_ids);
     inputs.attention_mask = kwargs.mask;
     inputs.padded = kwargs.padded;
+    inputs.missing = kwargs.missing;
     return inputs;
 }
 
@@ -150,7 +152,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
     s.input_ids = ids;
     s.unfinished_sequences = empty(session, {ids.size(0)}, DType::int64, Op::ones);
     Batch model_inputs;
-    TokenPaths paths(run, ids, tokens, kwargs.padded);
+    TokenPaths paths(run, ids, tokens, kwargs.padded, kwargs.missing);
     for (std::int64_t token = 0; token < tokens; ++token) {
         if (const std::int64_t times = paths.repeats(token)) {
             std::vector<Grown> live = {
@@ -163,8 +165,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
                 const int grown = is_full(run, network.layers[i], layer) ? -1 : 2;
                 for (Tensor* t : {&layer.keys, &layer.values}) live.push_back({t, grown});
             }
-            paths.write(times, live);
-            token += times;
+            token += paths.write(times, live);
         }
         paths.begin();
         Tensor logits;
@@ -174,6 +175,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
             prompt.attention_mask = kwargs.mask;
             prompt.position_ids = kwargs.position_ids;
             prompt.padded = kwargs.padded;
+            prompt.missing = kwargs.missing;
             logits = logits_of_last(run, network, prompt, cache);
         } else {
             model_inputs = inputs_of_token(s.input_ids, kwargs);
@@ -195,7 +197,7 @@ Tensor sample(const Run& run, const Network& network, const Tensor& ids, Kwargs 
 }  // namespace
 
 Tensor generate(const Run& run, const Network& network, const Prompts& prompts, std::int64_t tokens) {
-    const auto& [ids, mask, differ] = prompts;
+    const auto& [ids, mask, differ, missing] = prompts;
     const GradMode no_grad(run.session, false);
     Tensor end_ids = on_device(run, {end_tokens(run)});
     Tensor pad_id = on_device(run, {});
@@ -203,7 +205,7 @@ Tensor generate(const Run& run, const Network& network, const Prompts& prompts, 
     look_at_last_places(mask);
     Tensor position_ids = positions_of(mask);
     KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
-    Tensor out = sample(run, network, ids, {mask, position_ids, differ}, end_ids, cache, tokens);
+    Tensor out = sample(run, network, ids, {mask, position_ids, differ, missing}, end_ids, cache, tokens);
     pad_id.reset();
     position_ids.reset();
     for (auto layer = cache->layers().rbegin(); layer != cache->layers().rend(); ++layer) {  // as a list lets go

@@ -9,7 +9,8 @@ namespace vramfit::model {
 struct Prompts {
     const Tensor& ids;
     const Tensor& mask;
-    bool differ = false;  ///< in length: the shorter ones are padded on the left
+    bool differ = false;   ///< in length: the shorter ones are padded on the left
+    Missing missing = {};  ///< where attention packs the other tokens
 };
 
 /// GenerationMixin.generate: [G, P + tokens].

@@ -9,6 +9,7 @@
 #include "engine/ops/shape.hpp"
 #include "engine/ops/view.hpp"
 #include "model/preferences/metrics.hpp"
+#include "model/preferences/rows.hpp"
 
 namespace vramfit::model {
 
@@ -35,9 +36,12 @@ void read_quotient(const Tensor& totals) {
 
 }  // namespace
 
+bool has_one_value(const Tensor& t) { return t.session().decide("one value of a row", t.size(1) == 1); }
+
 void read_global_mean(const Run& run, const Tensor& t, const Tensor& mask) {
-    const Tensor sum = sum_of_product(t, mask);
-    const Tensor count = count_of_mask(mask);
+    const bool one = has_one_value(t);
+    const Tensor sum = one ? sum_all(t) : sum_of_product(t, mask);
+    const Tensor count = one ? moved(run, {}, DType::float32) : count_of_mask(mask);
     const Tensor totals = [&] {
         const Tensor parts[2] = {sum, count};
         const Tensor both = stack(parts, 0);

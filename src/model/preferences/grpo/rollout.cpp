@@ -110,10 +110,22 @@ void generate_completions(const Run& run, const Network& network, const RowSizes
         const Dims prompts{sizes.rows, sizes.prompt};
         const Tensor ids = moved(run, prompts, DType::int64);
         const Tensor mask = moved(run, prompts, DType::int64);
-        const Tensor generated = generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ}, tokens);
+        const Tensor generated =
+            generate(run, network, {ids, mask, group_rows(run.plan).prompts_differ, missing_of_prompts(run)}, tokens);
         mask_behind_end(run, slice(generated, 1, sizes.prompt, generated.size(1)));
     }
     log_lengths(run, sizes.rows);
+}
+
+/// completion_mask * (~is_truncated).unsqueeze(1).int(); is_truncated is the function's to the end.
+Tensor mask_truncated(const Run& run, Tensor& completion_mask) {
+    const Tensor is_truncated = moved(run, {completion_mask.size(0)}, DType::boolean);
+    const Tensor kept = [&] {
+        const Tensor is_whole = compare(Op::bitwise_not, is_truncated);
+        return to(unsqueeze(is_whole, 1), DType::int32);
+    }();
+    completion_mask = mul(completion_mask, kept);
+    return is_truncated;
 }
 
 /// v[permutation]: the indices come from the host.
@@ -227,6 +239,8 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
     for (Tensor* t : {&out.prompt_ids, &out.prompt_mask}) *t = moved(run, {sizes.rows, sizes.prompt}, DType::int64);
     for (Tensor* t : {&out.completion_ids, &out.completion_mask})
         *t = moved(run, {sizes.rows, sizes.completion}, DType::int64);
+    Tensor is_truncated;
+    if (run.plan.preference.grpo.masks_truncated) is_truncated = mask_truncated(run, out.completion_mask);
     const bool leaves_one_out = run.plan.loop.kind == LoopKind::rloo;
     if (!leaves_one_out && run.plan.preference.grpo.vllm_share)
         out.sampling_log_probs = moved(run, {sizes.rows, sizes.completion}, DType::float32);
@@ -253,6 +267,7 @@ Rollout roll_out(const Run& run, Network& network, const Reference& reference, c
                            correction);
         out.advantages = known.advantages;
     }
+    is_truncated.reset();
     Rollout shuffled = out;
     std::vector<Tensor*> items = {&shuffled.prompt_ids, &shuffled.prompt_mask, &shuffled.completion_ids,
                                   &shuffled.completion_mask};

@@ -63,6 +63,18 @@ Tensor is_done(const Tensor& input_ids, const Tensor& end_ids) {
     return compare(Op::bitwise_or, done, ended);
 }
 
+/// RepetitionPenaltyLogitsProcessor: scores -- [G, V], ids -- [G, S].
+Tensor penalized(const Tensor& scores, const Tensor& ids) {
+    Tensor score = gather(scores, ids);
+    {
+        const Tensor is_negative = compare(Op::lt, score);
+        const Tensor larger = mul(score, 1.0);
+        const Tensor smaller = div(score, 1.0);
+        score = where(is_negative, larger, smaller);
+    }
+    return scatter_number(scores, ids);  // a copy of the scores, written into
+}
+
 }  // namespace
 
 void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, Sampling& s) {
@@ -73,6 +85,7 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
     s.next_token_logits = copied;
     copied.reset();
     Tensor scores = s.next_token_logits;
+    if (how.penalizes_repetition) scores = penalized(scores, s.input_ids);
     if (how.has_temperature) scores = div(scores, 1.0);
     s.next_token_scores = std::move(scores);
     s.probs = softmax_in_own_dtype(s.next_token_scores);

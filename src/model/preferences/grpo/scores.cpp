@@ -22,6 +22,25 @@ Tensor last_of(const Tensor& t, const Size& completion) { return slice(t, 1, t.s
 
 }  // namespace
 
+Missing missing_of_prompts(const Run& run) {
+    const PairLengths& pairs = run.plan.batch.pairs;
+    const GroupRows group = group_rows(run.plan);
+    Missing out;
+    out.is_unknown = pairs.padded;
+    if (!group.prompts_differ || pairs.padded) return out;
+    const std::int64_t rows_of_prompt = group.rows / static_cast<std::int64_t>(pairs.prompt.size());
+    for (const std::int64_t tokens : pairs.prompt)
+        if (tokens < group.prompt)
+            out.left.insert(out.left.end(), static_cast<std::size_t>(rows_of_prompt), group.prompt - tokens);
+    return out;
+}
+
+Missing missing_of_rows(const Run& run) {
+    Missing out = missing_of_prompts(run);
+    out.right = group_rows(run.plan).shorter;
+    return out;
+}
+
 ScoredRows whole_rows(const Tensor& prompt_ids, const Tensor& completion_ids, const Tensor& prompt_mask,
                       const Tensor& completion_mask) {
     const auto joined = [](const Tensor& before, const Tensor& behind) {
@@ -46,6 +65,7 @@ CompletionScores completion_scores(const Run& run, const Network& network, const
         inputs.input_ids = slice(rows.ids, 0, batch * chunk, batch * (chunk + 1));
         inputs.attention_mask = slice(rows.mask, 0, batch * chunk, batch * (chunk + 1));
         inputs.padded = group.pads;
+        inputs.missing = missing_of_rows(run);
         {
             const Tensor padded = compare(Op::eq, inputs.attention_mask);
             inputs.labels = masked_fill(inputs.input_ids, padded);

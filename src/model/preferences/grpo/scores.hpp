@@ -6,6 +6,10 @@
 
 namespace vramfit::model {
 
+/// Zeros of the mask of prompts that are generated together, and of the rows of a batch.
+Missing missing_of_prompts(const Run& run);
+Missing missing_of_rows(const Run& run);
+
 struct CompletionScores {
     Tensor log_probs, entropies;  ///< [B, N]
 };

@@ -113,7 +113,7 @@ class PredictFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: float
@@ -134,6 +134,16 @@ class PredictFlags(TypedDict, total=False):
     """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    repetition_penalty: float
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    mask_truncated_completions: bool
+    """Completions that end at the limit of tokens are not trained on [false]"""
+    importance_sampling_level: str
+    """GRPO: token, or sequence (GSPO): what has a ratio to the old policy [token]"""
+    delta: float
+    """GRPO: ratios are clipped above too, as in INTELLECT-2; memory asks only whether they are [none]"""
+    use_bias_correction_kl: bool
+    """GRPO: the divergence is weighted by the ratio [true]"""
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
@@ -308,7 +318,7 @@ class SweepFlags(TypedDict, total=False):
     rejected: str | int | Sequence[int]
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: str | bool | Sequence[bool]
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: str | float | Sequence[float]
@@ -329,6 +339,16 @@ class SweepFlags(TypedDict, total=False):
     """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: str | float | Sequence[float]
     """Of sampling; memory asks only whether it is 1 [1]"""
+    repetition_penalty: str | float | Sequence[float]
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    mask_truncated_completions: str | bool | Sequence[bool]
+    """Completions that end at the limit of tokens are not trained on [false]"""
+    importance_sampling_level: str | Sequence[str]
+    """GRPO: token, or sequence (GSPO): what has a ratio to the old policy [token]"""
+    delta: str | float | Sequence[float]
+    """GRPO: ratios are clipped above too, as in INTELLECT-2; memory asks only whether they are [none]"""
+    use_bias_correction_kl: str | bool | Sequence[bool]
+    """GRPO: the divergence is weighted by the ratio [true]"""
     normalize_advantages: str | bool | Sequence[bool]
     """RLOO: advantages are normalized [false]"""
     use_vllm: str | bool | Sequence[bool]
@@ -529,7 +549,7 @@ class PlanFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: float
@@ -550,6 +570,16 @@ class PlanFlags(TypedDict, total=False):
     """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    repetition_penalty: float
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    mask_truncated_completions: bool
+    """Completions that end at the limit of tokens are not trained on [false]"""
+    importance_sampling_level: str
+    """GRPO: token, or sequence (GSPO): what has a ratio to the old policy [token]"""
+    delta: float
+    """GRPO: ratios are clipped above too, as in INTELLECT-2; memory asks only whether they are [none]"""
+    use_bias_correction_kl: bool
+    """GRPO: the divergence is weighted by the ratio [true]"""
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool
@@ -779,7 +809,7 @@ class TimelineFlags(TypedDict, total=False):
     rejected: int
     """Tokens of each rejected completion [as many as of the chosen one]"""
     loss_type: str | Sequence[str]
-    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo or dr_grpo [dapo]"""
+    """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
     cpo_alpha: float
@@ -800,6 +830,16 @@ class TimelineFlags(TypedDict, total=False):
     """Weight of the divergence from a reference; memory asks only whether it is 0, which needs no reference [0, RLOO: 0.05]"""
     temperature: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    repetition_penalty: float
+    """Of sampling; memory asks only whether it is 1 [1]"""
+    mask_truncated_completions: bool
+    """Completions that end at the limit of tokens are not trained on [false]"""
+    importance_sampling_level: str
+    """GRPO: token, or sequence (GSPO): what has a ratio to the old policy [token]"""
+    delta: float
+    """GRPO: ratios are clipped above too, as in INTELLECT-2; memory asks only whether they are [none]"""
+    use_bias_correction_kl: bool
+    """GRPO: the divergence is weighted by the ratio [true]"""
     normalize_advantages: bool
     """RLOO: advantages are normalized [false]"""
     use_vllm: bool

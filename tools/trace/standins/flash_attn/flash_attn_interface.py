@@ -25,6 +25,7 @@ class Packed:
 
     rows: int
     longest: int
+    longest_keys: int
 
 
 def up(value: int, multiple: int) -> int:
@@ -65,10 +66,10 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
         raise RuntimeError("Number of heads in key/value must divide number of heads in query")
 
 
-def divided_keys(query: torch.Tensor, key: torch.Tensor) -> Tensors:
+def divided_keys(query: torch.Tensor, batch: int, length: int, keys: int) -> Tensors:
     """Accumulators of a forward pass that is divided over the keys; nothing if it is not."""
-    batch, length, heads, head = query.shape
-    blocks = -(-key.shape[1] // key_block(head))
+    heads, head = query.shape[-2:]
+    blocks = -(-keys // key_block(head))
     count = parts(batch * heads * -(-length // 64), multiprocessors(query) * (2 if SINCE_2_6 else 1), blocks)
     if count == 1:
         return ()
@@ -105,27 +106,56 @@ def query_accumulator(query: torch.Tensor, packed: Packed | None, deterministic:
     return torch.zeros((copies, *shape), dtype=torch.float32, device=query.device)
 
 
+def makes_queries_of_groups(query: torch.Tensor, key: torch.Tensor, packed: Packed | None, dropout: float, windowed: bool) -> bool:
+    """One token for each row: heads that share keys become queries of one head (seqlenq_ngroups_swapped)."""
+    longest = packed.longest if packed else query.shape[1]
+    return longest == 1 and query.shape[-2] > key.shape[-2] and dropout == 0 and not windowed
+
+
+def attend_in_groups(query: torch.Tensor, key: torch.Tensor, packed: Packed | None) -> Tensors:
+    """Output, the softmax's sums and the generator's state of one token for each row."""
+    heads, head = query.shape[-2:]
+    rows, shared = query.shape[0], key.shape[-2]
+    size = heads // shared
+    grouped = query.reshape(rows, shared, size, head).transpose(1, 2)
+    if packed:
+        grouped = grouped.reshape(rows * size, shared, head)
+    out = torch.empty_like(grouped)
+    sums = floats(query, shared, rows * size) if packed else floats(query, rows, shared, size)
+    accumulators = divided_keys(grouped, rows, size, packed.longest_keys if packed else key.shape[1])
+    state = torch.empty(2, dtype=torch.int64, device=query.device)
+    if packed:
+        out = out.reshape(rows, size, shared, head).transpose(1, 2).reshape(rows, heads, head)
+        grouped = grouped.reshape(rows, size, shared, head).transpose(1, 2).reshape(rows, heads, head)
+        return out, sums.reshape(heads, rows), state
+    del accumulators
+    return out.transpose(1, 2).reshape(rows, 1, heads, head), sums.reshape(rows, heads, 1), state
+
+
 class Attention(torch.autograd.Function):
     """One call of the kernels."""
 
     @staticmethod
-    def forward(ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, packed: Packed | None, dropout: float,
-                deterministic: bool) -> torch.Tensor:
+    def forward(ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, packed: Packed | None, bounds: Tensors,
+                dropout: float, deterministic: bool, windowed: bool) -> torch.Tensor:
         check(query, key, value)
         head = query.shape[-1]
         query, key, value = ready(query), ready(key), ready(value)
-        out = torch.empty_like(query)
-        sums = softmax_sums(query, packed)
-        if packed is None and dropout == 0:
-            divided_keys(query, key)
-        generator_state = torch.empty(2, dtype=torch.int64, device=query.device)
-        ctx.save_for_backward(query, key, value, out, sums, generator_state)
+        if makes_queries_of_groups(query, key, packed, dropout, windowed):
+            out, sums, generator_state = attend_in_groups(query, key, packed)
+        else:
+            out = torch.empty_like(query)
+            sums = softmax_sums(query, packed)
+            if packed is None and dropout == 0:
+                divided_keys(query, *query.shape[:2], key.shape[1])
+            generator_state = torch.empty(2, dtype=torch.int64, device=query.device)
+        ctx.save_for_backward(query, key, value, out, sums, *bounds, generator_state)
         ctx.packed, ctx.deterministic = packed, deterministic
         return out[..., :head] if head % 8 else out
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        query, key, value, out, sums, generator_state = ctx.saved_tensors
+        query, key, value, out, sums, *_ = ctx.saved_tensors
         head = gradient.shape[-1]
         grads = torch.empty_like(query), torch.empty_like(key), torch.empty_like(value)
         gradient = ready(gradient)
@@ -137,7 +167,7 @@ class Attention(torch.autograd.Function):
             for whole, summed in zip(of_all_heads, grads[1:]):
                 torch.sum(whole.reshape(*key.shape[:-1], heads // groups, key.shape[-1]), dim=-2, out=summed)
         del softmax_d, accumulator
-        return (*(grad[..., :head] for grad in grads), None, None, None)
+        return (*(grad[..., :head] for grad in grads), *[None] * 5)
 
 
 def refuse(**options: Any) -> None:
@@ -151,7 +181,7 @@ def flash_attn_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, dropout_p
                     alibi_slopes: torch.Tensor | None = None, deterministic: bool = False, return_attn_probs: bool = False) -> torch.Tensor:
     """Rows of one length."""
     refuse(return_attn_probs=return_attn_probs)
-    return Attention.apply(q, k, v, None, dropout_p, deterministic)
+    return Attention.apply(q, k, v, None, (), dropout_p, deterministic, window_size[0] >= 0)
 
 
 def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu_seqlens_q: torch.Tensor, cu_seqlens_k: torch.Tensor,
@@ -161,4 +191,5 @@ def flash_attn_varlen_func(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, cu
                            block_table: torch.Tensor | None = None) -> torch.Tensor:
     """Packed rows."""
     refuse(return_attn_probs=return_attn_probs, block_table=block_table)
-    return Attention.apply(q, k, v, Packed(cu_seqlens_q.numel() - 1, max_seqlen_q), dropout_p, deterministic)
+    packed = Packed(cu_seqlens_q.numel() - 1, int(max_seqlen_q), int(max_seqlen_k))
+    return Attention.apply(q, k, v, packed, (cu_seqlens_q, cu_seqlens_k), dropout_p, deterministic, window_size[0] >= 0)

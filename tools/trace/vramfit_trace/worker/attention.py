@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import warnings
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ..job import Job, JobError
+from ..job import BATCHES, Job, JobError
 from .device import Device
 from .libraries import version
 
@@ -103,7 +104,7 @@ def use_flash_stand_in(job: Job, device: Device) -> None:
     """Puts the stand-in for the package flash_attn in front, before transformers looks for the package."""
     if job["load"]["attn_implementation"] != "flash_attention_2" or device.real:
         return
-    if "padded" in job["batch"].get("attention_mask", "padded"):
+    if job["loop"]["kind"] not in BATCHES and "padded" in job["batch"].get("attention_mask", "padded"):
         raise JobError("flash_attention_2 with a padded mask reads the number of tokens from the device: it is not traced")
     release = "2.7.3" if version("torch") >= (2, 4) else "2.5.9.post1"
     sys.path[:0] = [str(STAND_INS), str(STAND_INS / "releases" / release)]
@@ -118,6 +119,7 @@ def answer_any(device: Device) -> None:
     tensor = torch.Tensor
 
     def remembered(original: Any) -> Any:
+        @functools.wraps(original)  # modes ask for the name
         def call(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
             out = original(self, *args, **kwargs)
             if out.is_cuda and out.dim() == 0 and out is not self:
@@ -126,6 +128,7 @@ def answer_any(device: Device) -> None:
         return call
 
     def answered(original: Any) -> Any:
+        @functools.wraps(original)
         def call(self: torch.Tensor) -> Any:
             if not getattr(self, "asks_any", False):
                 return original(self)
