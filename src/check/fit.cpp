@@ -15,6 +15,8 @@ namespace vramfit {
 namespace {
 
 constexpr std::size_t kMostRecorded = 12;  // a search seldom returns to earlier ones
+// Of all that are kept: generation of thousands of tokens has tens of millions, at about a hundred bytes each.
+constexpr std::size_t kMostEvents = 10'000'000;
 
 /// The job with all that only the training depends on at its default: two that are equal load in the same way.
 Job as_loaded(const Job& job) {
@@ -74,7 +76,12 @@ const Program& Fits::program(const Job& job) {
     for (const Recorded& known : recorded_)
         if (known.plan == job.plan && known.stack == job.stack && known.alloc_conf == alloc_conf) return known.program;
     if (recorded_.size() == kMostRecorded) recorded_.pop_front();
-    recorded_.push_back({job.plan, job.stack, alloc_conf, program_of(job)});
+    Program made = program_of(job);
+    std::size_t events = made.events.size();
+    for (const Recorded& kept : recorded_) events += kept.program.events.size();
+    for (; events > kMostEvents && !recorded_.empty(); recorded_.pop_front())
+        events -= recorded_.front().program.events.size();
+    recorded_.push_back({job.plan, job.stack, alloc_conf, std::move(made)});
     return recorded_.back().program;
 }
 

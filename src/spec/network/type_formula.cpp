@@ -60,10 +60,9 @@ Sum multiplied(const Sum& a, const Sum& b) {
 }
 
 /// Python's // and %, of what is not negative; nothing where the result is no sum.
-std::optional<Sum> divided(const Sum& a, std::int64_t by, bool remainder, std::string_view text) {
+std::optional<Sum> divided(const Sum& a, std::int64_t by, bool remainder) {
     if (const auto number = plain(a)) {
         if (*number < 0) return std::nullopt;
-        if (!remainder && *number % by != 0) refuse_remainder(text, *number, by);
         return of_number(remainder ? *number % by : *number / by);
     }
     Sum quotient;
@@ -74,7 +73,7 @@ std::optional<Sum> divided(const Sum& a, std::int64_t by, bool remainder, std::s
     return quotient;
 }
 
-std::optional<Sum> combined(const Sum& a, const Sum& b, Step::Kind kind, std::string_view text) {
+std::optional<Sum> combined(const Sum& a, const Sum& b, Step::Kind kind) {
     switch (kind) {
         case Step::Kind::add: return added(a, b, 1);
         case Step::Kind::subtract: return added(a, b, -1);
@@ -83,7 +82,7 @@ std::optional<Sum> combined(const Sum& a, const Sum& b, Step::Kind kind, std::st
     }
     const auto by = plain(b);
     if (!by || *by <= 0) return std::nullopt;
-    return divided(a, *by, kind == Step::Kind::remainder, text);
+    return divided(a, *by, kind == Step::Kind::remainder);
 }
 
 std::int64_t number_of(const Numbers& numbers, const std::string& key, std::string_view text) {
@@ -92,27 +91,48 @@ std::int64_t number_of(const Numbers& numbers, const std::string& key, std::stri
     return found->second;
 }
 
+/// A part of a formula. A key, or a key by another size, is a whole number of what it is divided by; a sum may be
+/// rounded.
+struct Part {
+    Sum sum;
+    bool is_size = false;
+};
+
+std::optional<Part> quotient(const Part& a, const Part& b, std::string_view text) {
+    const auto number = plain(a.sum), by = plain(b.sum);
+    if (a.is_size && number && by && *by > 0 && *number % *by != 0) refuse_remainder(text, *number, *by);
+    auto sum = combined(a.sum, b.sum, Step::Kind::divide);
+    if (!sum) return std::nullopt;
+    return Part{std::move(*sum), a.is_size};
+}
+
 std::optional<Sum> sum_of(const Formula& formula, const Numbers& numbers, std::string_view text) {
-    std::vector<Sum> stack;
+    std::vector<Part> stack;
     for (const Step& step : formula.steps) {
         switch (step.kind) {
-            case Step::Kind::number: stack.push_back(of_number(step.number)); continue;
-            case Step::Kind::batch: stack.push_back(Sum{{{1, 0}, 1}}); continue;
-            case Step::Kind::length: stack.push_back(Sum{{{0, 1}, 1}}); continue;
+            case Step::Kind::number: stack.push_back({of_number(step.number)}); continue;
+            case Step::Kind::batch: stack.push_back({Sum{{{1, 0}, 1}}}); continue;
+            case Step::Kind::length: stack.push_back({Sum{{{0, 1}, 1}}}); continue;
             case Step::Kind::key:
                 stack.push_back(
-                    of_number(number_of(numbers, formula.keys[static_cast<std::size_t>(step.number)], text)));
+                    {of_number(number_of(numbers, formula.keys[static_cast<std::size_t>(step.number)], text)), true});
                 continue;
-            case Step::Kind::negate: stack.back() = added({}, stack.back(), -1); continue;
+            case Step::Kind::negate: stack.back() = {added({}, stack.back().sum, -1)}; continue;
             default: break;
         }
-        const Sum right = std::move(stack.back());
+        const Part right = std::move(stack.back());
         stack.pop_back();
-        auto result = combined(stack.back(), right, step.kind, text);
+        if (step.kind == Step::Kind::divide) {
+            auto result = quotient(stack.back(), right, text);
+            if (!result) return std::nullopt;
+            stack.back() = std::move(*result);
+            continue;
+        }
+        auto result = combined(stack.back().sum, right.sum, step.kind);
         if (!result) return std::nullopt;
-        stack.back() = std::move(*result);
+        stack.back() = {std::move(*result)};
     }
-    return std::move(stack.back());
+    return std::move(stack.back().sum);
 }
 
 std::string power(const std::pair<int, int>& powers) {

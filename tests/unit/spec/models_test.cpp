@@ -91,7 +91,9 @@ TEST_CASE("of Gemma 3 the whole is loaded, unless the text part is asked for") {
     CHECK(says(error_of([] {
                    as_loaded(read_config(R"({"model_type": "gemma3", "text_config": {"hidden_size": 64},
                        "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 48, "image_size": 448,
-                       "patch_size": 14, "vision_use_head": false}})", "config.json"), false);
+                       "patch_size": 14, "vision_use_head": false}})",
+                                         "config.json"),
+                             false);
                }),
                "config.json /vision_config/image_size", "448 was not recorded"));
 }

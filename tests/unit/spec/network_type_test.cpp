@@ -352,8 +352,8 @@ TEST_CASE("formulas have the numbers of the configuration") {
 }
 
 TEST_CASE("sizes that do not divide one another are refused, and not rounded") {
-    const std::string heads = "the sizes of the model: hidden_size//num_attention_heads: 66 is not a multiple of 4";
-    CHECK(refusal_of_config(olmo("\"hidden_size\": 64", "\"hidden_size\": 66"), ErrorKind::invalid) == heads);
+    CHECK(refusal_of_config(olmo("\"hidden_size\": 64", "\"hidden_size\": 66"), ErrorKind::invalid)
+              .ends_with(": 66 is not a multiple of 4"));
     const std::string bloom =
         R"({"model_type": "bloom", "vocab_size": 320, "hidden_size": 100, "n_layer": 2, "n_head": )";
     CHECK(refusal_of_config(bloom + "4}", ErrorKind::invalid) == "read");
