@@ -1,5 +1,4 @@
-// spdlog's own object code from its headers, as far as src/cli/log.cpp needs it: src/spdlog.cpp and
-// src/color_sinks.cpp.
+// spdlog's own object code from its headers, as far as src/cli/log.cpp needs it: src/spdlog.cpp and src/color_sinks.cpp.
 #include <mutex>
 
 #include <spdlog/common-inl.h>

@@ -13,7 +13,8 @@ Card read_card() {
     char name[128];
     Card card;
     const int fields = text ? std::sscanf(text, "%127[^,],%d,%d,%d,%zu,%zu,%zu", name, &card.major, &card.minor,
-                                          &card.multiprocessors, &card.total, &card.free, &card.l2)
+                                          &card.multiprocessors, &card.total, &card.free,
+                                          &card.l2)
                             : 0;
     if (fields != 7) {
         std::fprintf(stderr, "VRAMFIT_TRACE_CARD is not NAME,MAJOR,MINOR,MULTIPROCESSORS,TOTAL,FREE,L2\n");
