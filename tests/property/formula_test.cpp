@@ -20,7 +20,7 @@ constexpr std::int64_t kMostLayers = 6;  // of real models there are small ones 
 constexpr int kRows = 1;
 constexpr std::size_t kEvery = 5;  // of the jobs
 #else
-constexpr int kRows = 6;
+constexpr int kRows = 4;
 constexpr std::size_t kEvery = 1;
 #endif
 
