@@ -49,6 +49,14 @@ struct Tally {
     int refused = 0;
 };
 
+/// Of preferences: a prompt, and a token of the shortest completion.
+std::int64_t least_length(const TrainPlan& plan) {
+    if (!is_preference(plan.loop.kind)) return 1;
+    const auto most = [](const std::vector<std::int64_t>& all) { return *std::max_element(all.begin(), all.end()); };
+    const PairLengths& pairs = plan.batch.pairs;
+    return most(pairs.prompt) + std::max(most(pairs.chosen_shorter), most(pairs.rejected_shorter)) + 1;
+}
+
 /// The formulas of one job; each row is compared with all of them that hold for it, and with its own recording.
 class JobFormulas {
   public:
@@ -59,7 +67,9 @@ class JobFormulas {
         const auto pick = [&random](const model::AxisRange& range) {
             return range.low + static_cast<std::int64_t>(random()) % (range.high - range.low + 1);
         };
-        std::vector<std::int64_t> axes{pick(kBatch), pick(kLength)};
+        const model::AxisRange lengths{std::max(kLength.low, least_length(plan)), kLength.high};
+        if (lengths.low > lengths.high) return;
+        std::vector<std::int64_t> axes{pick(kBatch), pick(lengths)};
         plan.training.per_device_train_batch_size = axes[0];
         plan.batch.sequence_length = axes[1];
         if (plan.peft) axes.push_back(plan.peft->r = pick(kRank));
