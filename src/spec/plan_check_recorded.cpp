@@ -171,11 +171,12 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     // Networks with towers have a configuration of its own for the text part; what switches the cache off is the
     // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.
     const bool by_config = plan.loop.kind == LoopKind::trainer || plan.loop.kind == LoopKind::plain;
-    if (has_towers(model) && by_config && !plan.checkpoints() && model.use_cache)
-        problems.unsupported("training.gradient_checkpointing",
-                             "without checkpointing the text part keeps the keys and values of all layers until the "
-                             "loss is there, as its own configuration has use_cache, which was not recorded",
-                             "gradient_checkpointing true, \"use_cache\": false in text_config, or trl's trainers");
+    if (has_towers(model) && by_config && model.use_cache && (!plan.checkpoints() || plan.evaluation))
+        problems.unsupported(
+            "training.gradient_checkpointing",
+            "without checkpointing, and in evaluation, the text part keeps the keys and values of all layers until the "
+            "loss is there, as its own configuration has use_cache, which was not recorded",
+            "gradient_checkpointing true without evaluation, \"use_cache\": false in text_config, or trl's trainers");
     if (has_packages_functions(recording))
         notes.push_back(
             {NoteKind::recorded_network,

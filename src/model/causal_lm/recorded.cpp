@@ -2,7 +2,6 @@
 #include "engine/backward.hpp"
 #include "model/causal_lm/causal_lm.hpp"
 #include "model/recorded/interpreter.hpp"
-#include "vramfit/spec/config.hpp"
 
 namespace vramfit::model {
 
@@ -44,14 +43,6 @@ RecordedWindows windows_of(const Run& run, const Place& place) {
 
 namespace {
 
-/// Networks with towers have a configuration of its own for the text part. What switches the cache off is the whole's
-/// alone (5.17.0 trainer.py, Trainer.__init__), so that keys and values are kept until the loss is there.
-bool fills_cache(const Run& run, const Network& network) {
-    const bool without_argument = run.plan.loop.kind == LoopKind::trainer || run.plan.loop.kind == LoopKind::plain;
-    return without_argument && network.checkpointing == Checkpointing::off && run.spec.use_cache &&
-           has_towers(run.spec);
-}
-
 RecordedQuestion question_of(const Run& run, const Network& network, const Batch& batch, bool items) {
     return {recorded_attention(run.plan.load.attention),
             recorded_mask(run, batch),
@@ -59,8 +50,7 @@ RecordedQuestion question_of(const Run& run, const Network& network, const Batch
             batch.input_ids.size(1),
             batch.labels.defined(),
             items,
-            network.checkpointing != Checkpointing::off,
-            fills_cache(run, network)};
+            network.checkpointing != Checkpointing::off};
 }
 
 }  // namespace

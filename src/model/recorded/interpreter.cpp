@@ -18,9 +18,9 @@ using namespace engine;
 namespace {
 
 bool answers(const network::Variant& variant, const RecordedQuestion& question, DType weights, bool autocast) {
-    if (variant.attention != question.attention || variant.mask != question.mask ||
-        variant.use_cache != question.use_cache || variant.labels != question.labels ||
-        variant.items != question.items || variant.checkpointing != question.checkpointing)
+    if (variant.attention != question.attention || variant.mask != question.mask || variant.use_cache ||
+        variant.labels != question.labels || variant.items != question.items ||
+        variant.checkpointing != question.checkpointing)
         return false;
     if (!variant.weights.empty() && (variant.weights == "16 bit") != is_half(weights)) return false;
     if (variant.autocast && *variant.autocast != autocast) return false;
@@ -36,9 +36,9 @@ const network::Variant& variant_for(const RecordedModel& model, const RecordedQu
     const auto found = std::find_if(document.variants.begin(), document.variants.end(),
                                     [&](const network::Variant& v) { return answers(v, question, weights, autocast); });
     const std::string asked =
-        fmt::format("attention {}, mask {}, {}labels, {}checkpointing{}{}", question.attention, question.mask,
+        fmt::format("attention {}, mask {}, {}labels, {}checkpointing{}", question.attention, question.mask,
                     question.labels ? "" : "no ", question.checkpointing ? "" : "no ",
-                    question.items ? ", num_items_in_batch" : "", question.use_cache ? ", use_cache" : "");
+                    question.items ? ", num_items_in_batch" : "");
     if (found == document.variants.end())
         throw Error(ErrorKind::unsupported, document.file, fmt::format("no recorded variant has {}", asked),
                     "record the network with --variants all");

@@ -30,7 +30,6 @@ struct RecordedQuestion {
     bool labels = true;
     bool items = false;
     bool checkpointing = false;
-    bool use_cache = false;
 };
 
 /// The variant that answers a question. Throws Error (unsupported) where none was recorded, or not for all sizes.

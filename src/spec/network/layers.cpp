@@ -43,23 +43,23 @@ std::vector<std::string> all_layers(const Document& document) {
     return paths;
 }
 
-}  // namespace
-
-std::string decoder_beside_towers(const Document& document) {
+/// As decoder_beside_towers, of all layers.
+std::string decoder_among(const Document& document, const std::vector<std::string>& layers) {
     const std::size_t dot = document.input_embeddings.rfind('.');
     if (dot == document.input_embeddings.npos) return {};
     const std::string around = document.input_embeddings.substr(0, dot);
-    const std::vector<std::string> all = all_layers(document);
-    const bool has =
-        std::any_of(all.begin(), all.end(), [&](const std::string& path) { return is_inside(path, around); });
-    const bool others =
-        std::any_of(all.begin(), all.end(), [&](const std::string& path) { return !is_inside(path, around); });
-    return has && others ? around : std::string();
+    const auto inside =
+        std::count_if(layers.begin(), layers.end(), [&](const std::string& path) { return is_inside(path, around); });
+    return inside > 0 && inside < std::ssize(layers) ? around : std::string();
 }
+
+}  // namespace
+
+std::string decoder_beside_towers(const Document& document) { return decoder_among(document, all_layers(document)); }
 
 std::vector<std::string> decoder_layers(const Document& document) {
     std::vector<std::string> paths = all_layers(document);
-    const std::string around = decoder_beside_towers(document);
+    const std::string around = decoder_among(document, paths);
     std::erase_if(paths, [&](const std::string& path) { return !is_inside(path, around); });
     return paths;
 }

@@ -4,8 +4,10 @@
 #include "support/catch.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
+#include "windows.hpp"
 
 using namespace vramfit;
+using vramfit::test::most_requested_in;
 using vramfit::test::reason_of;
 
 namespace {
@@ -34,12 +36,6 @@ std::vector<std::pair<std::uint32_t, std::int64_t>> all_requests(const Program& 
     for (const Event& event : program.events)
         out.emplace_back(event.id, event.kind == EventKind::free ? -1 : program.allocations[event.id].bytes);
     return out;
-}
-
-std::int64_t highest_in(const Job& job, const std::string& name) {
-    for (const WindowLevels& window : timeline(job).windows)
-        if (name_of(window.phase) == name) return window.peak.requested;
-    return 0;
 }
 
 }  // namespace
@@ -71,7 +67,9 @@ TEST_CASE("tokens of packed rows are written again as they would be run, and so 
 }
 
 TEST_CASE("packed rows have the tokens that are no padding") {
-    const auto loss_of = [](const std::string& batch) { return highest_in(flash_job({"llama", batch}), "step1.loss"); };
+    const auto loss_of = [](const std::string& batch) {
+        return most_requested_in(flash_job({"llama", batch}), "step1.loss");
+    };
     const std::int64_t all = loss_of(R"("prompt_length": 60, "completion_length": 40, "padded": true)");
     const std::int64_t fewer = loss_of(R"("prompt_length": [60, 59], "completion_length": 40)");
     const std::int64_t few = loss_of(R"("prompt_length": [60, 10], "completion_length": [40, 10, 10, 10])");
