@@ -78,6 +78,7 @@ const Program& Fits::program(const Job& job) {
     if (recorded_.size() == kMostRecorded) recorded_.pop_front();
     Program made = program_of(job);
     std::size_t events = made.events.size();
+    events_ += events;
     for (const Recorded& kept : recorded_) events += kept.program.events.size();
     for (; events > kMostEvents && !recorded_.empty(); recorded_.pop_front())
         events -= recorded_.front().program.events.size();

@@ -30,6 +30,9 @@ class Fits {
     /// Bytes that its tensors request, the highest of the run; nothing if it cannot be.
     std::optional<std::int64_t> requested(const Job& job);
 
+    /// Of all runs that were recorded.
+    std::size_t events() const { return events_; }
+
   private:
     struct Recorded {
         TrainPlan plan;
@@ -42,6 +45,7 @@ class Fits {
 
     std::vector<Job> too_large_to_load_;  ///< without what does not matter for that
     std::deque<Recorded> recorded_;       ///< the latest
+    std::size_t events_ = 0;
 };
 
 /// The same with its program, which was checked.

@@ -15,7 +15,8 @@ constexpr std::size_t kMostSearches = 8;
 
 class Search {
   public:
-    Search(std::span<const Knob> knobs, const TurnedRun& run) : knobs_(knobs), run_(run) {}
+    Search(std::span<const Knob> knobs, const TurnedRun& run, std::size_t most_events)
+        : knobs_(knobs), run_(run), most_events_(most_events) {}
 
     /// The cheapest turns that fit without the banned knobs.
     std::optional<Turns> find(const std::vector<bool>& banned) {
@@ -41,6 +42,7 @@ class Search {
         if (!least) return std::nullopt;
         for (std::size_t k = knobs_.size(); k-- > 0;) {
             if (turns[k] == 0) continue;
+            if (is_spent()) break;
             Turns without = turns;
             without[k] = 0;
             if (requested(without) == least && run_.reserved(without) <= run_.reserved(turns))
@@ -53,10 +55,11 @@ class Search {
     std::size_t runs() const { return fits_.size(); }
 
   private:
+    bool is_spent() const { return run_.events() >= most_events_; }
     bool fits(const Turns& turns) {
-        const auto [known, is_new] = fits_.try_emplace(turns, false);
-        if (is_new) known->second = run_.fits(turns);
-        return known->second;
+        if (const auto known = fits_.find(turns); known != fits_.end()) return known->second;
+        if (is_spent()) return false;
+        return fits_[turns] = run_.fits(turns);
     }
     std::optional<std::int64_t> requested(const Turns& turns) {
         const auto [known, is_new] = requested_.try_emplace(turns);
@@ -112,6 +115,7 @@ class Search {
 
     std::span<const Knob> knobs_;
     const TurnedRun& run_;
+    std::size_t most_events_;
     std::map<Turns, bool> fits_;
     std::map<Turns, std::optional<std::int64_t>> requested_;
 };
@@ -120,7 +124,7 @@ class Search {
 
 FoundTurns find_turns(std::span<const Knob> knobs, const TurnedRun& run, const SearchLimits& limits) {
     FoundTurns found;
-    Search search(knobs, run);
+    Search search(knobs, run, limits.events);
     std::deque<std::vector<bool>> banned = {std::vector<bool>(knobs.size())};
     std::vector<std::vector<bool>> seen = {banned.front()};
     for (std::size_t asked = 0; !banned.empty() && found.fitting.size() < limits.changes && asked < kMostSearches;

@@ -26,6 +26,8 @@ struct TurnedRun {
     std::function<std::optional<std::int64_t>(const Turns&)> requested;
     /// Bytes that are reserved for it on a card that is large enough.
     std::function<std::optional<std::int64_t>(const Turns&)> reserved;
+    /// Events of all runs so far that were recorded to answer.
+    std::function<std::size_t()> events = [] { return std::size_t{0}; };
 };
 
 struct FoundTurns {
@@ -37,6 +39,9 @@ struct FoundTurns {
 struct SearchLimits {
     std::size_t changes = 3;
     std::size_t runs = 64;  ///< no further change is looked for after so many
+    /// After so many events, half a minute, what was not asked about yet counts as too large: generation of thousands
+    /// of tokens has ten million in each run. The change that is found then is turned further than it has to be.
+    std::size_t events = 60'000'000;
 };
 
 /// `knobs` are in order of their price. A change is made of the cheapest knobs that suffice together, each turned no

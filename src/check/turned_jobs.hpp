@@ -41,7 +41,8 @@ class TurnedJobs {
                 [this](const Turns& turns) -> std::optional<std::int64_t> {
                     const auto& turned = job(turns);
                     return turned ? std::optional(need_of(*turned).reserved) : std::nullopt;
-                }};
+                },
+                [this] { return judge_.events(); }};
     }
 
   private:

@@ -39,7 +39,6 @@ constexpr std::string_view kIgnoredByGrpo[] = {"vllm_importance_sampling_cap", "
 constexpr RefusedKey kRefusedByGroups[] = {
     {"use_transformers_continuous_batching", "generation by continuous batching is not supported"},
     {"use_transformers_paged", "generation by continuous batching is not supported"},
-    {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
     {"cache_implementation", "another cache of keys and values is not supported"},
     {"generation_kwargs", "further arguments of generation are not supported"},
 };
@@ -103,8 +102,6 @@ struct NumberOfGrpo {
     std::string_view key;
     double only;
 };
-/// What transformers draws tokens from, with another warper for each; vLLM does it in memory of its own.
-constexpr NumberOfGrpo kNumbersOfSampling[] = {{"top_k", 0}, {"top_p", 1}};
 constexpr NumberOfGrpo kNumbersOfGrpo[] = {{"entropy_coef", 0}, {"top_entropy_quantile", 1}};
 struct WordOfGrpo {
     std::string_view key, only;
@@ -141,23 +138,28 @@ void read_vllm(ObjectReader& training, LoopKind kind, GrpoPlan& plan) {
     plan.correction = corrected.correction;
 }
 
-void judge_values_of_grpo(ObjectReader& training, LoopKind kind, bool by_vllm) {
+/// What transformers draws tokens from, with a warper for each (generation/logits_process.py); vLLM draws in memory of
+/// its own.
+void read_drawn_from(ObjectReader& training, GrpoPlan& plan) {
+    GrpoPlan asked;
+    ObjectReader::set(asked.top_k, training.integer("top_k", {.low = 0}, Null::absent));
+    if (const auto share = training.real("top_p", {.low = 0, .high = 1})) asked.has_top_p = *share < 1;
+    if (training.has("min_p"))
+        asked.has_min_p = training.real("min_p", {.low = 0, .high = 1}, Null::absent).has_value();
+    if (plan.vllm_share) return;
+    plan.top_k = asked.top_k;
+    plan.has_top_p = asked.has_top_p;
+    plan.has_min_p = asked.has_min_p;
+}
+
+void judge_values_of_grpo(ObjectReader& training, LoopKind kind) {
     const auto refuse = [&](std::string_view key, const std::string& only) {
         training.problems().unsupported(training.path(key), "another value is not supported", only);
     };
-    const auto judge = [&](std::span<const NumberOfGrpo> numbers) {
-        for (const NumberOfGrpo& each : numbers)
-            if (const auto given = training.real(each.key, {}); given && *given != each.only)
-                refuse(each.key, fmt::format("{}", each.only));
-    };
-    if (by_vllm)
-        for (const NumberOfGrpo& each : kNumbersOfSampling) training.skip(each.key);
-    else
-        judge(kNumbersOfSampling);
-    if (training.has("min_p") && training.real("min_p", {}, Null::absent) && !by_vllm)
-        training.problems().unsupported(training.path("min_p"), "min_p is not supported", "leave it out");
     if (kind == LoopKind::rloo) return;
-    judge(kNumbersOfGrpo);
+    for (const NumberOfGrpo& each : kNumbersOfGrpo)
+        if (const auto given = training.real(each.key, {}); given && *given != each.only)
+            refuse(each.key, fmt::format("{}", each.only));
     for (const WordOfGrpo& each : kWordsOfGrpo)
         if (const auto given = training.text(each.key); given && *given != each.only)
             refuse(each.key, std::string(each.only));
@@ -188,6 +190,7 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
     if (training.has("max_completion_length"))
         plan.max_completion_length = training.integer("max_completion_length", kTokensOfCompletion, Null::absent);
     if (const auto beta = training.real("beta", {})) plan.has_reference = *beta != 0;
+    ObjectReader::set(preference.syncs_reference, training.boolean("sync_ref_model"));
     if (kind == LoopKind::grpo) {
         read_group_loss(training, plan);
         read_reward_scale(training, plan);
@@ -195,7 +198,8 @@ void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, P
         read_leave_one_out(training, plan);
     }
     read_vllm(training, kind, plan);
-    judge_values_of_grpo(training, kind, plan.vllm_share.has_value());
+    judge_values_of_grpo(training, kind);
+    read_drawn_from(training, plan);
     if (const auto temperature = training.real("temperature", {})) plan.has_temperature = *temperature != 1;
     read_repetition_penalty(training, plan);
     ObjectReader::set(plan.masks_truncated, training.boolean("mask_truncated_completions"));
@@ -227,6 +231,9 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
     }
     if (grpo.has_temperature) arguments.put("temperature", JsonValue::of(0.9));
     if (grpo.penalizes_repetition) arguments.put("repetition_penalty", JsonValue::of(1.1));
+    if (grpo.top_k > 0) arguments.put("top_k", JsonValue::of(grpo.top_k));
+    if (grpo.has_top_p) arguments.put("top_p", JsonValue::of(0.9));
+    if (grpo.has_min_p) arguments.put("min_p", JsonValue::of(0.1));
     if (grpo.masks_truncated) arguments.put("mask_truncated_completions", JsonValue::of(true));
     if (grpo.vllm_share) {
         arguments.put("use_vllm", JsonValue::of(true));
@@ -237,6 +244,7 @@ void put_grpo(const TrainPlan& plan, JsonValue& arguments) {
             arguments.put("vllm_importance_sampling_mode", JsonValue::of(name_of(grpo.correction)));
         }
     }
+    if (plan.preference.syncs_reference) arguments.put("sync_ref_model", JsonValue::of(true));
     if (plan.preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(true));
 }
 

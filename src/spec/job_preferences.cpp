@@ -73,14 +73,10 @@ constexpr std::string_view kIgnoredByAll[] = {"dataset_num_proc", "pad_token", "
 constexpr RefusedKey kRefusedByDpo[] = {
     {"ld_alpha", "length desensitization (ld_alpha) is not supported"},
     {"use_weighting", "weighted losses (use_weighting) are not supported"},
-    {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
     {"padding_free", "flattened batches are not supported"},
 };
 constexpr RefusedKey kRefusedByReward[] = {
     {"chat_template_path", "a template from elsewhere may bring tokens and resize the embedding"},
-};
-constexpr RefusedKey kRefusedByKto[] = {
-    {"sync_ref_model", "a reference model that follows the policy (sync_ref_model) is not supported"},
 };
 constexpr RefusedKey kRefusedByContrast[] = {
     {"generate_during_eval", "generation during evaluation is not supported"},
@@ -168,6 +164,7 @@ namespace {
 
 void read_reference(ObjectReader& training, TrainingPlan& arguments, PreferencePlan& plan) {
     ObjectReader::set(plan.precompute_ref_log_probs, training.boolean("precompute_ref_log_probs"));
+    ObjectReader::set(plan.syncs_reference, training.boolean("sync_ref_model"));
     plan.precompute_ref_batch_size = training.integer("precompute_ref_batch_size", {.low = 1}, Null::absent);
     arguments.router_aux_loss_coef = training.real("router_aux_loss_coef", {}, Null::absent);
 }
@@ -227,9 +224,7 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
         case LoopKind::reward:
             read_reward(training, plan);
             return judge_others(training, kRefusedByReward, kIgnoredByReward);
-        case LoopKind::kto:
-            read_kto(training, arguments, plan);
-            return judge_others(training, kRefusedByKto, kIgnoredByKto);
+        case LoopKind::kto: read_kto(training, arguments, plan); return judge_others(training, {}, kIgnoredByKto);
         case LoopKind::cpo:
             read_cpo(training, plan);
             return judge_others(training, kRefusedByContrast, kIgnoredByContrast);
@@ -313,6 +308,7 @@ void put_preference(const TrainPlan& plan, JsonValue& arguments) {
     // Any value: what it is changes nothing.
     if (preference.centers_rewards) arguments.put("center_rewards_coefficient", JsonValue::of(0.01));
     if (preference.precompute_ref_log_probs) arguments.put("precompute_ref_log_probs", JsonValue::of(true));
+    if (preference.syncs_reference) arguments.put("sync_ref_model", JsonValue::of(true));
     if (preference.precompute_ref_batch_size)
         arguments.put("precompute_ref_batch_size", JsonValue::of(*preference.precompute_ref_batch_size));
     if (!preference.disable_dropout) arguments.put("disable_dropout", JsonValue::of(false));

@@ -45,6 +45,30 @@ void check_llama_factory(const TrainPlan& plan, Problems& problems) {
             fmt::format("rows of {} tokens", (plan.batch.sequence_length / kFactoryMultiple + 1) * kFactoryMultiple));
 }
 
+// trl 1.16.0, dpo_trainer.py DPOTrainer.__init__, grpo_trainer.py GRPOTrainer.__init__. callbacks.py
+// SyncRefModelCallback itself adds in place, parameter by parameter, and takes no memory.
+void check_synced_reference(const TrainPlan& plan, Problems& problems) {
+    constexpr const char* kKey = "training.sync_ref_model";
+    if (generates_rows(plan.loop.kind) && !plan.preference.grpo.has_reference)
+        problems.invalid(
+            kKey,
+            "trl stops: you passed `sync_ref_model=True` while `beta=0.0`, which means the reference model "
+            "is not used during training",
+            "false, or a beta above 0");
+    if (plan.peft)
+        problems.invalid(kKey,
+                         "trl stops: you passed `sync_ref_model=True` while using a PEFT model, which is currently not "
+                         "supported: the reference is the policy without its adapters",
+                         "false, or full fine-tuning");
+    if (plan.preference.precompute_ref_log_probs)
+        problems.invalid(kKey,
+                         "trl stops: you cannot use `sync_ref_model=True` together with "
+                         "`precompute_ref_log_probs=True`",
+                         "one of the two");
+    if (plan.distributed)
+        problems.unsupported(kKey, "a reference that follows the policy is not supported on several GPUs", "one GPU");
+}
+
 // trl 1.16.0, grpo_config.py GRPOConfig.__post_init__, rloo_config.py RLOOConfig.__post_init__.
 void check_generation(const TrainPlan& plan, Problems& problems) {
     const GrpoPlan& grpo = plan.preference.grpo;
@@ -114,6 +138,7 @@ void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems) 
                                      "token",
                                      plan.batch.sequence_length),
                          fmt::format("rows of {} tokens or more", needed));
+    if (plan.preference.syncs_reference) check_synced_reference(plan, problems);
     if (generates_rows(plan.loop.kind)) return check_generation(plan, problems);
     // trl 1.16.0, kto_trainer.py KTOTrainer.__init__.
     const std::int64_t rows = plan.training.per_device_train_batch_size;

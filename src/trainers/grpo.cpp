@@ -83,12 +83,17 @@ void read_sampling(Reader& reader, GrpoPlan& grpo) {
             fmt::format("transformers stops: `penalty` has to be a strictly positive float, but is {}", penalty),
             "a number above 0, 1.1");
     if (grpo.vllm_share) return;
-    const auto refuse = [&](const char* key, const char* only) {
-        reader.refuse(key, fmt::format("{} is not predicted where transformers generates", key), only);
+    const auto share = [&](const char* key) {
+        const std::optional<double> given = reader.real(key);
+        if (given && *given > 1)
+            reader.invalid(key,
+                           fmt::format("transformers stops: `{}` has to be between 0 and 1, but is {}", key, *given),
+                           "a number between 0 and 1");
+        return given;
     };
-    if (reader.real("top_k").value_or(0) != 0) refuse("top_k", "0");
-    if (reader.real("top_p").value_or(1) != 1) refuse("top_p", "1.0");
-    if (reader.real("min_p")) refuse("min_p", "leave it out");
+    grpo.top_k = reader.integer_or("top_k", 0);
+    grpo.has_top_p = share("top_p").value_or(1) < 1;
+    grpo.has_min_p = share("min_p").has_value();
 }
 
 /// A name, or whether to.
@@ -224,6 +229,7 @@ void read_groups(Reader& reader, const GroupTrainer& trainer, Draft& draft) {
     }
     read_vllm(reader, trainer.loop, grpo);
     if (const auto beta = reader.real("beta")) grpo.has_reference = *beta != 0;
+    plan.preference.syncs_reference = reader.boolean("sync_ref_model").value_or(false);
     read_sampling(reader, grpo);
     grpo.masks_truncated = reader.boolean("mask_truncated_completions").value_or(false);
     grpo.max_completion_length.reset();  // as long as the rows are

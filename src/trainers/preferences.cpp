@@ -125,6 +125,7 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
         trainer.loop == LoopKind::reward && reader.real("center_rewards_coefficient").has_value();
     plan.preference.precompute_ref_log_probs =
         has_reference(trainer.loop) && reader.boolean("precompute_ref_log_probs").value_or(false);
+    plan.preference.syncs_reference = has_reference(trainer.loop) && reader.boolean("sync_ref_model").value_or(false);
     if (has_reference(trainer.loop))
         plan.preference.precompute_ref_batch_size = reader.integer("precompute_ref_batch_size", {.low = 1});
     plan.preference.disable_dropout = reader.boolean("disable_dropout").value_or(true);

@@ -31,6 +31,9 @@ struct GrpoPlan {
     RewardScale scale = RewardScale::group;      ///< of GRPO
     bool has_temperature = false;                ///< other than 1: the logits are divided by it
     bool penalizes_repetition = false;           ///< repetition_penalty is not 1
+    std::int64_t top_k = 0;                      ///< tokens are drawn from so many of the likeliest; 0: from all
+    bool has_top_p = false;                      ///< and from those that have top_p, below 1, of the probability
+    bool has_min_p = false;                      ///< and from those above min_p of the likeliest one's
     bool masks_truncated = false;                ///< mask_truncated_completions
     SamplingLevel level = SamplingLevel::token;  ///< of GRPO
     bool corrects_divergence = true;             ///< of GRPO: use_bias_correction_kl

@@ -59,6 +59,7 @@ struct PreferencePlan {
     bool adds_likelihood = true;                             ///< CPO: cpo_alpha is not 0
     bool centers_rewards = false;                            ///< reward models: center_rewards_coefficient
     bool precompute_ref_log_probs = false;
+    bool syncs_reference = false;                           ///< sync_ref_model: the reference follows the policy
     std::optional<std::int64_t> precompute_ref_batch_size;  ///< absent: that of training
     bool disable_dropout = true;
     TrainerMaker maker = TrainerMaker::trl;

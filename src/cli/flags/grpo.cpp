@@ -15,6 +15,16 @@ constexpr const char* kGrpo = "GRPO and RLOO (--loop grpo, rloo)";
 
 GrpoPlan& grpo_of(Job& job) { return job.plan.preference.grpo; }
 
+/// A number from 0 to 1. Throws Error.
+double share_from(std::string_view value, const std::string& where) {
+    const double share = number_from(value, where);
+    if (share > 1)
+        throw Error(ErrorKind::invalid, where,
+                    fmt::format("transformers stops: it has to be between 0 and 1, but is {}", share),
+                    "a number between 0 and 1");
+    return share;
+}
+
 /// What trl's arguments of vLLM may be, which has to generate. Throws Error.
 void judge_vllm(const Job& job, const VllmArguments& asked, const std::string& where) {
     if (const auto problem = problem_of(asked)) throw Error(problem->kind, where, problem->what, problem->hint);
@@ -64,6 +74,21 @@ constexpr PlanFlag kGrpoFlags[] = {
              throw Error(ErrorKind::invalid, where, "transformers stops: `penalty` has to be a strictly positive float",
                          "a number above 0");
          grpo_of(job).penalizes_repetition = penalty != 1;
+     }},
+    {"top_k", "", "N", nullptr, kGrpo, "Tokens are drawn from so many of the likeliest [0: from all]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).top_k = integer_from(value, where);
+     }},
+    {"top_p", "", "X", nullptr, kGrpo,
+     "Tokens are drawn from the likeliest with this share of the probability; memory asks only whether it is 1 [1]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).has_top_p = share_from(value, where) < 1;
+     }},
+    {"min_p", "", "X", nullptr, kGrpo,
+     "Tokens are drawn from those with this part of the likeliest one's probability; memory asks only whether it is "
+     "given [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         grpo_of(job).has_min_p = value != "none" && (share_from(value, where), true);
      }},
     {"mask_truncated_completions", "", "BOOL", "true", kGrpo,
      "Completions that end at the limit of tokens are not trained on [false]",

@@ -80,6 +80,11 @@ constexpr PlanFlag kPreferenceFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.preference.precompute_ref_log_probs = boolean_from(value, where);
      }},
+    {"sync_ref_model", "", "BOOL", "true", kPreferences,
+     "The reference follows the policy (TR-DPO), with full fine-tuning; takes no further memory [false]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.preference.syncs_reference = boolean_from(value, where);
+     }},
     {"cpo_alpha", "", "X", nullptr, kPreferences,
      "CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]",
      [](Job& job, std::string_view value, const std::string& where) {
@@ -99,7 +104,8 @@ const char* hint_of_flag(std::string_view name, LoopKind loop) {
     if (name == "rejected" && !has_pairs(loop)) return is_preference(loop) ? "leave it out" : "add --loop dpo";
     if (name == "cpo_alpha") return loop == LoopKind::cpo ? nullptr : "add --loop cpo";
     if (name == "loss_type" && (loop == LoopKind::cpo || loop == LoopKind::grpo)) return nullptr;
-    if ((name == "loss_type" || name == "precompute_ref_log_probs") && !has_reference(loop))
+    if (name == "sync_ref_model" && generates_rows(loop)) return nullptr;
+    if ((name == "loss_type" || name == "precompute_ref_log_probs" || name == "sync_ref_model") && !has_reference(loop))
         return is_preference(loop) ? "leave it out" : "add --loop dpo";
     return is_preference(loop) ? nullptr : "add --loop dpo";
 }

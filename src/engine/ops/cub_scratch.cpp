@@ -24,29 +24,51 @@ Size tile_states(const Session& session, Size items, Size tile, Size descriptor)
     return session.stack.cub_is_3() ? aliased({aliased({states})}) : aliased({states});
 }
 
+/// dispatch_radix_sort.cuh InvokeOnesweep with 64-bit offsets: passes of 8 bits over tiles, of which a single one needs
+/// no second arrays of keys and values.
+Size onesweep_scratch(Size n, Size bits, Size tile, Size key_bytes, Size value_bytes) {
+    constexpr Size kDigits = 256, kOffset = 8, kCounter = 4;
+    const Size passes = ceil_div(bits, 8);
+    const Size second = passes > 1 ? n : Size(0);
+    const Size portion = ((1 << 28) - 1) / tile * tile;
+    const Size portions = ceil_div(n, portion);
+    const Size blocks = ceil_div(std::min(n, portion), tile);
+    return aliased({portions * passes * kDigits * kOffset, blocks * kDigits * kCounter, second * key_bytes,
+                    second * value_bytes, portions * passes * kCounter});
+}
+
 }  // namespace
 
-/// dispatch_radix_sort.cuh InvokeOnesweep for 64-bit keys, values and offsets: passes of 8 bits, of which a single one
-/// needs no second pair of arrays.
 Size sort_scratch(const Session& session, Size n, Size bits) {
-    constexpr Size kIndex = 8, kDigits = 256, kOffset = 8, kCounter = 4;
     constexpr Size kSingleTile = 256 * 9;  // SingleTilePolicy, 256 threads x 19 items of 4 bytes
     const Size tiles = indicator_less(kSingleTile, n);
     if (same(tiles, 0)) return 1;
-    const Size passes = ceil_div(bits, 8);
-    const Size second = passes > 1 ? n * kIndex : Size(0);
     // tuning_radix_sort.cuh OnesweepPolicy after RegBoundScaling: SM70 256 threads x 11 items, SM80 384 x 10; from cub
     // 3 on SM90 384 x 12.
     Size tile = 256 * 11;
     if (session.device.capability.major >= 8) tile = 384 * 10;
     if (session.device.capability.major >= 9 && session.stack.cub_is_3()) tile = 384 * 12;
-    const Size portion = ((1 << 28) - 1) / tile * tile;
-    const Size portions = ceil_div(n, portion);
-    const Size blocks = ceil_div(std::min(n, portion), tile);
-    const Size bytes = aliased({portions * passes * kDigits * kOffset, blocks * kDigits * kCounter, second, second,
-                                portions * passes * kCounter});
-    return (bytes - 1) * tiles + 1;
+    return (onesweep_scratch(n, bits, tile, 8, 8) - 1) * tiles + 1;
 }
+
+// OnesweepPolicy as torch 2.11's kernels show it: 256 threads x 11 items, from SM80 on 384 x 8, from SM90 on 384 x 14.
+Size float_sort_scratch(const Session& session, Size n) {
+    Size tile = 256 * 11;
+    if (session.device.capability.major >= 8) tile = 384 * 8;
+    if (session.device.capability.major >= 9) tile = 384 * 14;
+    return onesweep_scratch(n, 32, tile, 4, 8);
+}
+
+// The same: 256 threads x 11 items, from SM80 on 384 x 10, from SM90 on 384 x 15.
+Size key_sort_scratch(const Session& session, Size n, Size bits) {
+    Size tile = 256 * 11;
+    if (session.device.capability.major >= 8) tile = 384 * 10;
+    if (session.device.capability.major >= 9) tile = 384 * 15;
+    return onesweep_scratch(n, bits, tile, 8, 0);
+}
+
+// dispatch_radix_sort.cuh DispatchSegmentedRadixSort: second arrays of keys and values.
+Size segmented_sort_scratch(Size n) { return aliased({n * 4, n * 8}); }
 
 /// dispatch_unique_by_key.cuh for 64-bit keys and 32-bit values.
 Size unique_scratch(const Session& session, Size n) {

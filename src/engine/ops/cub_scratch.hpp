@@ -9,6 +9,12 @@ namespace vramfit::engine {
 
 /// DeviceRadixSort::SortPairs of 64-bit keys and values, by the lowest `bits` of the key.
 Size sort_scratch(const Session& session, Size n, Size bits = 64);
+/// The same with more than a tile of 32-bit keys and 64-bit values, as cub 3 has it.
+Size float_sort_scratch(const Session& session, Size n);
+/// DeviceRadixSort::SortKeys of more than a tile of 64-bit keys, by the lowest `bits`, as cub 3 has it.
+Size key_sort_scratch(const Session& session, Size n, Size bits);
+/// DeviceSegmentedRadixSort::SortPairs of 32-bit keys and 64-bit values.
+Size segmented_sort_scratch(Size n);
 /// DeviceScan::InclusiveSum of 32-bit numbers.
 Size scan_int32_scratch(const Session& session, Size n);
 /// DeviceScan::ExclusiveSum into 64-bit sums.

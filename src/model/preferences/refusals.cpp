@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/ops/row_order.hpp"
 #include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
 #include "model/preferences/rows.hpp"
@@ -145,7 +146,17 @@ void refuse_in_groups(const Run& run, const Refuse& refuse) {
         refuse("training.use_liger_kernel", "Liger's kernels with this trainer are not supported", "leave it out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "generation with int8 weights is not supported", "4-bit weights");
-    if (plan.preference.grpo.vllm_share) refuse_beside_vllm(run, refuse);
+    const GrpoPlan& grpo = plan.preference.grpo;
+    if (!grpo.vllm_share && grpo.top_k > kMostSortedInPlace)
+        refuse(
+            "training.top_k",
+            fmt::format("more than {} tokens, whose order takes another sort, are not supported", kMostSortedInPlace),
+            "fewer");
+    if (grpo.has_top_p &&
+        plan.training.per_device_train_batch_size * grpo.generation_steps(plan.training.gradient_accumulation_steps) ==
+            1)
+        refuse("training.top_p", "a generation of one row, whose sums take another scan, is not supported", "two rows");
+    if (grpo.vllm_share) refuse_beside_vllm(run, refuse);
     if (plan.training.fp16) refuse("training.fp16", "GRPO and RLOO with fp16 are not supported", "bf16");
 }
 

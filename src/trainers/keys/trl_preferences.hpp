@@ -17,7 +17,7 @@ inline constexpr KeyRow kDpoKeys[] = {
     {"f_divergence_type", KeyUse::unsupported, "another divergence is not predicted", "reverse_kl"},
     {"ld_alpha", KeyUse::unsupported, "length desensitization is not predicted"},
     {"use_weighting", KeyUse::unsupported, "weighted losses are not predicted"},
-    {"sync_ref_model", KeyUse::unsupported, "a reference model that follows the policy is not predicted"},
+    {"sync_ref_model", KeyUse::used, "training.sync_ref_model", ""},
     {"activation_offloading", KeyUse::unsupported, "activations in host memory are not predicted"},
     {"fsdp", KeyUse::unsupported, "FSDP in preference training is not predicted"},
     {"fsdp_config", KeyUse::harmless},

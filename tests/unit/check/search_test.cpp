@@ -104,3 +104,16 @@ TEST_CASE("after enough runs no further change is looked for") {
     CHECK(find_turns(kKnobs, few.run(), {.changes = 3, .runs = 1}).fitting.size() == 1);
     CHECK(few.asked < all.asked);
 }
+
+TEST_CASE("runs of many events: what was not asked about in time is too large, and what fits is still a change") {
+    MadeUp run{100, 75, {10, 30, 5}};
+    std::size_t events = 0;
+    TurnedRun long_runs = run.run();
+    long_runs.fits = [&](const Turns& turns) { return events += 10, run.needs(turns) <= run.capacity; };
+    long_runs.events = [&] { return events; };
+    const FoundTurns found = find_turns(kKnobs, long_runs, {.changes = 3, .events = 40});
+    CHECK(events == 40);
+    REQUIRE(found.fitting.size() == 1);
+    CHECK(run.needs(found.fitting[0]) <= run.capacity);
+    CHECK(find_turns(kKnobs, long_runs, {.changes = 3, .events = 10'000}).fitting.size() == 3);
+}

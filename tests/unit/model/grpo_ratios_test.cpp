@@ -56,6 +56,40 @@ TEST_CASE("a penalty for repetition copies the scores of each token, and those o
     CHECK_THROWS_AS(ratios_job(R"(, "repetition_penalty": 2)"), Error);
 }
 
+// The same, TopKLogitsWarper, TopPLogitsWarper, MinPLogitsWarper: each makes the scores anew.
+TEST_CASE("tokens that are drawn from some of all have their scores made anew for each limit") {
+    constexpr std::int64_t kScores = 4 * 512 * 4;
+    CHECK(more_of(R"(, "top_k": 20)", "step1.generation", kScores) == 8);
+    CHECK(more_of(R"(, "min_p": 0.1)", "step1.generation", kScores) == 2 * 8);  // and as probabilities
+    CHECK(more_of(R"(, "top_p": 0.9)", "step1.generation", kScores) == 4 * 8);  // in order, and their sums
+    CHECK(more_of(R"(, "top_p": 0.9)", "step1.generation", 2 * kScores) == 8);  // places
+    CHECK(ratios_job(R"(, "top_k": 0, "top_p": 1.0, "min_p": null)").plan == ratios_job("").plan);
+    CHECK(ratios_job(R"(, "top_k": 20, "top_p": 0.9, "min_p": 0.1, "use_vllm": true)").plan.preference.grpo.top_k == 0);
+    CHECK_THROWS_AS(ratios_job(R"(, "top_p": 1.5)"), Error);
+    CHECK_THROWS_AS(ratios_job(R"(, "top_k": -1)"), Error);
+}
+
+// trl 1.16 callbacks.py SyncRefModelCallback.
+TEST_CASE("a reference that follows the policy takes no memory, and there has to be one") {
+    const std::string synced = R"(, "beta": 0.1, "sync_ref_model": true)";
+    const auto of_all_weights = [](const std::string& training) {
+        Job job = ratios_job(training);
+        job.plan.peft.reset();
+        return job;
+    };
+    CHECK(program_of(of_all_weights(synced)).events.size() ==
+          program_of(of_all_weights(R"(, "beta": 0.1)")).events.size());
+    for (const Job& job : {of_all_weights(R"(, "sync_ref_model": true)"), ratios_job(synced)}) {
+        std::string where;
+        try {
+            (void)program_of(job);
+        } catch (const Error& error) {
+            where = error.problems().front().where;
+        }
+        CHECK(where == "training.sync_ref_model");
+    }
+}
+
 // trl 1.16 grpo_trainer.py _generate_and_score_completions.
 TEST_CASE("completions that are cut are masked, which rows of unknown length have") {
     const std::string masked = R"(, "mask_truncated_completions": true)";
@@ -95,7 +129,8 @@ TEST_CASE("each loss of GRPOConfig is another program") {
 }
 
 TEST_CASE("what of sampling, masks and ratios a job says is written as it was read") {
-    const Job job = ratios_job(R"(, "repetition_penalty": 1.3, "mask_truncated_completions": true, "delta": 2.0,
+    const Job job = ratios_job(R"(, "top_k": 7, "top_p": 0.5, "min_p": 0.1, "beta": 0.1, "sync_ref_model": true,
+        "repetition_penalty": 1.3, "mask_truncated_completions": true, "delta": 2.0,
         "importance_sampling_level": "sequence", "use_bias_correction_kl": false, "loss_type": "luspo")");
     CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
 }

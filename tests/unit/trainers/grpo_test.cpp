@@ -100,6 +100,11 @@ TEST_CASE("what GRPOConfig asks of sampling, of completions that are cut and of 
     CHECK(plan_of("") == plan_of("repetition_penalty: 1.0\nmask_truncated_completions: false\ndelta: null\n"
                                  "importance_sampling_level: token\nuse_bias_correction_kl: true\n"));
     CHECK(plan_of("repetition_penalty: 1.1\n").penalizes_repetition);
+    CHECK(plan_of("") == plan_of("top_k: 0\ntop_p: 1.0\nmin_p: null\n"));
+    CHECK(plan_of("top_k: 50\n").top_k == 50);
+    CHECK(plan_of("top_p: 0.9\n").has_top_p);
+    CHECK(plan_of("min_p: 0.0\n").has_min_p);
+    CHECK(plan_of("top_k: 50\ntop_p: 0.9\nmin_p: 0.1\nuse_vllm: true\n").top_k == 0);  // vLLM draws by itself
     CHECK(plan_of("mask_truncated_completions: true\n").masks_truncated);
     CHECK(plan_of("importance_sampling_level: sequence\n").level == SamplingLevel::sequence);
     CHECK(plan_of("delta: 4.0\n").clips_both_sides);
@@ -150,12 +155,14 @@ TEST_CASE("what trl stops at, and what is not predicted of GRPO") {
           "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\ngeneration_batch_size: 12\n") == "invalid f.yaml:3:1 generation_batch_size");
     CHECK(stops("num_generations: 4\nmax_completion_length: null\n") == "invalid f.yaml:3:1 max_completion_length");
-    for (const char* key : {"top_k: 50", "top_p: 0.9", "min_p: 0.1", "loss_type: other", "scale_rewards: all",
-                            "reward_model_name_or_path: x/y", "eval_strategy: steps", "fsdp: full_shard"}) {
+    for (const char* key : {"loss_type: other", "scale_rewards: all", "reward_model_name_or_path: x/y",
+                            "eval_strategy: steps", "fsdp: full_shard"}) {
         const std::string name(key, std::string_view(key).find(':'));
         const std::string place = name == "eval_strategy" ? "per_device_eval_batch_size" : name;
         CHECK(stops("num_generations: 4\n" + std::string(key) + "\n") == "refused " + place);
     }
+    CHECK(stops("num_generations: 4\ntop_p: 1.5\n") == "invalid f.yaml:3:1 top_p");
+    CHECK(stops("num_generations: 4\nbeta: 0.1\nsync_ref_model: true\n") == "");
     CHECK(stops("num_generations: 4\nrepetition_penalty: 0.0\n") == "invalid f.yaml:3:1 repetition_penalty");
     CHECK(stops("num_generations: 4\nimportance_sampling_level: row\n") == "refused importance_sampling_level");
     for (const char* key :

@@ -2,10 +2,13 @@
 // torch 2.11 ATen/native/Distributions.cpp multinomial.
 #include "model/preferences/grpo/sampling.hpp"
 
+#include <algorithm>
+
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
+#include "engine/ops/row_order.hpp"
 #include "engine/ops/softmax.hpp"
 #include "engine/ops/unary.hpp"
 #include "engine/ops/view.hpp"
@@ -75,6 +78,47 @@ Tensor penalized(const Tensor& scores, const Tensor& ids) {
     return scatter_number(scores, ids);  // a copy of the scores, written into
 }
 
+/// TopKLogitsWarper: scores -- [G, V].
+Tensor among_first(const Tensor& scores, Size k) {
+    Tensor removed;
+    {
+        Picked first = topk_of_rows(scores, k);
+        first.indices.reset();
+        removed = compare(Op::lt, scores, select(first.values, 1));
+    }
+    return masked_fill(scores, removed);
+}
+
+/// TopPLogitsWarper: scores -- [G, V].
+Tensor of_share(const Tensor& scores) {
+    Picked sorted = sort_rows(scores);
+    Tensor cumulative;
+    {
+        const Tensor probs = softmax_in_own_dtype(sorted.values);
+        cumulative = pointwise_result(probs, probs.dtype(), Op::cumsum);
+    }
+    Tensor removed_sorted = compare(Op::le, cumulative);
+    Tensor removed = empty(scores.session(), scores.sizes(), DType::boolean, Op::scatter);
+    Tensor out = masked_fill(scores, removed);
+    sorted.values.reset();
+    sorted.indices.reset();
+    for (Tensor* t : {&cumulative, &removed_sorted, &removed}) t->reset();
+    return out;
+}
+
+/// MinPLogitsWarper: scores -- [G, V].
+Tensor above_part_of_first(const Tensor& scores) {
+    Tensor probs = softmax_in_own_dtype(scores);
+    Tensor first = reduce(probs, 2, true, probs.dtype(), Op::amax);
+    Tensor least = mul(first, 1.0);
+    Tensor removed = compare(Op::lt, probs, least);
+    Picked kept = topk_of_rows(probs, 1);
+    kept.values.reset();
+    Tensor out = masked_fill(scores, removed);
+    for (Tensor* t : {&probs, &first, &least, &removed, &kept.indices}) t->reset();
+    return out;
+}
+
 }  // namespace
 
 void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, Sampling& s) {
@@ -87,6 +131,9 @@ void sample_token(const Run& run, const Tensor& logits, const Tensor& end_ids, S
     Tensor scores = s.next_token_logits;
     if (how.penalizes_repetition) scores = penalized(scores, s.input_ids);
     if (how.has_temperature) scores = div(scores, 1.0);
+    if (how.top_k > 0) scores = among_first(scores, std::min(Size(how.top_k), scores.size(1)));
+    if (how.has_top_p) scores = of_share(scores);
+    if (how.has_min_p) scores = above_part_of_first(scores);
     s.next_token_scores = std::move(scores);
     s.probs = softmax_in_own_dtype(s.next_token_scores);
     s.next_tokens = select(multinomial(s.probs), 1);

@@ -33,8 +33,6 @@ METHODS = {
 WITHOUT_GRADIENTS = ("_get_per_token_logps_and_entropies",)
 #: Context managers around the reference's forward with adapters: a function of the trainer's module, a method.
 SWITCHES = ("use_adapter", "null_ref_context")
-#: trl's callback for sync_ref_model, with its method.
-SYNCHRONIZES = ("SyncRefModelCallback", "sync_target_model")
 
 
 def marked(function: Callable[..., Any], enter: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,10 +77,6 @@ def mark(trainer: Any, stages: Stages, completions: Completions | None) -> None:
         for name in SWITCHES:
             if hasattr(owner, name):
                 setattr(owner, name, switched(getattr(owner, name), stages))
-    synchronizes = getattr(module, SYNCHRONIZES[0], None)
-    if synchronizes:
-        synchronize = marked(getattr(synchronizes, SYNCHRONIZES[1]), lambda *_: stages.within("sync_reference"))
-        setattr(synchronizes, SYNCHRONIZES[1], staticmethod(synchronize))
 
 
 def of_method(trainer: Any, name: str, stages: Stages, completions: Completions | None, *args: Any) -> Any:
