@@ -1,5 +1,6 @@
 // The order of a run: load, prepare, adapters, loop.
 #include "model/record.hpp"
+#include "model/causal_lm/classification.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -116,8 +117,13 @@ void run_all(const Run& stored) {
     refuse_unsupported(stored);
     Session& session = stored.session;
     const bool prefers = is_preference(stored.plan.loop.kind);
-    const TrainPlan plan = prefers ? plan_of_preferences(stored.plan) : stored.plan;
-    ModelSpec spec = prefers ? spec_of_preferences(stored.spec, stored.plan) : stored.spec;
+    const bool classifies = classifies_rows(stored);
+    const TrainPlan plan = prefers      ? plan_of_preferences(stored.plan)
+                           : classifies ? plan_of_classifier(stored.plan)
+                                        : stored.plan;
+    ModelSpec spec = prefers      ? spec_of_preferences(stored.spec, stored.plan)
+                     : classifies ? spec_of_classifier(stored.spec, stored.plan.load.num_labels)
+                                  : stored.spec;
     RunSizes sizes = stored.sizes;
     if (has_pairs(plan.loop.kind)) sizes.batch = 2 * sizes.batch;
     ask_for_bf16(stored, false);

@@ -94,9 +94,10 @@ void read_losses_of(Reader& reader, LoopKind loop, PreferencePlan& plan) {
 
 }  // namespace
 
-void judge_task(Reader& reader, std::string_view key, const PreferenceTrainer& trainer, const Draft& draft) {
+void judge_task(Reader& reader, std::string_view key, std::string_view trained, const Draft& draft) {
     const std::string task = reader.text(key).value_or("");
-    if (!draft.job.plan.peft || draft.job.plan.loop.kind != LoopKind::reward) {
+    const TrainPlan& plan = draft.job.plan;
+    if (!plan.peft || (plan.loop.kind != LoopKind::reward && plan.load.num_labels == 0)) {
         if (!task.empty() && task != "CAUSAL_LM") reader.refuse(key, "another task needs another head", "CAUSAL_LM");
         return;
     }
@@ -110,8 +111,7 @@ void judge_task(Reader& reader, std::string_view key, const PreferenceTrainer& t
                        "adapters of the task CAUSAL_LM ask for",
                        fmt::format("{}: SEQ_CLS", key));
     else
-        reader.refuse(key, fmt::format("a {} whose head is not trained is not predicted", trainer.name),
-                      "the task SEQ_CLS");
+        reader.refuse(key, fmt::format("a {} whose head is not trained is not predicted", trained), "the task SEQ_CLS");
 }
 
 void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& draft) {

@@ -24,8 +24,9 @@ void read_preferences(Reader& reader, const PreferenceTrainer& trainer, Draft& d
 /// DPO's losses of each pair under this key, one or several.
 void read_pair_losses(Reader& reader, std::string_view key, PreferencePlan& plan);
 
-/// The task of the adapters: a reward model's have to be told that it classifies.
-void judge_task(Reader& reader, std::string_view key, const PreferenceTrainer& trainer, const Draft& draft);
+/// The task of the adapters: those of what classifies, reward models too, have to be told so. `trained`: what it is
+/// called.
+void judge_task(Reader& reader, std::string_view key, std::string_view trained, const Draft& draft);
 
 /// What these trainers make of a divided model is not predicted.
 void refuse_divided(Draft& draft);

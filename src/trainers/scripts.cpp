@@ -199,7 +199,7 @@ bool judge_script(Reader& reader) {
 void read_script_network(Reader& reader, bool by_trl, Draft& draft) {
     TrainPlan& plan = draft.job.plan;
     const std::string loader = reader.text("loader").value_or("");
-    const bool classifies = plan.loop.kind == LoopKind::reward;
+    const bool classifies = plan.loop.kind == LoopKind::reward || plan.load.num_labels > 0;
     const char* const task = classifies ? "ForSequenceClassification" : "ForCausalLM";
     if (!loader.empty() && !loader.ends_with(task))
         reader.refuse("loader", fmt::format("networks that {} loads are not predicted", loader),

@@ -47,6 +47,7 @@ struct LoadPlan {
     std::optional<QuantizationPlan> quantization;
     std::optional<Bytes> shard_size;  ///< absent: 5 GB, tensors in order of modules
     std::optional<std::int64_t> resize_token_embeddings;
+    std::int64_t num_labels = 0;  ///< AutoModelForSequenceClassification with so many; 0: a language model
     bool gradient_checkpointing = false;
     bool text_part = false;             ///< of a model of text and images: by the class that has no images
     std::optional<UpcastParts> upcast;  ///< in float32 around prepare_kbit, then in `dtype`; routers stay in float32

@@ -38,6 +38,14 @@ constexpr PlanFlag kLoadFlags[] = {
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.text_part = boolean_from(value, where);
      }},
+    {"num_labels", "", "N", nullptr, kLoad,
+     "Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]",
+     [](Job& job, std::string_view value, const std::string& where) {
+         job.plan.load.num_labels = integer_from(value, where);
+         if (job.plan.load.num_labels == 1)
+             throw Error(ErrorKind::unsupported, where, "one label is a regression, which is not supported",
+                         "2 or more");
+     }},
     {"async-load", "", "BOOL", "true", kLoad,
      "transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]",
      [](Job& job, std::string_view value, const std::string& where) {

@@ -39,9 +39,10 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target) {
 
 }  // namespace
 
+// LossNLL.cpp cross_entropy_loss hands log_softmax the dtype of the logits; autocast casts what it gives for nll_loss.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target) {
-    const Tensor log_probabilities = log_softmax(logits, false);
-    return nll_loss(log_probabilities, target);
+    const Tensor log_probabilities = log_softmax_in_own_dtype(logits);
+    return nll_loss(autocast_to_float32(log_probabilities), target);
 }
 
 Tensor pad_last(const Tensor& t, Size places) {

@@ -7,7 +7,8 @@ namespace vramfit::engine {
 
 enum class Reduction : std::uint8_t { mean, sum };
 
-/// F.cross_entropy(logits, target): logits -- [T, V], target -- [T]. The caller's dtype; float32 under autocast.
+/// F.cross_entropy(logits, target): logits -- [T, V], target -- [T]. The caller's dtype; float32 under autocast, behind
+/// the log-softmax.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target);
 
 /// F.pad of one place at the end of the last dimension, with a number; no tape.

@@ -87,4 +87,9 @@ Tensor log_softmax(const Tensor& t, bool to_float32) {
     return run(t, to_float32, Op::log_softmax, kLogSoftmaxBackward);
 }
 
+Tensor log_softmax_in_own_dtype(const Tensor& t) {
+    const Scoped<bool> no_autocast(t.session().autocast.enabled, false);
+    return run(t, false, Op::log_softmax, kLogSoftmaxBackward);
+}
+
 }  // namespace vramfit::engine

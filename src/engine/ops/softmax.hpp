@@ -13,7 +13,8 @@ Tensor log_softmax(const Tensor& t, bool to_float32);
 /// at::_safe_softmax(t, dim=-1).
 Tensor safe_softmax(const Tensor& t);
 
-/// F.softmax(t, dim=-1, dtype=t.dtype): autocast does not change it.
+/// F.softmax(t, dim=-1, dtype=t.dtype), F.log_softmax(t, dim=-1, dtype=t.dtype): autocast does not change them.
 Tensor softmax_in_own_dtype(const Tensor& t);
+Tensor log_softmax_in_own_dtype(const Tensor& t);
 
 }  // namespace vramfit::engine

@@ -11,6 +11,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/decoder_4_40.hpp"
 #include "model/layers/attention/attention_4_40.hpp"
 #include "model/layers/family.hpp"
@@ -266,6 +267,7 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         throw Error(ErrorKind::unsupported, "training.use_cache",
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
     if (run.recorded) return recorded_causal_lm(run, network, batch, items, place);
+    if (classifies_rows(run)) return classified(run, network, batch, place);
     const Family& family = family_of(run.spec.model_type);
     std::vector<Tensor> router_logits, hidden_states;
     const bool keeps_states = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::reward;

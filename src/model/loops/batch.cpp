@@ -22,7 +22,12 @@ Batch fetch_batch(const Run& run, Size length) {
         return out;
     };
     batch.input_ids = moved();
-    if (plan.labels != Labels::absent) batch.labels = moved();
+    if (run.plan.load.num_labels > 0) {
+        batch.labels = to_device(host_tensor(run.session, {run.sizes.batch}, DType::int64));
+        run.session.streams.host_waits(0);
+    } else if (plan.labels != Labels::absent) {
+        batch.labels = moved();
+    }
     if (shared) batch.input_ids = batch.labels;
     if (plan.attention_mask != AttentionMask::absent) batch.attention_mask = moved();
     return batch;

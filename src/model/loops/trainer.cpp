@@ -7,6 +7,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/causal_lm/classification.hpp"
 #include "model/layers/family.hpp"
 #include "model/loading/load.hpp"
 #include "model/loading/prepare.hpp"
@@ -226,6 +227,7 @@ namespace {
 
 /// trainer.py _loss_shifts_labels.
 bool shifts_labels(const Run& run) {
+    if (classifies_rows(run)) return false;
     return run.spec.recording ? run.spec.recording->loss_shifts_labels
                               : !family_of(run.spec.model_type).counts_all_labels;
 }

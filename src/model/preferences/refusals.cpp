@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/ops/row_order.hpp"
+#include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/fused_head.hpp"
 #include "model/layers/liger.hpp"
 #include "model/preferences/rows.hpp"
@@ -19,16 +20,11 @@ namespace vramfit::model {
 
 namespace {
 
-/// Families without a class that classifies sequences: transformers 5.17 models/auto/modeling_auto.py
-/// MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES.
-constexpr std::string_view kNotClassified[] = {"cohere", "cohere2", "granite"};
-
 /// What RewardTrainer was not compared with.
 template <class Refuse>
 void refuse_in_rewards(const Run& run, const Refuse& refuse) {
     const TrainPlan& plan = run.plan;
-    if (std::find(std::begin(kNotClassified), std::end(kNotClassified), run.spec.model_type) !=
-        std::end(kNotClassified))
+    if (has_no_classifier(run.spec))
         refuse("model",
                fmt::format("trl stops: transformers has no class of {} that classifies sequences, which a reward model "
                            "is (Unrecognized configuration class for this kind of AutoModel: "

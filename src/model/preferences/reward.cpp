@@ -15,6 +15,7 @@
 #include "engine/ops/shape.hpp"
 #include "engine/ops/split.hpp"
 #include "engine/ops/unary.hpp"
+#include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
 #include "model/layers/inputs.hpp"
 #include "model/network/modules.hpp"
@@ -27,53 +28,14 @@ using namespace engine;
 
 namespace {
 
-/// Where the last token that is no padding stands in each row: (token_indices * non_pad_mask).argmax(-1).
-struct LastTokens {
-    Tensor mask, indices, places;
-
-    explicit LastTokens(const Tensor& input_ids) {
-        Session& session = input_ids.session();
-        {
-            const Tensor differs = compare(Op::ne, input_ids);
-            mask = to(differs, DType::int32);
-        }
-        indices = empty(session, {input_ids.size(1)}, DType::int32, Op::arange);
-        places = argmax_last(mul(indices, mask));
-    }
-};
-
-/// trl casts what is trained beside packed weights to bfloat16, the copy of the head as well.
-void refuse_other_dtype(const Run& run, const Tensor& hidden, const Tensor& weight) {
-    if (mixed_dtype(run.plan.training) || hidden.dtype() == weight.dtype()) return;
-    throw Error(
-        ErrorKind::invalid, "load.dtype",
-        fmt::format("torch stops in the first forward pass: the head is {} and is given {} (expected mat1 and mat2 "
-                    "to have the same dtype)",
-                    name_of(weight.dtype()), name_of(hidden.dtype())),
-        "bf16 mixed precision, or weights in bfloat16");
-}
-
-/// The score of each row, [2 B, 1].
-Tensor pooled_scores(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    const Tensor hidden = last_hidden_state(run, network, batch, {}, place);
-    refuse_other_dtype(run, hidden, network.head.weight);
-    Tensor scores;
-    {
-        const Scoped<engine::Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("score")});
-        scores = forward(network.head, hidden);
-    }
-    const LastTokens last(batch.input_ids);
-    return index_pairs(scores, arange(run.session, batch.input_ids.size(0)), last.places);
-}
-
-/// The same as accelerate's wrapper gives it back.
+/// The score of each row, [2 B, 1], as accelerate's wrapper gives it back.
 Tensor rewards_of(const Run& run, const Network& network, const Batch& batch, const Place& place) {
     const auto dtype = mixed_dtype(run.plan.training);
-    if (!dtype) return pooled_scores(run, network, batch, place);
+    if (!dtype) return pooled_scores(run, network, batch, place).pooled;
     Tensor scores;
     {
         const AutocastScope autocast(run.session, true, *dtype);
-        scores = pooled_scores(run, network, batch, place);
+        scores = pooled_scores(run, network, batch, place).pooled;
     }
     return to(scores, DType::float32);
 }

@@ -1,6 +1,7 @@
 // transformers: Python scripts and notebooks that call Trainer.
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
+#include "trainers/preferences.hpp"
 #include "trainers/scripts.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
@@ -9,8 +10,32 @@ namespace vramfit::trainers {
 
 namespace {
 
-const std::span<const KeyRow> kTrainerTables[] = {kScriptKeys, kScriptHarmless, kFsdpArguments, kTrainingArguments,
-                                                  kHarmlessArguments};
+/// Ahead of what scripts share: of networks that classify sequences.
+constexpr KeyRow kClassifierKeys[] = {
+    {"from_pretrained.num_labels", KeyUse::used, "load.num_labels"},
+    {"from_pretrained.id2label", KeyUse::harmless},
+    {"from_pretrained.label2id", KeyUse::harmless},
+    {"from_pretrained.problem_type", KeyUse::unsupported, "another loss is not predicted",
+     "single_label_classification"},
+    {"peft_config.task_type", KeyUse::used, "peft"},
+};
+const std::span<const KeyRow> kTrainerTables[] = {kClassifierKeys, kScriptKeys,        kScriptHarmless,
+                                                  kFsdpArguments,  kTrainingArguments, kHarmlessArguments};
+
+/// AutoModelForSequenceClassification; without num_labels a checkpoint's configuration has two.
+void read_labels(Reader& reader, Draft& draft) {
+    const std::string key = "from_pretrained.num_labels";
+    const auto labels = reader.integer(key, {.low = 1});
+    if (!reader.text("loader").value_or("").ends_with("ForSequenceClassification")) {
+        if (labels) reader.refuse(key, "another task needs another head", "take it out");
+        return;
+    }
+    if (!labels && reader.has("from_pretrained.id2label"))
+        return reader.refuse(key, "how many labels there are is not read from id2label", "num_labels=N beside it");
+    if (labels == 1)
+        return reader.refuse(key, "one label is a regression, which is not predicted", "num_labels=2 or more");
+    draft.job.plan.load.num_labels = labels.value_or(2);
+}
 
 void read_trainer_script(Reader& reader, Draft& draft) {
     draft.training_read = true;
@@ -22,7 +47,9 @@ void read_trainer_script(Reader& reader, Draft& draft) {
     if (!reader.has("loader"))
         return reader.refuse("Trainer",
                              "a network that the script does not load with from_pretrained is not predicted");
+    read_labels(reader, draft);
     read_script_network(reader, false, draft);
+    judge_task(reader, "peft_config.task_type", "network", draft);
     draft.pad_multiple =
         reader.integer("trainer.data_collator.pad_to_multiple_of", {.low = 1, .high = 1 << 20}).value_or(1);
 }

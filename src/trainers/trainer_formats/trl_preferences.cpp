@@ -122,7 +122,7 @@ void read_trl_preferences(Reader& reader, Draft& draft) {
     read_training_arguments(reader, kTrlDefaults, draft);
     read_trl_model(reader, draft);
     read_preferences(reader, *trainer, draft);
-    judge_task(reader, "lora_task_type", *trainer, draft);
+    judge_task(reader, "lora_task_type", trainer->name, draft);
 }
 
 }  // namespace

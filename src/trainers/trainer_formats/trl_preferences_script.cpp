@@ -100,7 +100,7 @@ void read_preferences_script(Reader& reader, Draft& draft) {
     draft.job.plan.loop.kind = trainer.loop;
     read_script_network(reader, true, draft);
     judge_labels(reader, trainer);
-    judge_task(reader, "peft_config.task_type", trainer, draft);
+    judge_task(reader, "peft_config.task_type", trainer.name, draft);
     draft.job.plan.trl_makes_adapters = !reader.has("adapted");
     read_preferences(reader, trainer, draft);
 }

@@ -30,6 +30,7 @@ DEFAULTS: Job = {
         "gradient_checkpointing": False,
         "shard_size": None,
         "resize_token_embeddings": None,
+        "num_labels": None,
         "upcast": None,
         "cast_after_adapter": None,
         "quantization_config": None,

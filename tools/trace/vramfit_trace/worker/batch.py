@@ -20,18 +20,26 @@ def micro_batch(job: Job) -> dict[str, torch.Tensor]:
 
 
 def rows_of(job: Job, rows: int, length: int, kind: str) -> dict[str, torch.Tensor]:
-    """Token ids, labels and mask; the first row has length/8 padded places."""
+    """Token ids, labels and mask."""
     ids = torch.arange(rows * length, dtype=torch.int64).reshape(rows, length) % (job["model"].get("vocab_size") or 1000)
+    if job["load"]["num_labels"]:
+        batch = {"input_ids": ids, "labels": torch.zeros(rows, dtype=torch.int64)}
+        return batch if kind == "absent" else {**batch, "attention_mask": mask_of(rows, length, kind)}
     batch = {"input_ids": ids, "labels": ids if job["batch"]["labels"] == "same_tensor" else ids.clone()}
     if kind == "absent":
         return batch
+    return {**batch, "attention_mask": mask_of(rows, length, kind)}
+
+
+def mask_of(rows: int, length: int, kind: str) -> torch.Tensor:
+    """The mask; the first row has length/8 padded places."""
     mask = torch.ones(rows, length, dtype=torch.int64)
     padded = max(1, length // 8)
     if kind == "left_padded":
         mask[0, :padded] = 0
     elif kind == "right_padded":
         mask[0, -padded:] = 0
-    return {**batch, "attention_mask": mask}
+    return mask
 
 
 def data_set(job: Job) -> list[dict[str, torch.Tensor]]:

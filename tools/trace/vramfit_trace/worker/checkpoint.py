@@ -98,8 +98,15 @@ def write_file(path: Path, names: list[str], tensors: Tensors, filled: bool) -> 
 
 
 def classifies(job: Job) -> bool:
-    """Whether the model has a head of one number for each sequence, as trl's reward models do."""
-    return job["loop"]["kind"] == "reward" and not llama_factory.is_asked(job)
+    """Whether the model has a head for each sequence: of one number, as trl's reward models, or of as many labels as the job says."""
+    return labels(job) > 0
+
+
+def labels(job: Job) -> int:
+    """How many numbers that head has; 0: the head is a language model's."""
+    if job["loop"]["kind"] == "reward" and not llama_factory.is_asked(job):
+        return 1
+    return job["load"]["num_labels"] or 0
 
 
 def auto_class(job: Job) -> Any:
@@ -113,7 +120,7 @@ def empty_model(job: Job) -> torch.nn.Module:
     fields = dict(job["model"])
     stored = getattr(torch, fields.get("dtype") or fields.get("torch_dtype") or job["load"]["dtype"])
     if classifies(job):
-        fields["num_labels"] = 1
+        fields["num_labels"] = labels(job)
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
     auto = transformers.AutoModelForCausalLM
     auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported

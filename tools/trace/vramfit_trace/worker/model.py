@@ -61,6 +61,8 @@ def load(job: Job, recorder: Recorder, before: Callable[[], None], kept: str | N
         arguments.clear()
         if not on_device and not processes:
             model = model.to(DEVICE)
+    if wanted["num_labels"] and model.config.pad_token_id is None:  # as scripts do it: without one it takes batches of one row
+        model.config.pad_token_id = 0
     if wanted["resize_token_embeddings"]:
         resize(model, wanted["resize_token_embeddings"])
     return model

@@ -1,0 +1,36 @@
+// Networks that classify sequences: AutoModelForSequenceClassification.
+#pragma once
+
+#include "model/causal_lm/causal_lm.hpp"
+
+namespace vramfit::model {
+
+/// The scores of each row's last token that is no padding, pooled -- [B, num_labels], with what the forward holds
+/// beside them until it returns.
+struct PooledScores {
+    Tensor hidden;                 ///< [B, S, H]
+    Tensor all;                    ///< [B, S, num_labels]
+    Tensor mask, indices, places;  ///< of the last tokens
+    Tensor pooled;
+};
+
+/// GenericForSequenceClassification.forward without its loss. Throws Error where the head's dtype is another one.
+PooledScores pooled_scores(const Run& run, const Network& network, const Batch& batch, const Place& place);
+
+/// The same with the loss of labels -- [B].
+Output classified(const Run& run, const Network& network, const Batch& batch, const Place& place);
+
+/// Whether Trainer trains such a network: load.num_labels.
+bool classifies_rows(const Run& run);
+
+/// What peft and transformers make of the plan and of the network then.
+TrainPlan plan_of_classifier(const TrainPlan& plan);
+ModelSpec spec_of_classifier(const ModelSpec& spec, std::int64_t num_labels);
+
+/// Families without a class that classifies sequences.
+bool has_no_classifier(const ModelSpec& spec);
+
+/// What it was not compared with.
+void refuse_in_classification(const Run& run, std::vector<Problem>& problems);
+
+}  // namespace vramfit::model
