@@ -80,6 +80,8 @@ class PredictFlags(TypedDict, total=False):
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: bool
     """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    num_labels: int
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -116,6 +118,8 @@ class PredictFlags(TypedDict, total=False):
     """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    sync_ref_model: bool
+    """The reference follows the policy (TR-DPO), with full fine-tuning; takes no further memory [false]"""
     cpo_alpha: float
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
@@ -136,6 +140,12 @@ class PredictFlags(TypedDict, total=False):
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    top_k: int
+    """Tokens are drawn from so many of the likeliest [0: from all]"""
+    top_p: float
+    """Tokens are drawn from the likeliest with this share of the probability; memory asks only whether it is 1 [1]"""
+    min_p: float
+    """Tokens are drawn from those with this part of the likeliest one's probability; memory asks only whether it is given [none]"""
     mask_truncated_completions: bool
     """Completions that end at the limit of tokens are not trained on [false]"""
     importance_sampling_level: str
@@ -285,6 +295,8 @@ class SweepFlags(TypedDict, total=False):
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: str | bool | Sequence[bool]
     """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    num_labels: str | int | Sequence[int]
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: str | bool | Sequence[bool]
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int | str | Sequence[int] | Sequence[str]
@@ -321,6 +333,8 @@ class SweepFlags(TypedDict, total=False):
     """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: str | bool | Sequence[bool]
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    sync_ref_model: str | bool | Sequence[bool]
+    """The reference follows the policy (TR-DPO), with full fine-tuning; takes no further memory [false]"""
     cpo_alpha: str | float | Sequence[float]
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: str | float | Sequence[float]
@@ -341,6 +355,12 @@ class SweepFlags(TypedDict, total=False):
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: str | float | Sequence[float]
     """Of sampling; memory asks only whether it is 1 [1]"""
+    top_k: str | int | Sequence[int]
+    """Tokens are drawn from so many of the likeliest [0: from all]"""
+    top_p: str | float | Sequence[float]
+    """Tokens are drawn from the likeliest with this share of the probability; memory asks only whether it is 1 [1]"""
+    min_p: str | float | Sequence[float]
+    """Tokens are drawn from those with this part of the likeliest one's probability; memory asks only whether it is given [none]"""
     mask_truncated_completions: str | bool | Sequence[bool]
     """Completions that end at the limit of tokens are not trained on [false]"""
     importance_sampling_level: str | Sequence[str]
@@ -516,6 +536,8 @@ class PlanFlags(TypedDict, total=False):
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: bool
     """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    num_labels: int
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -552,6 +574,8 @@ class PlanFlags(TypedDict, total=False):
     """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    sync_ref_model: bool
+    """The reference follows the policy (TR-DPO), with full fine-tuning; takes no further memory [false]"""
     cpo_alpha: float
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
@@ -572,6 +596,12 @@ class PlanFlags(TypedDict, total=False):
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    top_k: int
+    """Tokens are drawn from so many of the likeliest [0: from all]"""
+    top_p: float
+    """Tokens are drawn from the likeliest with this share of the probability; memory asks only whether it is 1 [1]"""
+    min_p: float
+    """Tokens are drawn from those with this part of the likeliest one's probability; memory asks only whether it is given [none]"""
     mask_truncated_completions: bool
     """Completions that end at the limit of tokens are not trained on [false]"""
     importance_sampling_level: str
@@ -776,6 +806,8 @@ class TimelineFlags(TypedDict, total=False):
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: bool
     """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    num_labels: int
+    """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: bool
     """transformers 5 reads weights in threads; false is HF_DEACTIVATE_ASYNC_LOAD=1 [true]"""
     batch: int
@@ -812,6 +844,8 @@ class TimelineFlags(TypedDict, total=False):
     """trl's loss_type: of DPO one or several, whose sum is the loss [sigmoid], of KTO kto or apo_zero_unpaired [kto], of CPO sigmoid, hinge, ipo or simpo [sigmoid], of GRPO dapo, grpo, bnpo, dr_grpo, cispo, sapo, luspo or vespo [dapo]"""
     precompute_ref_log_probs: bool
     """Score the data with the reference before training, which then needs no model of its own [false]"""
+    sync_ref_model: bool
+    """The reference follows the policy (TR-DPO), with full fine-tuning; takes no further memory [false]"""
     cpo_alpha: float
     """CPO: the weight of the chosen rows' likelihood; memory asks only whether it is 0 [1]"""
     center_rewards_coefficient: float
@@ -832,6 +866,12 @@ class TimelineFlags(TypedDict, total=False):
     """Of sampling; memory asks only whether it is 1 [1]"""
     repetition_penalty: float
     """Of sampling; memory asks only whether it is 1 [1]"""
+    top_k: int
+    """Tokens are drawn from so many of the likeliest [0: from all]"""
+    top_p: float
+    """Tokens are drawn from the likeliest with this share of the probability; memory asks only whether it is 1 [1]"""
+    min_p: float
+    """Tokens are drawn from those with this part of the likeliest one's probability; memory asks only whether it is given [none]"""
     mask_truncated_completions: bool
     """Completions that end at the limit of tokens are not trained on [false]"""
     importance_sampling_level: str
