@@ -15,12 +15,13 @@ namespace vramfit::model {
 
 using namespace engine;
 
-// In the order of adapter_layer_names; `ranknum` is not trained.
+// In the order of adapter_layer_names. `ranknum` is frozen when it is made, and trained again once it is moved: what
+// ParameterDict is given is a new parameter.
 void create_adalora(const NewAdapter& made) {
     made.add("lora_A.default", {made.rank, made.layer.in});
     made.add("lora_B.default", {made.layer.out, made.rank});
     made.add("lora_E.default", {made.rank, 1});
-    made.add(kFrozenParameter, {1});
+    made.add("ranknum.default", {1});
 }
 
 namespace {

@@ -99,8 +99,7 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
     };
     const auto add_linear = [&](Linear& linear) {
         if (auto& other = linear.other)
-            for (AddedTensor& added : other->parameters)
-                if (added.name != kFrozenParameter) add(added.tensor);
+            for (AddedTensor& added : other->parameters) add(added.tensor);
         if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
     };

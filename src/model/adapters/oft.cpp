@@ -143,7 +143,8 @@ Tensor rotate(const Linear& layer, const Tensor& x) {
     const Tensor parts = reshape(x, {x.size(0), x.size(1), layer.in / block, block});
     if (adapter.plan->options.block_share) by = repeat_below(by, layer.in / block);
     const Tensor turned = rotated(parts, by);
-    return reshape(turned, x.sizes());
+    const Tensor out = reshape(turned, x.sizes());
+    return to(out, x.dtype());
 }
 
 }  // namespace

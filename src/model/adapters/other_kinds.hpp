@@ -19,9 +19,6 @@ DType adapter_dtype(const Stack& stack, const Linear& layer);
 /// BaseTuner.inject_adapter of `run.plan.peft`, which is not LoRA. The parameters are those of the base, not trained.
 void add_other_adapters(const Run& run, Network& network, const std::vector<LoraTarget>& targets);
 
-/// AdaLoRA's `ranknum`: a parameter that is not trained.
-inline constexpr std::string_view kFrozenParameter = "ranknum.default";
-
 /// A layer that gets an adapter.
 struct NewAdapter {
     const Run& run;

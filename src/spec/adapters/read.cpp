@@ -67,6 +67,7 @@ std::span<const std::string_view> idle_keys(AdapterKind kind) {
 std::span<const std::string_view> refused_keys(AdapterKind kind) {
     static constexpr std::string_view kLyCoris[] = {"rank_dropout", "module_dropout"};
     static constexpr std::string_view kOft[] = {"module_dropout", "coft"};
+    static constexpr std::string_view kHra[] = {"apply_GS"};
     static constexpr std::string_view kAdaLora[] = {
         "rank_pattern",  "alpha_pattern", "megatron_config", "trainable_token_indices", "loftq_config", "eva_config",
         "corda_config",  "use_dora",      "velora_config",   "alora_invocation_tokens", "use_qalora",   "lora_bias",
@@ -76,6 +77,7 @@ std::span<const std::string_view> refused_keys(AdapterKind kind) {
         case AdapterKind::loha:
         case AdapterKind::lokr: return kLyCoris;
         case AdapterKind::oft: return kOft;
+        case AdapterKind::hra: return kHra;
         case AdapterKind::adalora: return kAdaLora;
         default: return {};
     }
@@ -159,7 +161,6 @@ void read_own_keys(ObjectReader& config, LoraPlan& plan) {
                               config.integer("decompose_factor", {.low = -1, .high = std::int64_t{1} << 31}));
             break;
         case AdapterKind::oft: read_oft(config, plan); break;
-        case AdapterKind::hra: ObjectReader::set(options.apply_gs, config.boolean("apply_GS")); break;
         case AdapterKind::miss: read_miss_weights(config); break;
         case AdapterKind::adalora: ObjectReader::set(options.orth_reg_weight, config.real("orth_reg_weight")); break;
         default: break;
@@ -189,7 +190,6 @@ void put_own_keys(const LoraPlan& plan, JsonValue& out) {
             out.put("use_cayley_neumann", JsonValue::of(options.use_cayley_neumann));
             out.put("num_cayley_neumann_terms", JsonValue::of(options.cayley_neumann_terms));
             break;
-        case AdapterKind::hra: out.put("apply_GS", JsonValue::of(options.apply_gs)); break;
         case AdapterKind::adalora: out.put("orth_reg_weight", JsonValue::of(options.orth_reg_weight)); break;
         default: break;
     }
