@@ -23,7 +23,7 @@ void check_module(const AdapterKindFacts& facts, const NamedModule& module, Prob
     if (module.kind == ModuleKind::conv1d && !facts.over_conv1d)
         problems.unsupported(where,
                              fmt::format("{} on '{}', a Conv1D, is not supported", facts.title, module.name),
-                             "LoRA, IA3, VeRA or OFT");
+                             "LoRA, IA3, VeRA or AdaLoRA");
     else if (module.kind != ModuleKind::linear && module.kind != ModuleKind::conv1d)
         problems.unsupported(where, fmt::format("{} on '{}' is not supported", facts.title, module.name),
                              "name linear layers");
@@ -94,8 +94,7 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
                              "IA3 over a quantized base without autocast is not supported: where attention's queries, "
                              "keys and values are of different dtypes, torch stops",
                              "training.bf16");
-    refuse(plan.training.use_liger_kernel && facts.kind == AdapterKind::ln_tuning, "training.use_liger_kernel",
-           "Liger's norms", "false");
+    refuse(plan.training.use_liger_kernel, "training.use_liger_kernel", "Liger's kernels", "false");
 }
 
 }  // namespace vramfit

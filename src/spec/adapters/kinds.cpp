@@ -16,7 +16,7 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::loha, "LOHA", "loha", "LoHa", "r", 8, false, false},
     {AdapterKind::lokr, "LOKR", "lokr", "LoKr", "r", 8, false, false},
     {AdapterKind::vera, "VERA", "vera", "VeRA", "r", 256, true, true},
-    {AdapterKind::oft, "OFT", "oft", "OFT", "", 1, true, true},
+    {AdapterKind::oft, "OFT", "oft", "OFT", "", 1, true, false},
     {AdapterKind::adalora, "ADALORA", "adalora", "AdaLoRA", "init_r", 12, true, true},
     {AdapterKind::ln_tuning, "LN_TUNING", "ln_tuning", "LN tuning", "", 1, true, true},
     {AdapterKind::hra, "HRA", "hra", "HRA", "r", 8, false, false},

@@ -85,7 +85,7 @@ TEST_CASE("targets are those of peft's tables") {
     CHECK(names("IA3", "qwen2.5-0.5b") == Names{"q_proj", "v_proj", "down_proj"});
     CHECK(names("LN_TUNING", "qwen2.5-0.5b") == Names{"post_attention_layernorm"});
     CHECK(names("LOHA", "qwen2.5-0.5b") == Names{"q_proj", "v_proj"});
-    CHECK(is_refused(R"({"peft_type": "ADALORA"})", kInvalid, "peft.target_modules", "", "mistral-7b"));
+    CHECK(is_refused(R"({"peft_type": "ADALORA"})", kInvalid, "peft.target_modules", "", "mathstral-7b-v0.1"));
 }
 
 TEST_CASE("what was not compared is refused by name") {
@@ -99,7 +99,13 @@ TEST_CASE("what was not compared is refused by name") {
                      "peft.target_modules"));
     CHECK(is_refused(R"({"peft_type": "LN_TUNING", "target_modules": ["q_proj"]})", kUnsupported,
                      "peft.target_modules"));
-    CHECK(is_refused(R"({"peft_type": "LN_TUNING"})", kUnsupported, "training.use_liger_kernel",
+    CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "load.quantization_config",
+                     R"(, "load": {"quantization_config": {"load_in_4bit": true}})"));
+    CHECK_FALSE(refused(R"({"peft_type": "IA3"})",
+                        R"(, "load": {"quantization_config": {"load_in_4bit": true}}, "training": {"bf16": true})"));
+    CHECK(is_refused(R"({"peft_type": "OFT", "target_modules": ["c_attn"]})", kUnsupported, "peft.target_modules", "",
+                     "gpt2"));
+    CHECK(is_refused(R"({"peft_type": "VERA"})", kUnsupported, "training.use_liger_kernel",
                      R"(, "training": {"use_liger_kernel": true})"));
     CHECK(is_refused(R"({"peft_type": "MISS", "r": 4096})", kInvalid, "peft.r"));
 }
