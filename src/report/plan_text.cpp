@@ -42,7 +42,8 @@ std::string other_kind(const LoraPlan& plan, bool quantized, bool eight, Axes ax
     if (plan.kind == AdapterKind::oft)
         out += plan.options.blocks == 0 ? fmt::format("blocks of {} ", plan.options.block_size)
                                         : fmt::format("{} blocks ", plan.options.blocks);
-    out += axes == Axes::listed ? std::string("on targets as listed") : fmt::format("on {}", targets(plan.target_modules));
+    out +=
+        axes == Axes::listed ? std::string("on targets as listed") : fmt::format("on {}", targets(plan.target_modules));
     if (plan.lora_dropout != 0) out += fmt::format(", dropout {:g}", plan.lora_dropout);
     if (plan.bias != LoraBias::none) out += fmt::format(", bias {}", name_of(plan.bias));
     if (!plan.modules_to_save.empty()) out += fmt::format(", saved whole: {}", fmt::join(plan.modules_to_save, " "));

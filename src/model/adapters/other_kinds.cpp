@@ -41,8 +41,8 @@ void copy_norm(Norm& norm) {
     norm.original.emplace();
     norm.original->place = ".base_layer";
     norm.original->place_of_copy = ".ln_tuning_layers.default";
-    for (const auto& [own, kept] : {std::pair{&norm.weight, &norm.original->weight},
-                                    std::pair{&norm.bias, &norm.original->bias}}) {
+    for (const auto& [own, kept] :
+         {std::pair{&norm.weight, &norm.original->weight}, std::pair{&norm.bias, &norm.original->bias}}) {
         if (!own->defined()) continue;
         *kept = *own;
         *own = clone(detach(*own));
@@ -83,8 +83,8 @@ Tensor base_layer_cloned(const Linear& layer, const Tensor& x) {
 void add_other_adapters(const Run& run, Network& network, const std::vector<LoraTarget>& targets) {
     const LoraPlan& plan = *run.plan.peft;
     if (plan.kind == AdapterKind::ln_tuning) return copy_norms(network, targets);
-    const auto* const method = std::find_if(std::begin(kMethods), std::end(kMethods),
-                                            [&](const Method& m) { return m.kind == plan.kind; });
+    const auto* const method =
+        std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& m) { return m.kind == plan.kind; });
     const std::vector<Linear*> all = linears(network);
     const auto shared = std::make_shared<std::vector<Tensor>>();
     for (const LoraTarget& target : targets) {

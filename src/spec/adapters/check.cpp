@@ -16,13 +16,12 @@ void check_module(const AdapterKindFacts& facts, const NamedModule& module, Prob
     const auto where = "peft.target_modules";
     if (facts.kind == AdapterKind::ln_tuning) {
         if (module.kind != ModuleKind::norm)
-            problems.unsupported(where, fmt::format("LN tuning of '{}', which is no norm, is not supported", module.name),
-                                 "name norms");
+            problems.unsupported(
+                where, fmt::format("LN tuning of '{}', which is no norm, is not supported", module.name), "name norms");
         return;
     }
     if (module.kind == ModuleKind::conv1d && !facts.over_conv1d)
-        problems.unsupported(where,
-                             fmt::format("{} on '{}', a Conv1D, is not supported", facts.title, module.name),
+        problems.unsupported(where, fmt::format("{} on '{}', a Conv1D, is not supported", facts.title, module.name),
                              "LoRA, IA3, VeRA or AdaLoRA");
     else if (module.kind != ModuleKind::linear && module.kind != ModuleKind::conv1d)
         problems.unsupported(where, fmt::format("{} on '{}' is not supported", facts.title, module.name),
@@ -37,8 +36,8 @@ void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& pr
     // tuners/miss/layer.py MissLayer.update_layer.
     if (plan.kind != AdapterKind::miss) return;
     if (target.r > module.in)
-        problems.invalid("peft.r", fmt::format("{} is more than the {} inputs of '{}' (peft)", target.r, module.in,
-                                               module.name),
+        problems.invalid("peft.r",
+                         fmt::format("{} is more than the {} inputs of '{}' (peft)", target.r, module.in, module.name),
                          "a smaller one");
 }
 
@@ -69,7 +68,9 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     if (!plan.peft || plan.peft->kind == AdapterKind::lora) return;
     const AdapterKindFacts& facts = facts_of(plan.peft->kind);
     const auto refuse = [&](bool given, std::string_view where, std::string_view with, std::string_view hint) {
-        if (given) problems.unsupported(where, fmt::format("{} with {} is not supported", facts.title, with), std::string(hint));
+        if (given)
+            problems.unsupported(where, fmt::format("{} with {} is not supported", facts.title, with),
+                                 std::string(hint));
     };
     if (stack.peft < Version{0, 21, 0})
         problems.unsupported("peft.peft_type",

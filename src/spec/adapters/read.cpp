@@ -47,9 +47,20 @@ std::span<const std::string_view> idle_keys(AdapterKind kind) {
     static constexpr std::string_view kOft[] = {"fan_in_fan_out", "init_weights", "eps"};
     static constexpr std::string_view kHra[] = {"init_weights"};
     static constexpr std::string_view kMiss[] = {"mini_r"};
-    static constexpr std::string_view kAdaLora[] = {
-        "r",     "fan_in_fan_out", "use_rslora", "init_lora_weights", "target_r",          "tinit",         "tfinal",
-        "deltaT", "beta1",         "beta2",      "total_step",        "qalora_group_size", "megatron_core", "runtime_config"};
+    static constexpr std::string_view kAdaLora[] = {"r",
+                                                    "fan_in_fan_out",
+                                                    "use_rslora",
+                                                    "init_lora_weights",
+                                                    "target_r",
+                                                    "tinit",
+                                                    "tfinal",
+                                                    "deltaT",
+                                                    "beta1",
+                                                    "beta2",
+                                                    "total_step",
+                                                    "qalora_group_size",
+                                                    "megatron_core",
+                                                    "runtime_config"};
     switch (kind) {
         case AdapterKind::ia3: return kIa3;
         case AdapterKind::loha:
@@ -69,10 +80,10 @@ std::span<const std::string_view> refused_keys(AdapterKind kind) {
     static constexpr std::string_view kOft[] = {"module_dropout", "coft"};
     static constexpr std::string_view kHra[] = {"apply_GS"};
     static constexpr std::string_view kAdaLora[] = {
-        "rank_pattern",  "alpha_pattern", "megatron_config", "trainable_token_indices", "loftq_config", "eva_config",
-        "corda_config",  "use_dora",      "velora_config",   "alora_invocation_tokens", "use_qalora",   "lora_bias",
-        "lora_ga_config", "layer_replication", "target_parameters", "use_bdlora", "arrow_config", "kasa_config",
-        "monteclora_config", "ensure_weight_tying"};
+        "rank_pattern", "alpha_pattern", "megatron_config", "trainable_token_indices", "loftq_config",
+        "eva_config",   "corda_config",  "use_dora",        "velora_config",           "alora_invocation_tokens",
+        "use_qalora",   "lora_bias",     "lora_ga_config",  "layer_replication",       "target_parameters",
+        "use_bdlora",   "arrow_config",  "kasa_config",     "monteclora_config",       "ensure_weight_tying"};
     switch (kind) {
         case AdapterKind::loha:
         case AdapterKind::lokr: return kLyCoris;

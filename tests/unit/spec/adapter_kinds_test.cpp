@@ -18,7 +18,8 @@ Job job_of(std::string_view peft, std::string_view more = "", std::string_view m
                     "job.json", {});
 }
 
-std::optional<Error> refused(std::string_view peft, std::string_view more = "", std::string_view model = "llama-3.2-1b") {
+std::optional<Error> refused(std::string_view peft, std::string_view more = "",
+                             std::string_view model = "llama-3.2-1b") {
     return error_of([&] {
         const Job job = job_of(peft, more, model);
         check_plan(job.model, job.plan, job.stack);
@@ -60,7 +61,8 @@ TEST_CASE("keys of a kind are its own") {
         "rank_pattern": {"v_proj": 2}, "alpha": 3})");
     CHECK(lokr.plan.peft->options.decompose_factor == 16);
     CHECK(read_job(to_json_text(lokr), "job.json", {}).plan == lokr.plan);
-    const Job oft = job_of(R"({"peft_type": "OFT", "r": 8, "oft_block_size": 0, "block_share": true, "bias": "oft_only"})");
+    const Job oft =
+        job_of(R"({"peft_type": "OFT", "r": 8, "oft_block_size": 0, "block_share": true, "bias": "oft_only"})");
     CHECK(oft.plan.peft->options.blocks == 8);
     CHECK(read_job(to_json_text(oft), "job.json", {}).plan == oft.plan);
     CHECK(job_of(R"({"peft_type": "ADALORA", "init_r": 6, "r": 99})").plan.peft->r == 6);
@@ -97,8 +99,8 @@ TEST_CASE("what was not compared is refused by name") {
                      R"(, "load": {"quantization_config": {"load_in_4bit": true}})"));
     CHECK(is_refused(R"({"peft_type": "IA3", "target_modules": ["lm_head"], "feedforward_modules": []})", kUnsupported,
                      "peft.target_modules"));
-    CHECK(is_refused(R"({"peft_type": "LN_TUNING", "target_modules": ["q_proj"]})", kUnsupported,
-                     "peft.target_modules"));
+    CHECK(
+        is_refused(R"({"peft_type": "LN_TUNING", "target_modules": ["q_proj"]})", kUnsupported, "peft.target_modules"));
     CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "load.quantization_config",
                      R"(, "load": {"quantization_config": {"load_in_4bit": true}})"));
     CHECK_FALSE(refused(R"({"peft_type": "IA3"})",
