@@ -145,9 +145,10 @@ constexpr PlanFlag kMethodFlags[] = {
      "full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]",
      set_method, 0, words_of<kMethods>},
     {"adapter", "peft_type", "KIND", nullptr, kMethod,
-     "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, ln_tuning, hra or miss [lora]", set_adapter, 0,
+     "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]", set_adapter, 0,
      adapter_words},
-    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8; vera 256, miss 64]", set_rank},
+    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8; vera 256, adalora 12, miss 64]",
+     set_rank},
     {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
     {"lora-alpha", "", "X", nullptr, kMethod, "LoRA's alpha; no effect on memory [8]",
      [](Job& job, std::string_view value, const std::string& where) {
