@@ -27,7 +27,6 @@ struct AdapterOptions {
     bool block_share = false;                          ///< OFTConfig
     bool use_cayley_neumann = true;                    ///< OFTConfig
     std::int64_t cayley_neumann_terms = 5;             ///< OFTConfig.num_cayley_neumann_terms
-    bool apply_gs = false;                             ///< HRAConfig.apply_GS
     double orth_reg_weight = 0.5;                      ///< AdaLoraConfig
 
     friend bool operator==(const AdapterOptions&, const AdapterOptions&) = default;
