@@ -88,13 +88,13 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     refuse(plan.trl_casting_to_bf16, "trl.peft_module_casting_to_bf16", "a cast of the whole network", "false");
     refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
            "a base in 16 bits, or LoRA");
-    // tuners/ia3/bnb.py: without autocast keys and values become float32 and queries stay as they are.
+    // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
+    // VeRA, OFT and MiSS over 4-bit layers were compared there.
     const bool no_autocast = !plan.training.bf16 && !plan.training.fp16;
-    if (facts.kind == AdapterKind::ia3 && plan.load.quantization && no_autocast)
-        problems.unsupported("load.quantization_config",
-                             "IA3 over a quantized base without autocast is not supported: where attention's queries, "
-                             "keys and values are of different dtypes, torch stops",
-                             "training.bf16");
+    const bool compared =
+        facts.kind == AdapterKind::vera || facts.kind == AdapterKind::oft || facts.kind == AdapterKind::miss;
+    if (plan.load.quantization && no_autocast && (!compared || plan.load.quantization->method == QuantMethod::int8))
+        refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
     refuse(plan.training.use_liger_kernel, "training.use_liger_kernel", "Liger's kernels", "false");
 }
 
