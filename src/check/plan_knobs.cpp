@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "spec/liger.hpp"
+#include "vramfit/spec/devices.hpp"
 
 namespace vramfit {
 
@@ -80,7 +81,7 @@ void add_optimizer(const TrainingPlan& training, Knobs& out) {
 
 /// A frozen base in fewer bits.
 void add_quantization(const TrainPlan& plan, Knobs& out) {
-    if (!plan.peft) return;
+    if (!plan.peft || !facts_of(plan.peft->kind).over_packed) return;
     const auto& quantization = plan.load.quantization;
     if (quantization && quantization->method != QuantMethod::int8) {
         if (!quantization->double_quant)
@@ -93,9 +94,11 @@ void add_quantization(const TrainPlan& plan, Knobs& out) {
         steps.push_back(step("the frozen base in bfloat16", {{"dtype", "bfloat16"}}));
     std::vector<FlagValue> qlora = {{"method", "qlora"}};
     if (quantization) qlora.push_back({"load_in_8bit", "false"});
-    steps.push_back(step("the frozen base in 4 bits (QLoRA)", qlora));
+    const char* const base =
+        plan.peft->kind == AdapterKind::lora ? "the frozen base in 4 bits (QLoRA)" : "the frozen base in 4 bits";
+    steps.push_back(step(base, qlora));
     qlora.push_back({"prepare-kbit", "false"});
-    steps.push_back(step("the frozen base in 4 bits (QLoRA), the rest of it in 16 bits", std::move(qlora)));
+    steps.push_back(step(fmt::format("{}, the rest of it in 16 bits", base), std::move(qlora)));
     add(out, "quantization", std::move(steps));
 }
 
@@ -105,7 +108,7 @@ void add_smaller_sizes(const TrainPlan& plan, Knobs& out) {
         steps.push_back(step(fmt::format("sequences of {} tokens: longer ones are cut or dropped", tokens),
                              {{"seq", std::to_string(tokens)}}));
     add(out, "length", std::move(steps));
-    if (!plan.peft) return;
+    if (!plan.peft || !facts_of(plan.peft->kind).has_rank()) return;
     std::vector<PlanStep> ranks;
     for (std::int64_t rank = plan.peft->r / 2; rank >= kLowestRank; rank /= 2)
         ranks.push_back(step(fmt::format("adapters of rank {}", rank), {{"rank", std::to_string(rank)}}));

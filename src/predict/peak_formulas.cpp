@@ -86,7 +86,10 @@ PeakFormulas peak_formulas(const Job& job) {
     out.axes = {fmt::format("B = batch size, here {}", batch),
                 fmt::format("S = tokens of a sequence, here {}", length)};
     std::vector<std::string> names = {"B", "S"};
-    if (plan.peft) {
+    // HRA makes other tensors for each rank.
+    const bool has_rank = plan.peft && facts_of(plan.peft->kind).has_rank() && plan.peft->kind != AdapterKind::hra;
+    if (plan.peft && !has_rank) axes.rank = {plan.peft->r, plan.peft->r};
+    if (has_rank) {
         axes.rank = wide(plan.peft->r, 512);
         out.axes.push_back(fmt::format("r = rank of the adapters, here {}", plan.peft->r));
         names.emplace_back("r");

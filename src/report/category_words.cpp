@@ -56,9 +56,10 @@ std::string words_of(Category category, const Prediction& p) {
 
 std::string words_of_method(const TrainPlan& plan) {
     if (!plan.peft) return plan.load.quantization ? "a quantized model without adapters" : "full fine-tuning";
-    const std::string adapters = plan.peft->use_dora ? "DoRA" : "LoRA";
+    const std::string adapters(plan.peft->use_dora ? "DoRA" : facts_of(plan.peft->kind).title);
     if (!plan.load.quantization) return adapters;
     if (is_eight_bit(plan)) return fmt::format("{} over an 8-bit base", adapters);
+    if (plan.peft->kind != AdapterKind::lora) return fmt::format("{} over a 4-bit base", adapters);
     return fmt::format("Q{}", adapters);
 }
 

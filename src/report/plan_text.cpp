@@ -32,10 +32,29 @@ std::string lora(const LoraPlan& plan, Axes axes) {
     return out;
 }
 
+/// "ia3 over a 4-bit base: on k_proj v_proj down_proj".
+std::string other_kind(const LoraPlan& plan, bool quantized, bool eight, Axes axes) {
+    const AdapterKindFacts& facts = facts_of(plan.kind);
+    std::string out(facts.name);
+    if (quantized) out += eight ? " over an 8-bit base" : " over a 4-bit base";
+    out += ": ";
+    if (facts.has_rank()) out += axes == Axes::listed ? "rank as listed " : fmt::format("r {} ", plan.r);
+    if (plan.kind == AdapterKind::oft)
+        out += plan.options.blocks == 0 ? fmt::format("blocks of {} ", plan.options.block_size)
+                                        : fmt::format("{} blocks ", plan.options.blocks);
+    out +=
+        axes == Axes::listed ? std::string("on targets as listed") : fmt::format("on {}", targets(plan.target_modules));
+    if (plan.lora_dropout != 0) out += fmt::format(", dropout {:g}", plan.lora_dropout);
+    if (plan.bias != LoraBias::none) out += fmt::format(", bias {}", name_of(plan.bias));
+    if (!plan.modules_to_save.empty()) out += fmt::format(", saved whole: {}", fmt::join(plan.modules_to_save, " "));
+    return out;
+}
+
 std::string method(const TrainPlan& plan, Axes axes) {
     if (!plan.peft) return plan.load.quantization ? "quantized, no adapters" : "full";
     const auto& quantization = plan.load.quantization;
     const bool eight = quantization && quantization->method == QuantMethod::int8;
+    if (plan.peft->kind != AdapterKind::lora) return other_kind(*plan.peft, quantization.has_value(), eight, axes);
     return fmt::format("{}: {}",
                        eight          ? "lora over an 8-bit base"
                        : quantization ? "qlora"

@@ -266,7 +266,8 @@ std::vector<std::string> command_of(const SweepReport& report, const SweepRow& r
         std::string targets = space.targets[c.target].name;
         std::replace(targets.begin(), targets.end(), '+', ',');
         words.push_back(fmt::format("--targets {}", targets));
-        words.push_back(fmt::format("--rank {}", space.ranks[c.rank]));
+        if (facts_of(question.base.peft->kind).has_rank())
+            words.push_back(fmt::format("--rank {}", space.ranks[c.rank]));
     }
     words.push_back(fmt::format("--batch {}", space.batches[c.batch]));
     words.push_back(fmt::format("--seq {}", space.lengths[c.length]));

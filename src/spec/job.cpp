@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "spec/config_read.hpp"
 #include "spec/job_read.hpp"
 #include "spec/json_parse.hpp"
@@ -148,7 +149,7 @@ Job read_job(std::string_view text, std::string_view file, const Environment& en
     if (job.plan.peft) {
         const JsonValue* targets = value.find("peft")->find("target_modules");
         if (!targets || targets->kind == JsonValue::Kind::null)
-            job.plan.peft->target_modules = default_targets(job.model);
+            job.plan.peft->target_modules = default_targets(job.model, job.plan.peft->kind);
     }
     if (job.model.name.empty()) job.model.name = job.plan.name.empty() ? std::string(file) : job.plan.name;
     return job;

@@ -1,8 +1,9 @@
-// Job files: the adapters, the key `peft` with the arguments of peft.LoraConfig.
+// Job files: the adapters, the key `peft` with the arguments of peft's configurations.
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "spec/job_read.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -14,7 +15,25 @@ using Kind = JsonValue::Kind;
 
 constexpr IntegerRange kRank = {.low = 1, .high = std::int64_t{1} << 31};
 
-// One text (a regular expression or "all-linear") or a list of names.
+// A name or a list of names.
+std::vector<std::string> read_names(ObjectReader& config, std::string_view key) {
+    const JsonValue* value = config.value(key);
+    if (!value || value->kind == Kind::null) return {};
+    if (value->kind == Kind::text) return {value->text};
+    return config.texts(key).value_or(std::vector<std::string>{});
+}
+
+// An integer or a list of integers.
+std::optional<std::vector<std::int64_t>> read_layer_numbers(ObjectReader& config) {
+    const JsonValue* value = config.value("layers_to_transform");
+    if (!value || value->kind == Kind::null) return std::nullopt;
+    if (value->kind == Kind::list) return config.integers("layers_to_transform");
+    if (const auto layer = config.integer("layers_to_transform")) return std::vector{*layer};
+    return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<TargetModules> read_targets(ObjectReader& config, std::string_view key) {
     const JsonValue* value = config.value(key);
     if (!value || value->kind == Kind::null) return std::nullopt;
@@ -23,21 +42,9 @@ std::optional<TargetModules> read_targets(ObjectReader& config, std::string_view
     return std::nullopt;
 }
 
-// An integer or a list of integers.
-std::optional<std::vector<std::int64_t>> read_layers(ObjectReader& config) {
-    const JsonValue* value = config.value("layers_to_transform");
-    if (!value || value->kind == Kind::null) return std::nullopt;
-    if (value->kind == Kind::list) return config.integers("layers_to_transform");
-    if (const auto layer = config.integer("layers_to_transform")) return std::vector{*layer};
-    return std::nullopt;
-}
-
-// A name or a list of names.
-std::vector<std::string> read_names(ObjectReader& config, std::string_view key) {
-    const JsonValue* value = config.value(key);
-    if (!value || value->kind == Kind::null) return {};
-    if (value->kind == Kind::text) return {value->text};
-    return config.texts(key).value_or(std::vector<std::string>{});
+void read_layers(ObjectReader& config, LoraPlan& plan) {
+    plan.layers_to_transform = read_layer_numbers(config);
+    plan.layers_pattern = read_names(config, "layers_pattern");
 }
 
 void read_patterns(ObjectReader& config, LoraPlan& plan) {
@@ -52,6 +59,14 @@ void read_patterns(ObjectReader& config, LoraPlan& plan) {
         }
     }
 }
+
+void skip_saved_keys(ObjectReader& config) {
+    for (const std::string_view key :
+         {"auto_mapping", "peft_version", "base_model_name_or_path", "revision", "inference_mode"})
+        config.skip(key);
+}
+
+namespace {
 
 // Initializations that only fill the matrices take no memory of their own; the others read the weights or data first.
 void read_initialization(ObjectReader& config, LoraPlan& plan) {
@@ -93,29 +108,45 @@ void refuse_variants(ObjectReader& config) {
             config.problems().unsupported(config.path(key), fmt::format("{} is not supported", key),
                                           "leave the key out");
     }
-    // Say nothing about memory, or are written by save_pretrained.
-    for (const std::string_view key : {"megatron_core", "qalora_group_size", "runtime_config", "auto_mapping",
-                                       "peft_version", "base_model_name_or_path", "revision", "inference_mode"})
-        config.skip(key);
+    for (const std::string_view key : {"megatron_core", "qalora_group_size", "runtime_config"}) config.skip(key);
+    skip_saved_keys(config);
 }
 
-void read_kind(ObjectReader& config) {
-    const auto type = config.text("peft_type", Null::absent);
-    if (type && *type != "LORA")
-        config.problems().unsupported(config.path("peft_type"),
-                                      fmt::format("adapters of type '{}' are not supported", *type), "supported: LORA");
+std::string known_types() {
+    std::vector<std::string_view> names;
+    for (const AdapterKindFacts& facts : adapter_kinds()) names.push_back(facts.peft_type);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+AdapterKind read_kind(ObjectReader& config) {
+    AdapterKind kind = AdapterKind::lora;
+    if (const auto type = config.text("peft_type", Null::absent)) {
+        const AdapterKindFacts* const facts = find_adapter_kind(*type);
+        if (facts)
+            kind = facts->kind;
+        else
+            config.problems().unsupported(config.path("peft_type"),
+                                          fmt::format("adapters of type '{}' are not supported", *type),
+                                          fmt::format("supported: {}", known_types()));
+    }
     const auto task = config.text("task_type", Null::absent);
     if (task && *task != "CAUSAL_LM")
         config.problems().unsupported(config.path("task_type"), fmt::format("the task '{}' is not supported", *task),
                                       "supported: CAUSAL_LM");
+    return kind;
 }
 
 }  // namespace
 
-// peft 0.21.2, tuners/lora/config.py, LoraConfig.
+// peft 0.21.2, tuners/lora/config.py, LoraConfig, or the configuration of the `peft_type`.
 LoraPlan read_lora(ObjectReader config) {
     LoraPlan plan;
-    read_kind(config);
+    plan.kind = read_kind(config);
+    if (plan.kind != AdapterKind::lora) {
+        read_other_kind(config, plan);
+        config.refuse_unknown();
+        return plan;
+    }
     ObjectReader::set(plan.r, config.integer("r", kRank));
     ObjectReader::set(plan.lora_alpha, config.real("lora_alpha"));
     ObjectReader::set(plan.lora_dropout, config.real("lora_dropout", {.low = 0, .high = 1}));
@@ -126,8 +157,7 @@ LoraPlan read_lora(ObjectReader config) {
     ObjectReader::set(plan.use_dora, config.boolean("use_dora"));
     ObjectReader::set(plan.bias, config.choice<LoraBias>("bias", kLoraBiasNames));
     ObjectReader::set(plan.modules_to_save, config.texts("modules_to_save", Null::absent));
-    plan.layers_to_transform = read_layers(config);
-    plan.layers_pattern = read_names(config, "layers_pattern");
+    read_layers(config, plan);
     read_patterns(config, plan);
     ObjectReader::set(plan.fan_in_fan_out, config.boolean("fan_in_fan_out"));
     ObjectReader::set(plan.lora_bias, config.boolean("lora_bias"));

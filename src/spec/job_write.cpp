@@ -1,6 +1,7 @@
 // Writing job files that read back as the same job.
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "spec/config_read.hpp"
 #include "spec/job_deepspeed.hpp"
 #include "spec/job_read.hpp"
@@ -93,6 +94,7 @@ void put_patterns(const LoraPlan& plan, JsonValue& out) {
 }
 
 JsonValue lora(const LoraPlan& plan) {
+    if (plan.kind != AdapterKind::lora) return other_kind_to_json(plan);
     JsonValue out = JsonValue::object();
     out.put("r", JsonValue::of(plan.r));
     out.put("lora_alpha", JsonValue::of(plan.lora_alpha));

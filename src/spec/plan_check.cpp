@@ -172,7 +172,7 @@ bool trains_float16(const ModelSpec& model, const TrainPlan& plan, const Stack& 
     if (!plan.peft) return true;
     const bool biases = model.attention_bias || model.output_bias || model.mlp_bias;
     if (plan.peft->bias != LoraBias::none && biases) return true;
-    if (!plan.peft->modules_to_save.empty()) return true;
+    if (!plan.peft->modules_to_save.empty() || plan.peft->kind == AdapterKind::ln_tuning) return true;
     // peft 0.12 casts 16-bit adapters to float32 (autocast_adapter_dtype); before, they took the weight's dtype,
     // which a quantized weight does not hand on.
     return !stack.adapters_of_float16_are_float32() && !plan.load.quantization;
@@ -329,7 +329,10 @@ void PlanChecker::check_adapters(const LoraPlan& plan, Problems& problems) {
         }
         for (LoraTarget& target : targets_)
             if (!target.has_own_rank) target.r = plan.r;
-        check_lora(model_, plan, targets_, problems);
+        if (plan.kind == AdapterKind::lora)
+            check_lora(model_, plan, targets_, problems);
+        else
+            check_other_kind(model_, plan, targets_, problems);
         if (problems.none()) fine_ = plan;
     } catch (const Error& error) {
         problems.add(error);
@@ -351,6 +354,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     if (model_.recording) check_recording(model_, plan, stack_, problems, notes);
     check_attention(model_, plan, problems);
     if (plan.peft) check_adapters(*plan.peft, problems);
+    check_beside_other_kind(model_, plan, stack_, problems);
     check_precision(model_, plan, stack_, problems);
     check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);

@@ -17,6 +17,11 @@ inline bool has_more_than_matrices(const LoraPlan& lora) {
            !lora.target_parameters.empty();
 }
 
+/// Adapters of other kinds than LoRA: their modules, and what else of the run they were compared with.
+void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
+                      Problems& problems);
+void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
+
 /// Cut cross entropy and optimizers that step in the backward pass.
 void check_trainers_own(const TrainPlan& plan, Problems& problems);
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "trainers/adapter_kinds.hpp"
 #include "trainers/common.hpp"
 #include "trainers/keys/scripts.hpp"
 #include "vramfit/spec/plan_names.hpp"
@@ -119,7 +120,8 @@ void read_script_adapter(Reader& reader, Draft& draft) {
     if (config->kind != Value::Kind::map)
         return reader.invalid("peft_config", fmt::format("its value cannot be read: {}", config->text),
                               "say it: --set peft_config.r=16 and what else it has, or --set peft_config=null");
-    if (reader.has("peft_config.peft_type") && !reader.assumed_off("peft_config.peft_type")) return;
+    if (const auto type = reader.text("peft_config.peft_type"); type && *type != "LORA")
+        return read_other_adapter(reader, "peft_config", *type, draft);
     // peft 0.21.2, tuners/lora/config.py.
     LoraPlan& lora = draft.job.plan.peft.emplace();
     lora.r = reader.integer_or("peft_config.r", 8, {.low = 1});

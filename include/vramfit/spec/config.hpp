@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vramfit/spec/adapter_kind.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/version.hpp"
 
@@ -45,6 +46,8 @@ std::string decoder_layer_class(const ModelSpec& model);
 
 /// The modules that adapters are put on where nobody says which: queries and values, or the layer that has both.
 std::vector<std::string> default_targets(const ModelSpec& model);
+/// The same of a kind of adapter; empty: peft asks for them.
+std::vector<std::string> default_targets(const ModelSpec& model, AdapterKind kind);
 
 /// Weights of the network as it is loaded, a tied head counted once. Throws Error (invalid) beyond 63 bits.
 std::int64_t total_parameters(const ModelSpec& model);

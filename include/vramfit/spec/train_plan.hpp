@@ -10,6 +10,7 @@
 
 #include "vramfit/base/bytes.hpp"
 #include "vramfit/base/dtype.hpp"
+#include "vramfit/spec/adapter_kind.hpp"
 #include "vramfit/spec/loop_kind.hpp"
 #include "vramfit/spec/preference_plan.hpp"
 #include "vramfit/spec/unsloth_plan.hpp"
@@ -68,11 +69,9 @@ struct PreparePlan {
 
 enum class LoraBias : std::uint8_t { none, all, lora_only };
 
-/// `target_modules`: names (suffixes), or one text: "all-linear" or a regular expression.
-using TargetModules = std::variant<std::vector<std::string>, std::string>;
-
-/// `peft.LoraConfig`.
+/// `peft.LoraConfig`, or the configuration of another kind of adapter.
 struct LoraPlan {
+    AdapterKind kind = AdapterKind::lora;
     std::int64_t r = 8;
     double lora_alpha = 8;
     double lora_dropout = 0.0;
@@ -90,6 +89,7 @@ struct LoraPlan {
     bool fan_in_fan_out = false;
     bool lora_bias = false;
     std::string init_lora_weights = "true";  ///< "true", "false", "gaussian", "orthogonal"
+    AdapterOptions options;
 
     friend bool operator==(const LoraPlan&, const LoraPlan&) = default;
 };

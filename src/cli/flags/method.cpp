@@ -25,6 +25,70 @@ LoraPlan& adapters(Job& job, const std::string& where) {
     return *job.plan.peft;
 }
 
+/// Of LoRA alone.
+LoraPlan& lora(Job& job, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (plan.kind != AdapterKind::lora)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} has no such option", facts_of(plan.kind).title),
+                    "leave it out");
+    return plan;
+}
+
+/// The configuration's class with its defaults, and peft's targets for it.
+void set_adapter(Job& job, std::string_view value, const std::string& where) {
+    const AdapterKindFacts* const facts = find_adapter_kind(value);
+    if (!facts) {
+        std::string names;
+        for (const AdapterKindFacts& known : adapter_kinds())
+            names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+        throw Error(ErrorKind::unsupported, where, fmt::format("adapters of type '{}' are not supported", value),
+                    fmt::format("supported: {}", names));
+    }
+    LoraPlan& plan = adapters(job, where);
+    if (plan.kind == facts->kind) return;
+    plan = LoraPlan{};
+    plan.kind = facts->kind;
+    plan.r = facts->rank;
+    plan.target_modules = default_targets(job.model, plan.kind);
+}
+
+void set_rank(Job& job, std::string_view value, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (!facts_of(plan.kind).has_rank())
+        throw Error(ErrorKind::invalid, where, fmt::format("{} has no rank", facts_of(plan.kind).title),
+                    plan.kind == AdapterKind::oft ? "--oft_block_size" : "leave it out");
+    plan.r = integer_from(value, where);
+}
+
+void set_block_size(Job& job, std::string_view value, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (plan.kind != AdapterKind::oft)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} has no blocks", facts_of(plan.kind).title),
+                    "--adapter oft in front of it");
+    plan.options.blocks = 0;
+    plan.options.block_size = integer_from(value, where);
+    if (plan.options.block_size < 1)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} is below 1", value), "give 1 or more");
+}
+
+void set_dropout(Job& job, std::string_view value, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    const bool drops = plan.kind == AdapterKind::lora || plan.kind == AdapterKind::vera ||
+                       plan.kind == AdapterKind::miss || plan.kind == AdapterKind::adalora;
+    if (!drops)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} has no dropout", facts_of(plan.kind).title),
+                    "leave it out");
+    const double dropout = number_from(value, where);
+    if (dropout > 1) throw Error(ErrorKind::invalid, where, fmt::format("{} is above 1", value), "a share: 0 to 1");
+    plan.lora_dropout = dropout;
+}
+
+Words adapter_words() {
+    Words out;
+    for (const AdapterKindFacts& known : adapter_kinds()) out.emplace_back(known.name);
+    return out;
+}
+
 QuantizationPlan& quantization(Job& job, const std::string& where) {
     if (!job.plan.load.quantization)
         throw Error(ErrorKind::invalid, where, "the network is not quantized",
@@ -80,21 +144,17 @@ constexpr PlanFlag kMethodFlags[] = {
     {"method", "", "METHOD", nullptr, kMethod,
      "full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]",
      set_method, 0, words_of<kMethods>},
-    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         adapters(job, where).r = integer_from(value, where);
-     }},
+    {"adapter", "peft_type", "KIND", nullptr, kMethod,
+     "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]", set_adapter, 0,
+     adapter_words},
+    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8; vera 256, adalora 12, miss 64]",
+     set_rank},
+    {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
     {"lora-alpha", "", "X", nullptr, kMethod, "LoRA's alpha; no effect on memory [8]",
      [](Job& job, std::string_view value, const std::string& where) {
-         adapters(job, where).lora_alpha = number_from(value, where);
+         lora(job, where).lora_alpha = number_from(value, where);
      }},
-    {"lora-dropout", "", "X", nullptr, kMethod, "Dropout before the adapters [0]",
-     [](Job& job, std::string_view value, const std::string& where) {
-         const double dropout = number_from(value, where);
-         if (dropout > 1)
-             throw Error(ErrorKind::invalid, where, fmt::format("{} is above 1", value), "a share: 0 to 1");
-         adapters(job, where).lora_dropout = dropout;
-     }},
+    {"lora-dropout", "", "X", nullptr, kMethod, "Dropout before the adapters [0]", set_dropout},
     {"targets", "lora_target_modules target_modules", "NAME,...", nullptr, kMethod,
      "Modules with adapters: names, a regular expression, all-linear, or the groups attention, mlp, embedding "
      "[those of queries and values]",
@@ -112,11 +172,11 @@ constexpr PlanFlag kMethodFlags[] = {
      }},
     {"use_rslora", "", "BOOL", "true", kMethod, "Rank-stabilized LoRA; no effect on memory [false]",
      [](Job& job, std::string_view value, const std::string& where) {
-         adapters(job, where).use_rslora = boolean_from(value, where);
+         lora(job, where).use_rslora = boolean_from(value, where);
      }},
     {"use_dora", "", "BOOL", "true", kMethod, "DoRA [false]",
      [](Job& job, std::string_view value, const std::string& where) {
-         adapters(job, where).use_dora = boolean_from(value, where);
+         lora(job, where).use_dora = boolean_from(value, where);
      }},
     {"load_in_4bit", "", "BOOL", "true", kQuantization, "Quantize to 4 bits [true with qlora, else false]",
      [](Job& job, std::string_view value, const std::string& where) { set_load_in(job, value, where, false); }},

@@ -81,6 +81,15 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
                                : TargetSet{"all-linear", {}}};
         space.ranks = {job.plan.peft->r};
     }
+    const AdapterKindFacts& adapters = facts_of(job.plan.peft->kind);
+    if (adapters.kind != AdapterKind::lora) {  // its own targets and rank, but for what is listed
+        const auto* names = std::get_if<std::vector<std::string>>(&job.plan.peft->target_modules);
+        space.targets = {names ? TargetSet{fmt::format("{}", fmt::join(*names, "+")), *names}
+                               : TargetSet{std::get<std::string>(job.plan.peft->target_modules), {}}};
+        space.ranks = {job.plan.peft->r};
+    }
+    if (ranks && !adapters.has_rank())
+        throw Error(ErrorKind::invalid, "--rank", fmt::format("{} has no rank", adapters.title), "leave it out");
     if (recipe && sets(*recipe, "rank")) space.ranks = {job.plan.peft->r};
     if (recipe && sets(*recipe, "targets")) space.targets = {{std::string(value_of(*recipe, "targets")), {}}};
     if (ranks) space.ranks = axis_from(*ranks, "--rank");

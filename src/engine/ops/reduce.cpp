@@ -96,14 +96,28 @@ Tensor mean_all(const Tensor& t) {
     return out;
 }
 
+// FunctionsManual.cpp linalg_vector_norm_backward of order 2: grad * (self / norm).masked_fill_(norm == 0, 0).
+namespace {
+void vector_norm_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0);
+    const Tensor norm = unsqueeze(node.unpack(1), static_cast<int>(node.ints[0]));
+    const Tensor grad = unsqueeze(in[0], static_cast<int>(node.ints[0]));
+    const Tensor direction = div(self, norm);
+    const Tensor is_zero = pointwise_result(norm, DType::boolean, Op::eq);
+    out[0] = mul(grad, direction);
+}
+const NodeType kVectorNormBackward{"LinalgVectorNormBackward0", vector_norm_backward};
+}  // namespace
+
 // ATen/native/LinearAlgebra.cpp linalg_norm, linalg_vector_norm: input and result are kept for the gradient. Autocast
 // sets the result's dtype and casts nothing (autocast_mode.h fp32_set_opt_dtype).
 Tensor vector_norm(const Tensor& t, int dim) {
     Ref<Node> node;
     if (needs_grad(t)) {
-        node = make_node(t.session(), kUnsupportedBackward);
+        node = make_node(t.session(), kVectorNormBackward);
         add_edge(*node, t);
         node->save(t);
+        node->ints[0] = dim;
     }
     const DType dtype = t.session().autocast.enabled ? DType::float32 : t.dtype();
     Tensor out = reduce(t, 1u << dim, false, dtype, Op::linalg_vector_norm);

@@ -12,6 +12,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/view.hpp"
 #include "model/adapters/dora.hpp"
+#include "model/adapters/other_kinds.hpp"
 #include "model/adapters/param_wrapper.hpp"
 #include "model/adapters/saved_modules.hpp"
 #include "model/network/called.hpp"
@@ -38,18 +39,6 @@ void refuse_by_peft(const LoraPlan& plan, const Network& network, const std::vec
                         "leave the embedding out of target_modules");
 }
 
-/// LoraLayer.update_layer: the matrix is made in host memory, then _move_adapter_to_device_of_base_layer.
-Tensor moved(Session& session, const Dims& sizes, DType dtype) { return empty(session, sizes, dtype, Op::to_copy); }
-
-/// _get_base_layer_device_and_dtype: the weight's, or for 4-bit layers what the version makes of it.
-DType adapter_dtype(const Stack& stack, const Linear& layer) {
-    if (layer.in_8bit) return DType::float32;  // the weight's integers say nothing
-    if (!layer.quantized) return layer.weight.dtype();
-    if (stack.adapters_take_compute_dtype()) return layer.quantized->compute_dtype;
-    const DType storage = layer.quantized->packed.dtype();
-    return is_floating(storage) ? storage : DType::float32;
-}
-
 /// tuners/lora/model.py add_lora_tp_hooks_dtensor: a matrix that is there is replaced by this process's piece.
 void cut_matrix(Session& session, Tensor& matrix, const Dims& piece) {
     matrix = empty(session, piece, matrix.dtype(), Op::clone);
@@ -61,11 +50,11 @@ void adapt(Session& session, Linear& layer, Size rank, const LoraPlan& plan, Par
     // supported and leaves both as they are.
     const bool by_rows = layer.cut == Cut::rows, by_columns = layer.cut == Cut::columns;
     LoraAdapter adapter;
-    adapter.a = moved(session, {rank, cuts_inputs(layer.cut) ? layer.in * layer.pieces : layer.in}, dtype);
-    adapter.b = moved(session, {cuts_outputs(layer.cut) ? layer.out * layer.pieces : layer.out, rank}, dtype);
+    adapter.a = moved_from_host(session, {rank, cuts_inputs(layer.cut) ? layer.in * layer.pieces : layer.in}, dtype);
+    adapter.b = moved_from_host(session, {cuts_outputs(layer.cut) ? layer.out * layer.pieces : layer.out, rank}, dtype);
     if (by_rows) cut_matrix(session, adapter.a, {rank, layer.in});
     if (by_columns) cut_matrix(session, adapter.b, {layer.out, rank});
-    if (plan.lora_bias) adapter.bias = moved(session, {layer.out}, dtype);
+    if (plan.lora_bias) adapter.bias = moved_from_host(session, {layer.out}, dtype);
     adapter.dropout = plan.lora_dropout;
     if (plan.use_dora && layer.cut != Cut::none)
         throw Error(ErrorKind::invalid, "peft.use_dora",
@@ -86,8 +75,8 @@ void adapt(Session& session, Embedding& layer, Size rank, const LoraPlan& plan, 
                     "an adapter of an embedding that is cut is not supported with tensor parallelism",
                     "modules of the decoder layers");
     LoraEmbeddingAdapter adapter;
-    adapter.a = moved(session, {rank, layer.weight.size(0)}, layer.weight.dtype());
-    adapter.b = moved(session, {layer.weight.size(1), rank}, layer.weight.dtype());
+    adapter.a = moved_from_host(session, {rank, layer.weight.size(0)}, layer.weight.dtype());
+    adapter.b = moved_from_host(session, {layer.weight.size(1), rank}, layer.weight.dtype());
     if (plan.use_dora) {
         const Gathered gathered(partitions, {&layer.weight});
         adapter.magnitude = dora_magnitude(layer, adapter);
@@ -109,6 +98,8 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
             for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
     };
     const auto add_linear = [&](Linear& linear) {
+        if (auto& other = linear.other)
+            for (AddedTensor& added : other->parameters) add(added.tensor);
         if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
     };
@@ -127,59 +118,10 @@ void adapt_bare(Session& session, Network& network, const LoraTarget& target, Si
         if (module->name == target.module.name) return adapt_parameter(session, *module, target, rank, plan);
 }
 
-/// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
-void raise_module(std::initializer_list<Tensor*> parameters) {
-    std::vector<Tensor> old;
-    for (Tensor* t : parameters) {
-        if (!t->defined() || !is_half(t->dtype())) continue;
-        old.push_back(*t);
-        *t = to(detach(*t), DType::float32);
-    }
-}
-
-/// cast_adapter_dtype: a new parameter for each half-precision tensor.
-void raise_dtype(Network& network) {
-    const auto raise_linear = [](Linear& linear) {
-        if (!linear.lora) return;
-        raise_module({&linear.lora->a});
-        raise_module({&linear.lora->b, &linear.lora->bias});
-        raise_module({&linear.lora->magnitude});
-    };
-    const auto raise_bare = [](BareModule& module) {
-        for (auto& lora : module.lora)
-            if (lora)
-                for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
-    };
-    const auto raise_table = [](Embedding& table) {
-        if (auto& lora = table.lora)
-            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
-    };
-    for_each_module(network, Overloaded{raise_table, raise_linear, [](Norm&) {}, raise_bare});
-}
-
-/// _mark_only_adapters_as_trainable: LoraConfig.bias.
-void train_biases(Network& network, LoraBias which) {
-    if (which == LoraBias::none) return;
-    for (Linear* l : linears(network))
-        if (l->bias.defined() && (which == LoraBias::all || l->lora)) l->bias.set_requires_grad(true);
-    if (which != LoraBias::all) return;
-    for (Norm* n : norms(network))
-        if (n->bias.defined()) n->bias.set_requires_grad(true);
-    for (BareModule* module : bare_modules(network))
-        for (std::size_t i = 0; i < module->tensors.size(); ++i)
-            if (module->parameters[i].bias) module->tensors[i].set_requires_grad(true);
-}
-
-}  // namespace
-
-void add_adapters(const Run& run, Network& network) {
+/// A LoRA layer around each target.
+void adapt_targets(const Run& run, Network& network, const std::vector<LoraTarget>& targets) {
     Session& session = run.session;
     const LoraPlan& plan = *run.plan.peft;
-    const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
-    if (targets.empty())
-        throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
-    refuse_by_peft(plan, network, targets);
-    for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     const std::vector<Linear*> all = linears(network);
     Partitions* const partitions = network.partitions.get();
     for (const LoraTarget& target : targets) {
@@ -201,6 +143,69 @@ void add_adapters(const Run& run, Network& network) {
                         "name linear layers");
         adapt(session, **found, rank, plan, partitions);
     }
+}
+
+/// cast_adapter_dtype of one module's parameters: the old ones live to the end of the list.
+void raise_module(std::initializer_list<Tensor*> parameters) {
+    std::vector<Tensor> old;
+    for (Tensor* t : parameters) {
+        if (!t->defined() || !is_half(t->dtype())) continue;
+        old.push_back(*t);
+        *t = to(detach(*t), DType::float32);
+    }
+}
+
+/// cast_adapter_dtype: a new parameter for each half-precision tensor.
+void raise_dtype(Network& network) {
+    const auto raise_linear = [](Linear& linear) {
+        if (auto& other = linear.other) {
+            for (AddedTensor& added : other->parameters) raise_module({&added.tensor});
+            if (other->shared)
+                for (Tensor& buffer : *other->shared) raise_module({&buffer});
+        }
+        if (!linear.lora) return;
+        raise_module({&linear.lora->a});
+        raise_module({&linear.lora->b, &linear.lora->bias});
+        raise_module({&linear.lora->magnitude});
+    };
+    const auto raise_bare = [](BareModule& module) {
+        for (auto& lora : module.lora)
+            if (lora)
+                for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
+    };
+    const auto raise_table = [](Embedding& table) {
+        if (auto& lora = table.lora)
+            for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
+    };
+    for_each_module(network, Overloaded{raise_table, raise_linear, [](Norm&) {}, raise_bare});
+}
+
+/// _mark_only_adapters_as_trainable: LoraConfig.bias.
+void train_biases(Network& network, LoraBias which) {
+    if (which == LoraBias::none) return;
+    for (Linear* l : linears(network))
+        if (l->bias.defined() && (which == LoraBias::all || l->lora || l->other)) l->bias.set_requires_grad(true);
+    if (which != LoraBias::all) return;
+    for (Norm* n : norms(network))
+        if (n->bias.defined()) n->bias.set_requires_grad(true);
+    for (BareModule* module : bare_modules(network))
+        for (std::size_t i = 0; i < module->tensors.size(); ++i)
+            if (module->parameters[i].bias) module->tensors[i].set_requires_grad(true);
+}
+
+}  // namespace
+
+void add_adapters(const Run& run, Network& network) {
+    const LoraPlan& plan = *run.plan.peft;
+    const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
+    if (targets.empty())
+        throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
+    refuse_by_peft(plan, network, targets);
+    for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
+    if (plan.kind == AdapterKind::lora)
+        adapt_targets(run, network, targets);
+    else
+        add_other_adapters(run, network, targets);
     train_biases(network, plan.bias);
     save_modules(run, network);
     // PeftModel.__init__, prepare_model_for_gradient_checkpointing: only where checkpointing is already on.
@@ -212,7 +217,7 @@ void add_adapters(const Run& run, Network& network) {
         label(*t, Category::adapters);
     }
     for (const NamedParameter& p : trainable_parameters(network))
-        if (p.wrapper.find("modules_to_save") != std::string_view::npos) label(*p.tensor, Category::adapters);
+        if (!p.wrapper.empty()) label(*p.tensor, Category::adapters);
     place_parameters(network);
 }
 

@@ -11,6 +11,7 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "model/adapters/adalora.hpp"
 #include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/decoder_4_40.hpp"
 #include "model/layers/attention/attention_4_40.hpp"
@@ -313,6 +314,8 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const CalledModel model(run, network, place);
     Output output = causal_lm_forward(run, network, batch, items, place);
+    if (output.loss.defined() && run.plan.peft && run.plan.peft->kind == AdapterKind::adalora)
+        add_orthogonality(*run.plan.peft, network, output.loss);
     Tensor* const outputs[] = {&output.loss};  // no gradient goes through the logits
     model.finish(outputs);
     return output;

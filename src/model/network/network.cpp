@@ -79,6 +79,9 @@ class Collector {
             out_[i].is_dtensor = l.cut != Cut::none;
             out_[i].pieces = cuts_inputs(l.cut) && out_[i].tensor == &l.bias ? 1 : l.pieces;
         }
+        if (l.other)
+            for (AddedTensor& added : l.other->parameters) add(place, added.name, added.tensor);
+        if (l.other) mark_adapted(first);
         if (!l.lora) return;
         add(place, "lora_A.default.weight", l.lora->a);
         if (l.cut == Cut::rows) set_piece(out_.back(), l.pieces);
@@ -126,13 +129,13 @@ class Collector {
         if (t.defined() && !(t == shared_))
             out_.push_back({place.module, place.wrapper, parameter, &t, layer_norm, embedding});
     }
-    /// ModulesToSaveWrapper: original_module comes before the copy. Returns the copy's wrapper.
+    /// ModulesToSaveWrapper, LNTuningLayer: the original comes before the copy. Returns the copy's wrapper.
     std::string_view originals(std::string_view name, std::optional<OriginalModule>& original, bool embedding) {
         if (!original) return {};
-        const Place place{name, ".original_module"};
+        const Place place{name, original->place};
         add(place, "weight", original->weight, false, embedding);
         add(place, "bias", original->bias);
-        return ".modules_to_save.default";
+        return original->place_of_copy;
     }
     void mark_adapted(std::size_t first) {
         for (std::size_t i = first; i < out_.size(); ++i) out_[i].adapted = true;

@@ -37,8 +37,32 @@ struct LoraEmbeddingAdapter {
     bool off = false;  ///< as of a linear layer
 };
 
-/// peft's ModulesToSaveWrapper: what the original module keeps, while the module's own tensors are the trained copy.
+/// A tensor that peft adds to a module, with its name inside of the wrapper.
+struct AddedTensor {
+    std::string_view name;  ///< "ia3_l.default"
+    Tensor tensor;
+};
+
+struct Linear;
+
+/// What an adapter of another kind than LoRA's adds to a linear layer.
+struct OtherAdapter {
+    Tensor (*forward)(const Linear& layer, const Tensor& x) = nullptr;
+    std::vector<AddedTensor> parameters;          ///< trained, in order of registration
+    std::vector<Tensor> buffers;                  ///< of this layer alone
+    std::shared_ptr<std::vector<Tensor>> shared;  ///< of all layers
+    const LoraPlan* plan = nullptr;               ///< lives as long as the network
+    bool scales_input = false;                    ///< IA3
+    double dropout = 0.0;
+
+    const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
+};
+
+/// peft's ModulesToSaveWrapper, or LNTuningLayer: what the original module keeps, while the module's own tensors are
+/// the trained copy.
 struct OriginalModule {
+    std::string_view place = ".original_module";  ///< behind the module's name
+    std::string_view place_of_copy = ".modules_to_save.default";
     Tensor weight;
     Tensor bias;
     Tensor scale;
@@ -106,6 +130,7 @@ struct Linear {
     std::optional<QuantState4bit> quantized;
     std::optional<State8bit> in_8bit;
     std::optional<LoraAdapter> lora;
+    std::optional<OtherAdapter> other;
     std::optional<OriginalModule> original;
 };
 

@@ -1,6 +1,7 @@
 // PEFT: adapter_config.json, alone or beside a trainer's file.
 #include <fmt/format.h>
 
+#include "trainers/adapter_kinds.hpp"
 #include "trainers/common.hpp"
 #include "trainers/trainer_format.hpp"
 
@@ -79,6 +80,16 @@ void read_peft_layers(Reader& reader, LoraPlan& lora) {
     (void)reader.texts("layers_to_transform");
 }
 
+/// Where the file is alone.
+void take_defaults(Reader& reader, Draft& draft) {
+    if (draft.training_read) return;
+    draft.job.plan.training.per_device_train_batch_size = 8;  // transformers' default
+    draft.job.plan.training.optim = default_optimizer(reader.stack());
+    reader.note(RemarkKind::odd_value,
+                "the file describes an adapter alone: transformers' defaults are taken for the rest",
+                "give the trainer's file too");
+}
+
 // peft 0.21.2, tuners/lora/config.py.
 void read_peft_adapter(Reader& reader, Draft& draft) {
     const std::string type = reader.text("peft_type").value_or("");
@@ -86,8 +97,8 @@ void read_peft_adapter(Reader& reader, Draft& draft) {
         // This key says enough of another tuner.
         std::erase_if(reader.reading().notes,
                       [](const ReadingNote& note) { return note.kind == RemarkKind::unknown_key; });
-        return reader.refuse("peft_type", fmt::format("adapters of the type {} are not predicted", type),
-                             "supported: LORA");
+        read_other_adapter(reader, "", type, draft);
+        return take_defaults(reader, draft);
     }
     LoraPlan& lora = draft.job.plan.peft.emplace();
     lora.r = reader.integer_or("r", 8, {.low = 1});
@@ -109,13 +120,7 @@ void read_peft_adapter(Reader& reader, Draft& draft) {
     if (const auto bias = choice<LoraBias>(reader, "bias", kBiases)) lora.bias = *bias;
     lora.lora_bias = reader.boolean("lora_bias").value_or(false);
     lora.fan_in_fan_out = reader.boolean("fan_in_fan_out").value_or(false);
-    if (!draft.training_read) {
-        draft.job.plan.training.per_device_train_batch_size = 8;  // transformers' default
-        draft.job.plan.training.optim = default_optimizer(reader.stack());
-        reader.note(RemarkKind::odd_value,
-                    "the file describes an adapter alone: transformers' defaults are taken for the rest",
-                    "give the trainer's file too");
-    }
+    take_defaults(reader, draft);
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ std::string word_of(const Job& job, const std::string& key) {
     if (key == "dtype") return fmt::format("dtype={}", name_of(plan.load.dtype));
     if (key == "attention") return fmt::format("attention={}", name_of(plan.load.attention));
     if (key == "r") return fmt::format("r={}", plan.peft ? plan.peft->r : 0);
+    if (key == "kind") return fmt::format("kind={}", plan.peft ? facts_of(plan.peft->kind).name : "none");
     if (key == "targets") return "targets=" + targets_of(plan.peft.value());
     if (key == "saved") return fmt::format("saved={}", plan.peft.value().modules_to_save.size());
     if (key == "loop") return plan.loop.kind == LoopKind::sft ? "loop=sft" : "loop=trainer";

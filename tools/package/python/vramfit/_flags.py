@@ -44,8 +44,12 @@ class PredictFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int
-    """Rank of the adapters [8]"""
+    """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
+    oft_block_size: int
+    """Size of OFT's blocks [32]"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -259,8 +263,12 @@ class SweepFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: str | Sequence[str]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    adapter: str | Sequence[str]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int | str | Sequence[int] | Sequence[str]
     """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
+    oft_block_size: str | int | Sequence[int]
+    """Size of OFT's blocks [32]"""
     lora_alpha: str | float | Sequence[float]
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: str | float | Sequence[float]
@@ -500,8 +508,12 @@ class PlanFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int
-    """Rank of the adapters [8]"""
+    """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
+    oft_block_size: int
+    """Size of OFT's blocks [32]"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -770,8 +782,12 @@ class TimelineFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss"]
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int
-    """Rank of the adapters [8]"""
+    """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
+    oft_block_size: int
+    """Size of OFT's blocks [32]"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float

@@ -106,14 +106,15 @@ def cast_as_axolotl(model: torch.nn.Module, dtype: torch.dtype, parts: str, befo
 
 
 def lora_config(job: Job) -> Any:
-    """peft's LoraConfig of the job."""
+    """peft's configuration of the job: LoraConfig, or that of its `peft_type`."""
     import peft
 
     arguments = {"task_type": "SEQ_CLS" if classifies(job) else "CAUSAL_LM", **job["peft"]}
     kind = arguments.pop("peft_type", "LORA")
-    if kind != "LORA":
-        raise JobError(f"peft_type {kind} is not traced")
-    return peft.LoraConfig(**checked(peft.LoraConfig, arguments, "peft"))
+    if kind not in peft.PEFT_TYPE_TO_CONFIG_MAPPING:
+        raise JobError(f"peft_type {kind} is not one of this release of peft")
+    config = peft.PEFT_TYPE_TO_CONFIG_MAPPING[kind]
+    return config(**checked(config, arguments, "peft"))
 
 
 def add_adapters(model: torch.nn.Module, job: Job, recorder: Recorder) -> torch.nn.Module:

@@ -1,0 +1,55 @@
+// The kinds of adapters that peft knows beside LoRA, and what their configurations hold of their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace vramfit {
+
+/// `target_modules`: names (suffixes), or one text: "all-linear" or a regular expression.
+using TargetModules = std::variant<std::vector<std::string>, std::string>;
+
+/// peft's `peft_type`.
+enum class AdapterKind : std::uint8_t { lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss };
+
+/// What only some kinds have; the others keep the values that stand here.
+struct AdapterOptions {
+    std::optional<TargetModules> feedforward_modules;  ///< IA3Config; absent: peft's table
+    bool decompose_both = false;                       ///< LoKrConfig
+    std::int64_t decompose_factor = -1;                ///< LoKrConfig
+    std::int64_t blocks = 0;                           ///< OFTConfig.r
+    std::int64_t block_size = 32;                      ///< OFTConfig.oft_block_size
+    bool block_share = false;                          ///< OFTConfig
+    bool use_cayley_neumann = true;                    ///< OFTConfig
+    std::int64_t cayley_neumann_terms = 5;             ///< OFTConfig.num_cayley_neumann_terms
+    double orth_reg_weight = 0.5;                      ///< AdaLoraConfig
+
+    friend bool operator==(const AdapterOptions&, const AdapterOptions&) = default;
+};
+
+/// What is said of a kind.
+struct AdapterKindFacts {
+    AdapterKind kind = AdapterKind::lora;
+    std::string_view peft_type;  ///< "IA3"
+    std::string_view name;       ///< "ia3"
+    std::string_view title;      ///< "IA3"
+    std::string_view rank_key;   ///< of its configuration; empty: it has no rank
+    std::int64_t rank = 8;       ///< that it has by default; 1 where it has none
+    bool over_packed = false;    ///< over bitsandbytes' 4-bit and 8-bit layers
+    bool over_conv1d = false;    ///< over transformers' Conv1D
+
+    bool has_rank() const { return !rank_key.empty(); }
+};
+
+/// All that are predicted, LoRA first.
+std::span<const AdapterKindFacts> adapter_kinds();
+const AdapterKindFacts& facts_of(AdapterKind kind);
+/// By its name or `peft_type`, in any case, underscores or not; null: not predicted.
+const AdapterKindFacts* find_adapter_kind(std::string_view name);
+
+}  // namespace vramfit

@@ -1,0 +1,101 @@
+// Adapters of other kinds than LoRA: what peft 0.21.2 stops at, and what was not compared with it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "spec/adapters/read.hpp"
+#include "spec/plan_check_parts.hpp"
+#include "vramfit/spec/plan_names.hpp"
+
+namespace vramfit {
+
+namespace {
+
+/// A module that adapters of the kind cannot be put on.
+void check_module(const AdapterKindFacts& facts, const NamedModule& module, Problems& problems) {
+    const auto where = "peft.target_modules";
+    if (facts.kind == AdapterKind::ln_tuning) {
+        if (module.kind != ModuleKind::norm)
+            problems.unsupported(
+                where, fmt::format("LN tuning of '{}', which is no norm, is not supported", module.name), "name norms");
+        return;
+    }
+    if (module.kind == ModuleKind::conv1d && !facts.over_conv1d)
+        problems.unsupported(where, fmt::format("{} on '{}', a Conv1D, is not supported", facts.title, module.name),
+                             "LoRA, IA3, VeRA or AdaLoRA");
+    else if (module.kind != ModuleKind::linear && module.kind != ModuleKind::conv1d)
+        problems.unsupported(where, fmt::format("{} on '{}' is not supported", facts.title, module.name),
+                             "name linear layers");
+    else if (module.layer < 0)
+        problems.unsupported(where, fmt::format("{} on '{}' is not supported", facts.title, module.name),
+                             "modules of the decoder layers");
+}
+
+void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& problems) {
+    const NamedModule& module = target.module;
+    // tuners/miss/layer.py MissLayer.update_layer.
+    if (plan.kind != AdapterKind::miss) return;
+    if (target.r > module.in)
+        problems.invalid("peft.r",
+                         fmt::format("{} is more than the {} inputs of '{}' (peft)", target.r, module.in, module.name),
+                         "a smaller one");
+}
+
+}  // namespace
+
+void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
+                      Problems& problems) {
+    const AdapterKindFacts& facts = facts_of(plan.kind);
+    const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
+    if (names && names->empty())
+        return problems.invalid("peft.target_modules",
+                                fmt::format("peft has no default targets of {} for {} (Please specify "
+                                            "`target_modules`)",
+                                            facts.title, model.model_type),
+                                "name modules of the network");
+    if (targets.empty())
+        return problems.invalid("peft.target_modules", "matches no module (peft: NoMatchingPeftModuleError)",
+                                fmt::format("the network has {}", fmt::join(targetable_names(model), ", ")));
+    for (const LoraTarget& target : targets) {
+        check_module(facts, target.module, problems);
+        check_sizes_of(plan, target, problems);
+        if (plan.kind == AdapterKind::ia3) is_feedforward(model, plan, target.module.name);
+        if (!problems.none()) return;
+    }
+}
+
+void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
+    if (!plan.peft || plan.peft->kind == AdapterKind::lora) return;
+    const AdapterKindFacts& facts = facts_of(plan.peft->kind);
+    const auto refuse = [&](bool given, std::string_view where, std::string_view with, std::string_view hint) {
+        if (given)
+            problems.unsupported(where, fmt::format("{} with {} is not supported", facts.title, with),
+                                 std::string(hint));
+    };
+    if (stack.peft < Version{0, 21, 0})
+        problems.unsupported("peft.peft_type",
+                             fmt::format("{} of peft {} is not supported", facts.title, text_of(stack.peft)),
+                             "a stack with peft 0.21 or later");
+    refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::plain, "loop.kind",
+           fmt::format("the loop {}", name_of(plan.loop.kind)), "trainer or plain");
+    refuse(plan.distributed.has_value(), "distributed", "several processes", "one process");
+    refuse(model.recording != nullptr, "model", "a recorded network", "one of the families");
+    refuse(model.mixture.has_value(), "model", "a mixture of experts", "a network without experts");
+    refuse(!plan.load.on_device, "load.device_map", "a network that is loaded in host memory", "{\"\": 0}");
+    refuse(plan.load.upcast.has_value(), "load.upcast", "axolotl's casts", "leave it out");
+    refuse(plan.load.cast_after_adapter.has_value(), "load.cast_after_adapter", "a cast of the whole network",
+           "leave it out");
+    refuse(plan.trl_casting_to_bf16, "trl.peft_module_casting_to_bf16", "a cast of the whole network", "false");
+    refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
+           "a base in 16 bits, or LoRA");
+    // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
+    // VeRA, OFT and MiSS over 4-bit layers were compared there.
+    const bool no_autocast = !plan.training.bf16 && !plan.training.fp16;
+    const bool compared =
+        facts.kind == AdapterKind::vera || facts.kind == AdapterKind::oft || facts.kind == AdapterKind::miss;
+    if (plan.load.quantization && no_autocast && (!compared || plan.load.quantization->method == QuantMethod::int8))
+        refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
+    refuse(plan.training.use_liger_kernel, "training.use_liger_kernel", "Liger's kernels", "false");
+}
+
+}  // namespace vramfit

@@ -1,0 +1,33 @@
+// Keys that configurations of adapters share, and those of the kinds beside LoRA.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/json_value.hpp"
+#include "spec/reader.hpp"
+#include "vramfit/spec/modules.hpp"
+#include "vramfit/spec/train_plan.hpp"
+
+namespace vramfit {
+
+/// One text (a regular expression or "all-linear") or a list of names.
+std::optional<TargetModules> read_targets(ObjectReader& config, std::string_view key);
+/// layers_to_transform and layers_pattern.
+void read_layers(ObjectReader& config, LoraPlan& plan);
+/// rank_pattern and alpha_pattern.
+void read_patterns(ObjectReader& config, LoraPlan& plan);
+/// Keys that say nothing about memory, or are written by save_pretrained.
+void skip_saved_keys(ObjectReader& config);
+
+/// The configuration of `plan.kind`, which is not LoRA, with the defaults of its class.
+void read_other_kind(ObjectReader& config, LoraPlan& plan);
+/// The same, written.
+JsonValue other_kind_to_json(const LoraPlan& plan);
+
+/// IA3: whether the module's input is scaled, not its output. Throws Error (invalid) where peft asks for the modules.
+bool is_feedforward(const ModelSpec& model, const LoraPlan& plan, const std::string& module);
+
+}  // namespace vramfit
