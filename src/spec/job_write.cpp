@@ -68,7 +68,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("shard_size", or_null(plan.shard_size));
     out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
     out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
-    if (plan.text_part) out.put("text_part", JsonValue::of(true));
+    if (plan.text_part) out.put("text_part", JsonValue::of(*plan.text_part));
     if (plan.upcast) out.put("upcast", or_null(plan.upcast));
     out.put("cast_after_adapter", or_null(plan.cast_after_adapter));
     return out;
