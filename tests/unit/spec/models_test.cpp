@@ -109,6 +109,7 @@ TEST_CASE("of Gemma 4 the whole is loaded, of Qwen3.5 where that is said") {
     CHECK(count("qwen3.5-4b", false) == 4'659'865'088 - 120'599'552);
     CHECK(count("qwen3.5-9b", false) == 9'653'104'368 - 243'290'624);
     CHECK(count("qwen3.5-27b", false) == 27'781'427'952 - 424'699'392);
+    CHECK(count("qwen3.5-35b-a3b", false) == 35'951'822'704 - 844'640'768);
     CHECK(count("qwen3.5-4b", std::nullopt) == 4'205'751'296);
     // google/gemma-4-31B and 26B-A4B: their totals have the tied head a second time.
     CHECK(count("gemma-4-31b", std::nullopt) == 32'682'372'656 - std::int64_t{262144} * 5376);
