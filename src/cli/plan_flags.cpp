@@ -149,16 +149,16 @@ struct PlanFlags::State {
     }
 
     Job base(const std::string& network) const {
+        const std::optional<bool> asked = asked_for_text_part();
         if (!job.empty()) {
             Job read = read_job(read_input(job, "--job"), name_of_input(job), process_environment());
             if (!network.empty())
-                read.model = as_loaded(models.load(network, process_environment()),
-                                       asked_for_text_part().value_or(read.plan.load.text_part));
+                read.model =
+                    as_loaded(models.load(network, process_environment()), asked ? asked : read.plan.load.text_part);
             return read;
         }
         if (network.empty()) throw Error(ErrorKind::invalid, "--model", "no model given", hint_of_missing_model());
-        return default_job(
-            as_loaded(models.load(network, process_environment()), asked_for_text_part().value_or(false)));
+        return default_job(as_loaded(models.load(network, process_environment()), asked));
     }
 };
 

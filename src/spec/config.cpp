@@ -269,7 +269,7 @@ std::optional<ModelSpec> read_recorded_type(const JsonValue& config, const netwo
 const network::BuiltInType* recorded_type_of(const JsonValue& config) {
     const JsonValue* type = config.find("model_type");
     if (!type || type->kind != JsonValue::Kind::text || config_family(type->text)) return nullptr;
-    return network::built_in_type(type->text);
+    return network::built_in_type_of(config);
 }
 
 // Of the built-in models' text parts: what stands beside them is under `whole`.
@@ -298,7 +298,8 @@ std::optional<ModelSpec> read_model(const JsonValue& value, const std::string& p
                             "a checkpoint of this type that is quantized already is not supported",
                             "give the unquantized model and load.quantization_config");
         const bool is_text_part = config.boolean("text_part").value_or(false);  // of the built-in models
-        if (check_kind(config, own)) read = read_recorded_type(value, *type, path, own);
+        const bool has_parts = type->document().find("parts") != nullptr;
+        if (has_parts || check_kind(config, own)) read = read_recorded_type(value, *type, path, own);
         if (read) read->is_text_part = is_text_part;
     } else if (value.kind == JsonValue::Kind::object) {
         if (const ConfigFamily* family = read_family(config, own)) {

@@ -111,7 +111,7 @@ void read_load(ObjectReader& load, LoadPlan& plan) {
                                         "2 or more");
     }
     ObjectReader::set(plan.gradient_checkpointing, load.boolean("gradient_checkpointing"));
-    ObjectReader::set(plan.text_part, load.boolean("text_part"));
+    plan.text_part = load.boolean("text_part");
     plan.upcast = load.choice<UpcastParts>("upcast", kUpcastNames, Null::absent);
     plan.cast_after_adapter = load.choice<DType>("cast_after_adapter", kLoadDTypes, Null::absent);
     load.refuse_unknown();

@@ -70,7 +70,7 @@ JsonValue load(const LoadPlan& plan) {
     out.put("resize_token_embeddings", or_null(plan.resize_token_embeddings));
     if (plan.num_labels > 0) out.put("num_labels", JsonValue::of(plan.num_labels));
     out.put("gradient_checkpointing", JsonValue::of(plan.gradient_checkpointing));
-    if (plan.text_part) out.put("text_part", JsonValue::of(true));
+    if (plan.text_part) out.put("text_part", JsonValue::of(*plan.text_part));
     if (plan.upcast) out.put("upcast", or_null(plan.upcast));
     out.put("cast_after_adapter", or_null(plan.cast_after_adapter));
     return out;

@@ -6,6 +6,7 @@
 
 #include "spec/network/model.hpp"
 #include "spec/plan_check_parts.hpp"
+#include "spec/text_part.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -170,7 +171,8 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
                          "rows with images need more"});
     // Networks with towers have a configuration of its own for the text part; what switches the cache off is the
     // whole's alone (5.17.0 trainer.py Trainer.__init__). trl says it with every call.
-    const bool by_config = plan.loop.kind == LoopKind::trainer || plan.loop.kind == LoopKind::plain;
+    const bool by_config =
+        (plan.loop.kind == LoopKind::trainer && !hands_cache_on(model.model_type)) || plan.loop.kind == LoopKind::plain;
     if (has_towers(model) && by_config && model.use_cache && (!plan.checkpoints() || plan.evaluation))
         problems.unsupported(
             "training.gradient_checkpointing",

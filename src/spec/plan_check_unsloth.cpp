@@ -118,7 +118,7 @@ void check_load(const TrainPlan& plan, Slice& slice) {
                     "layers that stay in 16 bits beside others in 16 bits are not supported", "load_in_4bit");
     slice.refuse_if(plan.prepare_kbit.has_value(), "prepare_kbit", "peft's preparation is not supported", "null");
     slice.refuse_if(load.resize_token_embeddings || load.upcast || load.cast_after_adapter || !load.on_device ||
-                        load.text_part || load.shard_size,
+                        load.text_part.has_value() || load.shard_size,
                     "load", "a changed or moved model is not supported", "what from_pretrained gives");
     const DType dtype = plan.training.fp16 ? DType::float16 : DType::bfloat16;
     slice.refuse_if(load.dtype != dtype, "load.dtype",

@@ -12,6 +12,13 @@ struct TextPartClasses {
     bool auto_takes_text;    ///< what AutoModelForCausalLM loads of a checkpoint of the whole is the part
 };
 
+/// Types of a whole that hand their own use_cache to the text part, which has one of its own: transformers 5.17.0
+/// modeling_gemma4.py Gemma4Model.forward, modeling_mistral3.py Mistral3Model.forward (merge_with_config_defaults);
+/// Gemma3Model.forward and Qwen3_5Model.forward say nothing of it.
+constexpr bool hands_cache_on(std::string_view whole_type) {
+    return whole_type == "gemma4" || whole_type.starts_with("mistral3");
+}
+
 // transformers 5.17.0 models/auto/modeling_auto.py MODEL_FOR_CAUSAL_LM_MAPPING_NAMES: ("gemma3",
 // "Gemma3ForConditionalGeneration"), and so from 4.50 on, where the family came; ("gemma4",
 // "Gemma4ForConditionalGeneration"); ("qwen3_5", "Qwen3_5ForCausalLM"),

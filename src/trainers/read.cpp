@@ -221,13 +221,30 @@ bool loads_whole_as_it_is(std::string_view format) {
            format == "axolotl";
 }
 
+/// Models of which no class loads the text part alone (mistral3): AutoModelForCausalLM of transformers 5.17 does not
+/// know their type (models/auto/modeling_auto.py MODEL_FOR_CAUSAL_LM_MAPPING_NAMES).
+void refuse_tower(const ModelMention& named, const Draft& draft, Reading& reading) {
+    if (!has_towers(draft.job.model)) return;
+    const bool unknown = named.loader.named == "AutoModelForCausalLM";
+    if (loads_whole_as_it_is(named.loader.format) && !unknown) return;
+    reading.refusals.push_back(
+        {named.key, named.place,
+         unknown ? fmt::format("AutoModelForCausalLM does not load {}, which takes images too", draft.job.model.name)
+                 : fmt::format("{} takes images too: what this trainer does with its vision tower is not predicted",
+                               draft.job.model.name),
+         unknown ? "AutoModelForImageTextToText" : "axolotl, trl and Trainer leave it as it is loaded"});
+}
+
 /// What sees images stays on the GPU even where only text is trained, and adapters are put into it too.
 void refuse_text_part(const ModelMention& named, Draft& draft, Reading& reading) {
-    if (!draft.job.model.is_text_part) return;
+    if (!draft.job.model.is_text_part) return refuse_tower(named, draft, reading);
     const LoadedClass loaded = loaded_class(named.loader, draft.job.model.model_type);
     if (!loaded.text_alone && loads_whole_as_it_is(named.loader.format)) {
         draft.job.model = as_loaded(draft.job.model, false);
-        if (!draft.job.model.is_text_part) return;
+        if (!draft.job.model.is_text_part) {
+            draft.job.plan.load.text_part = false;
+            return;
+        }
     }
     draft.job.plan.load.text_part = true;  // said here
     if (loaded.text_alone) return;

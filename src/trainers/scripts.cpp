@@ -8,6 +8,7 @@
 #include "trainers/adapter_kinds.hpp"
 #include "trainers/common.hpp"
 #include "trainers/keys/scripts.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
 namespace vramfit::trainers {
@@ -203,7 +204,10 @@ void read_script_network(Reader& reader, bool by_trl, Draft& draft) {
     const std::string loader = reader.text("loader").value_or("");
     const bool classifies = plan.loop.kind == LoopKind::reward || plan.load.num_labels > 0;
     const char* const task = classifies ? "ForSequenceClassification" : "ForCausalLM";
-    if (!loader.empty() && !loader.ends_with(task))
+    // Of text and images, for rows of text; read.cpp has found the network that the loader gives.
+    const bool whole = !classifies && has_towers(draft.job.model) &&
+                       (loader == "AutoModelForImageTextToText" || loader.ends_with("ForConditionalGeneration"));
+    if (!loader.empty() && !loader.ends_with(task) && !whole)
         reader.refuse("loader", fmt::format("networks that {} loads are not predicted", loader),
                       fmt::format("AutoModel{}", task));
     const bool itself = by_trl && loader.empty();

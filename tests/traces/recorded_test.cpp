@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "spec/json_parse.hpp"
 #include "spec/network/type.hpp"
 #include "support/catch.hpp"
 #include "vramfit/predict/predict.hpp"
@@ -82,7 +83,11 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         INFO(trace["name"].get<std::string>());
         CHECK(trace["windows"].size() > 20);
         CHECK(differences(trace, trace["job"]) == "");
-        ++jobs[trace["job"]["model"]["model_type"].get<std::string>()];
+        Problems problems("config.json");
+        const JsonValue model = parse_json(trace["job"]["model"].dump(), problems);
+        const network::BuiltInType* type = network::built_in_type_of(model);
+        REQUIRE(type);
+        ++jobs[std::string(type->model_type)];
     }
     for (const network::BuiltInType& type : network::built_in_types()) {
         INFO(type.model_type);

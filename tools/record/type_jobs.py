@@ -96,17 +96,32 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
 OWN["gemma3"] = {"text_config": {**LLAMA, "head_dim": 16, "num_key_value_heads": 2, "sliding_window": 512, "layer_types": ["sliding_attention", "full_attention"], "tie_word_embeddings": True, "use_cache": False},
                  "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 896, "patch_size": 14,
                                    "vision_use_head": False}, "image_token_index": 300}  # as published, below the size of the vocabulary
+#: Whole with their towers, the keys and values of whose text part are not kept (Trainer switches the whole's cache off alone).
+OWN["qwen3_5"] = {"text_config": {**DELTA, "use_cache": False}, "vision_config": {"depth": 2, "hidden_size": 48, "intermediate_size": 96, "num_heads": 4, "out_hidden_size": 64}}
+OWN["qwen3_5_moe"] = {**OWN["qwen3_5"], "text_config": {**DELTA_MIXTURE, "use_cache": False}}
+#: Gemma 4's vision tower as its models without one for sound have it.
+GEMMA4_VISION = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 16, "position_embedding_size": 64, "standardize": True}
+OWN["gemma4"] = {"text_config": GEMMA4_DENSE, "vision_config": GEMMA4_VISION}
+OTHERS["gemma4"] = {"26b": {"text_config": OTHERS["gemma4_text"]["26b"], "vision_config": GEMMA4_VISION}}
+#: The text part is of several types, and says which.
+PIXTRAL = {"model_type": "pixtral", "hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 1540, "patch_size": 14}
+OWN |= {name: {"model_type": "mistral3", "text_config": {"model_type": text, **LLAMA, "head_dim": 16, "sliding_window": None}, "vision_config": PIXTRAL, "tie_word_embeddings": False}
+        for name, text in (("mistral3", "mistral"), ("mistral3_ministral3", "ministral3"))}
+#: Types that AutoModelForCausalLM loads another class of, or none.
+WHOLE = ("qwen3_5", "qwen3_5_moe", "mistral3", "mistral3_ministral3")
 #: Types whose masks are made where rows reach a window, and the key that says it.
-WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window"}
+WINDOWS = {**dict.fromkeys(("afmoe", "cwm", "exaone4", "exaone_moe", "gemma4_text", "ministral", "ministral3", "olmo3", "phimoe", "vaultgemma"), "sliding_window"), "llama4_text": "attention_chunk_size", "gemma3": "sliding_window", "gemma4": "sliding_window"}
 BERTS = ("bert", "roberta", "electra", "camembert", "xlm-roberta")
 #: Rows of several lengths where the code goes over them in chunks of 64: less than one, whole ones, a part of one.
 LENGTHS = {"lora": 200, "checkpointing": 128, "autocast": 200, "padded": 130, "padded-lora-checkpointing": 200, "qlora": 191, "sft-lora": 72, "lora-casts": 200, "qlora-casts": 191, "qlora-norm-casts": 191}
 #: The same of chunks of 256.
 LONG = {"full": 300, "lora": 256, "checkpointing": 600, "autocast": 512, "padded": 280, "padded-lora-checkpointing": 512, "qlora": 1000, "sft-lora": 120}
 IN_LONG_CHUNKS = ("granitemoehybrid", "bamba")
-IN_CHUNKS = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")
+IN_CHUNKS = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "qwen3_5", "qwen3_5_moe")
 #: Linear layers that get adapters.
-TARGETS = {"qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
+TARGETS: dict[str, list[str] | str] = {"gemma4": r".*language_model.*\.(q_proj|v_proj)",  # the tower's layers of these names are no nn.Linear
+           **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), ["q_proj", "v_proj", "in_proj_qkv", "out_proj", "qkv"]),
+           "qwen3_5_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_5_moe_text": ["q_proj", "v_proj", "in_proj_qkv", "out_proj"], "qwen3_next": ["q_proj", "v_proj", "in_proj_qkvz"],
            **dict.fromkeys(("granitemoehybrid", "bamba"), ["q_proj", "v_proj", "in_proj"]),
            "lfm2": ["q_proj", "v_proj", "in_proj"], "lfm2_moe": ["q_proj", "v_proj", "in_proj"], "bloom": ["query_key_value"], "mpt": ["Wqkv"],
            **dict.fromkeys(BERTS, ["query", "value"]), **dict.fromkeys(("axk1", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu", "minicpm3"), ["q_b_proj", "kv_b_proj"]),
@@ -126,7 +141,7 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
 
     def job(name: str, load: dict[str, Any] | None = None, peft: Any = None, mask: str = "ones", loop: str = "trainer", prepare: Any = None, **training: Any) -> dict[str, Any]:
         return {"schema": "vramfit.job/1", "name": f"{model_type}-{name}", "stack": "hf-2026-11", "model": {"model_type": model_type, **OWN.get(model_type, LLAMA)},
-                "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **(load or {})}, "peft": peft,
+                "load": {"dtype": "bfloat16", "attn_implementation": "eager" if model_type in EAGER else "sdpa", "device_map": {"": 0}, **({"text_part": False} if model_type in WHOLE else {}), **(load or {})}, "peft": peft,
                 "training": {"per_device_train_batch_size": 2, "gradient_accumulation_steps": 1, "optim": "adamw_torch", "gradient_checkpointing": False, "bf16": False, **training},
                 "batch": {"sequence_length": LENGTHS.get(name, 56) if model_type in IN_CHUNKS else LONG.get(name, 56) if model_type in IN_LONG_CHUNKS else 56, "attention_mask": mask}, "loop": {"kind": loop}, **({"prepare_kbit": prepare} if prepare else {})}
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
@@ -143,20 +158,26 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
 
 
+def with_window(model: dict[str, Any], key: str, window: int) -> dict[str, Any]:
+    """The network with a window, which its text part has."""
+    return {**model, "text_config": {**model["text_config"], key: window}} if "text_config" in model else {**model, key: window}
+
+
 def reached(job: dict[str, Any], key: str, window: int) -> dict[str, Any]:
     """The same job with rows that reach a window, as one that ends with them does."""
-    model = job["model"]
-    said = {"text_config": {**model["text_config"], key: window}} if "text_config" in model else {key: window}
-    return {**job, "name": f"{job['name']}-window", "model": {**model, **said}}
+    return {**job, "name": f"{job['name']}-window", "model": with_window(job["model"], key, window)}
 
 
 def others(model_type: str, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same jobs of the type's other networks."""
+    key = WINDOWS.get(model_type, "")
+
     def model_of(job: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
-        key = WINDOWS.get(model_type) if job["name"].endswith("-window") else None
-        return {"model_type": model_type, **model, **({key: job["model"][key]} if key and model.get(key, 1) else {})}
+        has_window = job["name"].endswith("-window") and model.get(key, 1)
+        own = job["model"].get("text_config", job["model"])
+        return {"model_type": model_type, **(with_window(model, key, own[key]) if has_window else model)}
     return [{**job, "name": job["name"].replace(model_type, f"{model_type}-{name}", 1), "model": model_of(job, model)}
-            for name, model in OTHERS.get(model_type, {}).items() for job in made if not (job["name"].endswith("-window") and model.get(WINDOWS[model_type], 1) is None)]
+            for name, model in OTHERS.get(model_type, {}).items() for job in made if not (job["name"].endswith("-window") and model.get(key, 1) is None)]
 
 
 def preferences(job: Any, peft: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,10 @@ namespace vramfit {
 ModelSpec read_config(std::string_view text, std::string_view file, std::string_view name = {});
 
 /// The network that trainers load: of a model of text and images the whole, with the towers that batches of text leave
-/// alone, where its type was recorded and the text part was not asked for. Else the model itself. Throws Error
-/// (unsupported, invalid) with the keys of its configuration that the recording does not cover.
-ModelSpec as_loaded(const ModelSpec& model, bool text_part);
+/// alone, where its type was recorded and the text part was not asked for; where nothing is said, what
+/// AutoModelForCausalLM loads. Else the model itself. Throws Error (unsupported, invalid) with the keys of its
+/// configuration that the recording does not cover.
+ModelSpec as_loaded(const ModelSpec& model, std::optional<bool> text_part);
 
 /// Whether towers for images or sound stand beside the text decoder.
 bool has_towers(const ModelSpec& model);

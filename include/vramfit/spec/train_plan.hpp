@@ -50,7 +50,9 @@ struct LoadPlan {
     std::optional<std::int64_t> resize_token_embeddings;
     std::int64_t num_labels = 0;  ///< AutoModelForSequenceClassification with so many; 0: a language model
     bool gradient_checkpointing = false;
-    bool text_part = false;             ///< of a model of text and images: by the class that has no images
+    /// Of a model of text and images: whether by the class that has no images. Where nothing is said, what
+    /// AutoModelForCausalLM loads.
+    std::optional<bool> text_part;
     std::optional<UpcastParts> upcast;  ///< in float32 around prepare_kbit, then in `dtype`; routers stay in float32
     std::optional<DType> cast_after_adapter;
     bool without_threads = false;  ///< HF_DEACTIVATE_ASYNC_LOAD (transformers 5): a tensor is read when it is placed

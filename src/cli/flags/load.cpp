@@ -34,7 +34,7 @@ constexpr PlanFlag kLoadFlags[] = {
      },
      1, words_of<kSdpaKernelNames>},
     {"text-only", "text_part", "BOOL", "true", kLoad,
-     "Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]",
+     "Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]",
      [](Job& job, std::string_view value, const std::string& where) {
          job.plan.load.text_part = boolean_from(value, where);
      }},

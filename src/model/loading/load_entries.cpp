@@ -30,7 +30,9 @@ engine::Dims dims_of(const std::vector<std::int64_t>& sizes) {
     return dims;
 }
 
-/// transformers 5.17 quantizers/base.py get_keys_to_not_convert: what is tied, the last module and the head.
+/// transformers 5.17 quantizers/base.py get_keys_to_not_convert: what is tied, the last module and the head. While that
+/// is asked no weights are tied (modeling_utils.py from_pretrained, init.no_tie_weights), so a tied head may be the
+/// last.
 std::vector<std::string> recorded_keys_to_skip(const ModelSpec& spec) {
     std::vector<std::string> keys;
     const auto module_of = [](std::string name) {
@@ -42,7 +44,7 @@ std::vector<std::string> recorded_keys_to_skip(const ModelSpec& spec) {
     if (!spec.recording->output_embeddings.empty()) keys.push_back(spec.recording->output_embeddings);
     std::string last;
     for (const NamedModule& module : modules_of(spec)) {
-        if (parameters_in(module) == 0 || (module.part == ModulePart::head && spec.tie_word_embeddings)) continue;
+        if (parameters_in(module) == 0 && module.part != ModulePart::head) continue;
         const bool bare = module.kind == ModuleKind::bare;
         last = fmt::format("{}.{}", module.name,
                            bare          ? module.parameters.back().name

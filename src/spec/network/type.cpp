@@ -118,4 +118,16 @@ const BuiltInType* built_in_type(std::string_view model_type) {
     return nullptr;
 }
 
+const BuiltInType* built_in_type_of(const JsonValue& config) {
+    const auto type_in = [](const JsonValue* value) {
+        const bool is_map = value && value->kind == JsonValue::Kind::object;
+        const JsonValue* type = is_map ? value->find("model_type") : nullptr;
+        return type && type->kind == JsonValue::Kind::text ? type->text : std::string();
+    };
+    const std::string name = type_in(&config);
+    if (name.empty()) return nullptr;
+    const BuiltInType* of_text = built_in_type(fmt::format("{}_{}", name, type_in(config.find("text_config"))));
+    return of_text ? of_text : built_in_type(name);
+}
+
 }  // namespace vramfit::network

@@ -89,5 +89,8 @@ TypeFacts facts_of(const BuiltInType& type);
 std::span<const BuiltInType> built_in_types();
 /// The type of that name, or nullptr.
 const BuiltInType* built_in_type(std::string_view model_type);
+/// The type of a config.json, or nullptr: of models of text and images whose text part may be of several types it has
+/// the names of both ("mistral3_ministral3").
+const BuiltInType* built_in_type_of(const JsonValue& config);
 
 }  // namespace vramfit::network

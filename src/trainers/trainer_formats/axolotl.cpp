@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/whole_model.hpp"
 #include "trainers/axolotl_preferences.hpp"
 #include "trainers/common.hpp"
 #include "trainers/fsdp.hpp"
@@ -12,7 +13,6 @@
 #include "trainers/parallelism.hpp"
 #include "trainers/trainer_format.hpp"
 #include "trainers/zero.hpp"
-#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/plan_names.hpp"
 
@@ -71,7 +71,7 @@ void read_axolotl_attention(Reader& reader, Draft& draft) {
         reader.assume("attn_implementation", "sdpa");
 }
 
-// src/axolotl/loaders/adapter.py, load_lora: names that are given and those of all linear layers together.
+// src/axolotl/loaders/adapter.py, load_lora: names that are given and the last ones of all linear layers together.
 void read_axolotl_targets(Reader& reader, Draft& draft) {
     std::vector<std::string> names;
     const bool pattern = is_pattern(reader.value("lora_target_modules"));
@@ -85,8 +85,8 @@ void read_axolotl_targets(Reader& reader, Draft& draft) {
     if (beyond || pattern)
         reader.refuse("lora_target_linear", "together with these lora_target_modules it is not supported",
                       "name all modules in lora_target_modules");
-    if (has_towers(draft.job.model))
-        reader.refuse("lora_target_linear", "with a tower for images it is not supported",
+    if (const std::string other = named_as_linear_layer(draft.job.model); !other.empty())
+        reader.refuse("lora_target_linear", fmt::format("{} has the name of linear layers, but is none", other),
                       "name the modules in lora_target_modules");
     draft.job.plan.peft->target_modules = std::string("all-linear");
 }

@@ -98,6 +98,37 @@ TEST_CASE("of Gemma 3 the whole is loaded, unless the text part is asked for") {
                "config.json /vision_config/image_size", "448 was not recorded"));
 }
 
+TEST_CASE("of Gemma 4 the whole is loaded, of Qwen3.5 where that is said") {
+    const auto count = [](const char* name, std::optional<bool> text_part) {
+        return total_parameters(as_loaded(load_model(name, {}), text_part));
+    };
+    // Hub safetensors totals without the layer of multi-token prediction, which is not loaded: Qwen/Qwen3.5-0.8B, 2B,
+    // 4B, 9B and 27B.
+    CHECK(count("qwen3.5-0.8b", false) == 873'438'784 - 20'452'864);
+    CHECK(count("qwen3.5-2b", false) == 2'274'069'824 - 60'828'160);
+    CHECK(count("qwen3.5-4b", false) == 4'659'865'088 - 120'599'552);
+    CHECK(count("qwen3.5-9b", false) == 9'653'104'368 - 243'290'624);
+    CHECK(count("qwen3.5-27b", false) == 27'781'427'952 - 424'699'392);
+    CHECK(count("qwen3.5-35b-a3b", false) == 35'951'822'704 - 844'640'768);
+    CHECK(count("qwen3.5-4b", std::nullopt) == 4'205'751'296);
+    // google/gemma-4-31B and 26B-A4B: their totals have the tied head a second time.
+    CHECK(count("gemma-4-31b", std::nullopt) == 32'682'372'656 - std::int64_t{262144} * 5376);
+    CHECK(count("gemma-4-26b-a4b", std::nullopt) == 26'544'131'376 - std::int64_t{262144} * 2816);
+    CHECK(count("gemma-4-31b", true) == 30'697'345'280);
+    CHECK(has_towers(as_loaded(load_model("gemma-4-31b", {}), std::nullopt)));
+    CHECK_FALSE(has_towers(as_loaded(load_model("qwen3.5-4b", {}), std::nullopt)));
+    CHECK(has_towers(load_model("ministral-3-8b", {})));
+    CHECK(load_model("mistralai/Mistral-Small-3.2-24B-Instruct-2506", {}).num_hidden_layers == 40);
+    CHECK(says(error_of([] { load_model("mistralai/Ministral-3-8B-Instruct-2512", {}); }), "--model",
+               "published in FP8"));
+    CHECK(says(error_of([] {
+                   read_config(R"({"model_type": "mistral3", "text_config": {"model_type": "llama"},
+                       "vision_config": {"patch_size": 14}})",
+                               "config.json");
+               }),
+               "config.json /text_config/model_type", "was not recorded"));
+}
+
 TEST_CASE("parameters are counted as published") {
     const auto lines = lines_of("model_counts.jsonl");
     CHECK(lines.size() == 401);

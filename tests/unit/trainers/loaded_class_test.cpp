@@ -1,6 +1,7 @@
 // Evaluation behind the last step, and the class that a checkpoint of text and images is loaded with, by trainer.
 #include "support/catch.hpp"
 #include "unit/trainers/asked.hpp"
+#include "vramfit/spec/config.hpp"
 #include "vramfit/spec/stacks.hpp"
 #include "vramfit/trainers/reading.hpp"
 
@@ -24,7 +25,7 @@ std::string about_tower(std::string name, std::string text) {
     const Reading reading = answer(std::move(name), std::move(text));
     for (const Refusal& each : reading.refusals)
         if (each.what.find("takes images") != std::string::npos) return each.what;
-    REQUIRE(reading.job.plan.load.text_part);
+    REQUIRE(reading.job.plan.load.text_part.value_or(false));
     return {};
 }
 
@@ -75,9 +76,36 @@ TEST_CASE("trainers that leave the tower as it is loaded are predicted with it, 
     CHECK(loads_tower("f.yaml", "model_name_or_path: gemma-3-4b-it\nmax_length: 256\n"));
     const std::string script = "model = AutoModelForCausalLM.from_pretrained('gemma-3-4b-it')\n";
     CHECK(loads_tower("s.py", kScript + script + kTrain));
-    const Reading linear = answer("f.yaml", axolotl + "lora_target_linear: true\n");
+    CHECK(answer("f.yaml", axolotl + "lora_target_linear: true\n").refusals.empty());
+}
+
+TEST_CASE("Qwen3.5, Gemma 4 and Mistral Small 3 are predicted whole where the trainer loads them whole") {
+    const auto loads_tower = [](std::string name, std::string text) {
+        return has_towers(answer(std::move(name), std::move(text)).job.model);
+    };
+    const auto axolotl = [](const std::string& model, const std::string& more = "") {
+        return fmt::format("base_model: {}\ndatasets: []\nadapter: lora\nlora_r: 8\n{}", model, more);
+    };
+    CHECK(loads_tower("f.yaml", axolotl("Qwen/Qwen3.5-4B")));
+    CHECK(loads_tower("f.yaml", axolotl("google/gemma-4-31B")));
+    CHECK(loads_tower("f.yaml", axolotl("ministral-3-8b", "lora_target_linear: true\n")));
+    CHECK(loads_tower("f.yaml", "model_name_or_path: Qwen/Qwen3.5-4B\nmax_length: 256\n"));
+    const Reading linear = answer("f.yaml", axolotl("Qwen/Qwen3.5-4B", "lora_target_linear: true\n"));
     CHECK(std::any_of(linear.refusals.begin(), linear.refusals.end(),
                       [](const Refusal& each) { return each.key == "lora_target_linear"; }));
+    const auto script = [](const std::string& loader, const std::string& model) {
+        return fmt::format("{}model = {}.from_pretrained('{}')\n{}", kScript, loader, model, kTrain);
+    };
+    CHECK_FALSE(loads_tower("s.py", script("AutoModelForCausalLM", "Qwen/Qwen3.5-4B")));
+    CHECK(loads_tower("s.py", script("AutoModelForImageTextToText", "Qwen/Qwen3.5-4B")));
+    CHECK(loads_tower("s.py", script("Qwen3_5ForConditionalGeneration", "Qwen/Qwen3.5-4B")));
+    CHECK(loads_tower("s.py", script("AutoModelForCausalLM", "google/gemma-4-31B")));
+    // The job that is written down loads what the file loads.
+    CHECK(answer("s.py", script("AutoModelForImageTextToText", "Qwen/Qwen3.5-4B")).job.plan.load.text_part == false);
+    CHECK(about_tower("s.py", script("AutoModelForCausalLM", "ministral-3-8b")).find("does not load") !=
+          std::string::npos);
+    CHECK(loads_tower("s.py", script("AutoModelForImageTextToText", "ministral-3-8b")));
+    CHECK_FALSE(about_tower("f.yaml", kFactory + "ministral-3-8b\n").empty());
 }
 
 TEST_CASE("where the file itself loads the text part that is predicted") {
@@ -105,7 +133,6 @@ TEST_CASE("of Qwen3.5 AutoModelForCausalLM loads the text part, and trainers the
     CHECK(
         about_tower("s.py", kScript + "model = AutoModelForCausalLM.from_pretrained('qwen3.5-9b')\n" + kTrain).empty());
     const std::string axolotl = "base_model: qwen3.5-9b\ndatasets: []\nadapter: lora\nlora_r: 8\n";
-    CHECK(about_tower("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\n").find("Qwen3_5For") !=
-          std::string::npos);
+    CHECK(has_towers(answer("f.yaml", axolotl + "type_of_model: Gemma3ForCausalLM\n").job.model));
     CHECK(about_tower("f.yaml", axolotl + "type_of_model: Qwen3_5ForCausalLM\n").empty());
 }

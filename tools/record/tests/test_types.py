@@ -12,7 +12,7 @@ from vramfit_record.check import problems
 from vramfit_record.types.alternatives import Alternatives, NotExplained
 from vramfit_record.types.instantiate import NotKnown, folded, instantiate
 from vramfit_record.types.normal import difference, fingerprint, normal
-from vramfit_record.types.parts import flattened, nested
+from vramfit_record.types.parts import flattened, nested, type_of
 from vramfit_record.types.trees import moved
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -39,7 +39,7 @@ class OfFiles(unittest.TestCase):
         for line in (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines():
             row = json.loads(line)
             with self.subTest(line):
-                made = instantiate(known[row["config"]["model_type"]], row["config"])
+                made = instantiate(known[type_of(row["config"])], row["config"])
                 self.assertEqual(fingerprint(made), row["network"])
                 self.assertEqual(problems(made), [])
                 self.assertEqual(schema.errors(made, networks), [])
@@ -59,7 +59,7 @@ class OfFiles(unittest.TestCase):
     def test_what_is_not_covered_is_refused(self) -> None:
         lines = (ROOT / "tests/data/networks/types.jsonl").read_text().splitlines()
         for name, type_ in types().items():
-            config = json.loads(next(line for line in lines if f'"model_type":"{name}"' in line))["config"]
+            config = next(config for config in (json.loads(line)["config"] for line in lines) if type_of(config) == name)
             wrong = {"output_hidden_states": True, type_["layers"]["key"]: 0}
             if "rope" in type_:
                 wrong["rope_scaling"] = {"rope_type": "other", "factor": 2.0}
@@ -87,6 +87,7 @@ class Parts(unittest.TestCase):
         flat = {"hidden_size": 64, "vision_hidden_size": 48, "whole_tie_word_embeddings": True}
         self.assertEqual(flattened(parts, given), flat)
         self.assertEqual(nested(parts, flat), given)
+        self.assertEqual([type_of({"model_type": "mistral3", "text_config": {"model_type": text}}) for text in ("mistral", "ministral3")], ["mistral3", "mistral3_ministral3"])
 
     def test_choices_that_explain(self) -> None:
         found = Alternatives()

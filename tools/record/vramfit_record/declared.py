@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from .checkpoint import checkpoint
+from .networks import WHOLE
 
 
 def described(network: Any, head: str, config: Any) -> dict[str, Any]:
     plan = {k: v for k, v in sorted((getattr(network, "tp_plan", None) or getattr(network, "_tp_plan", None) or {}).items())}
     pipeline = {k: [list(x) for x in v] for k, v in sorted((getattr(network, "pp_plan", None) or getattr(network, "_pp_plan", None) or {}).items())}
-    out = {"class": type(network).__name__, "head": head, "model_type": config.model_type,
+    out = {"class": type(network).__name__, "head": "causal_lm" if head == WHOLE else head, "model_type": config.model_type,
            "no_split_modules": sorted(getattr(network, "_no_split_modules", None) or []), "tp_plan": plan, "pp_plan": pipeline,
            "supports_gradient_checkpointing": bool(getattr(network, "supports_gradient_checkpointing", False))}
     for key, found in (("input_embeddings", "get_input_embeddings"), ("output_embeddings", "get_output_embeddings")):

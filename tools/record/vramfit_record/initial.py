@@ -5,7 +5,7 @@ but values that are computed for one are made before that is asked (modeling_qwe
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterator
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -27,18 +27,26 @@ class Made(TorchFunctionMode):
         return out
 
 
+def owned(module: Any, model: Any) -> Iterator[tuple[Any, Any]]:
+    """Each module and the model around it whose _init_weights it gets (modeling_utils.py, smart_apply): a part's configuration is its own."""
+    model = module if hasattr(module, "_init_weights") else model
+    yield module, model
+    for child in module.children():
+        yield from owned(child, model)
+
+
 def mark_initial(network: Any) -> None:
     """Gives a parameter the dtype of a tensor of its size that is made for it, as `_initial`. To be called under the fake mode."""
     try:
         from transformers import initialization  # noqa: F401  older ones ask before they compute
     except ImportError:
         return
-    for module in network.modules():
+    for module, model in owned(network, network):
         own = [p for p in module._parameters.values() if p is not None]
         for p in own:
             p._is_hf_initialized = True
         with Made() as made, torch.no_grad():
-            network._init_weights(module)
+            model._init_weights(module)
         for p in own:
             del p._is_hf_initialized
         for t in made.tensors:

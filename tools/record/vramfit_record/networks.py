@@ -12,7 +12,9 @@ import transformers
 from .device import fake_mode, move_network
 from .initial import mark_initial
 
-HEADS = {"causal_lm": "AutoModelForCausalLM", "sequence_classification": "AutoModelForSequenceClassification",
+#: A model of text and images with its towers, whose head is that of a causal language model.
+WHOLE = "image_text_to_text"
+HEADS = {"causal_lm": "AutoModelForCausalLM", WHOLE: "AutoModelForImageTextToText", "sequence_classification": "AutoModelForSequenceClassification",
          "token_classification": "AutoModelForTokenClassification"}
 
 

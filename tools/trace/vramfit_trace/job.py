@@ -34,6 +34,7 @@ DEFAULTS: Job = {
         "upcast": None,
         "cast_after_adapter": None,
         "quantization_config": None,
+        "text_part": None,
     },
     "prepare_kbit": None,
     "peft": None,
@@ -121,6 +122,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "load.sdpa_kernel": (None, "flash", "efficient", "cudnn", "math"),
     "load.sdpa_expand_kv": (None, "repeat_interleave"),
     "load.device_map": ({"": 0}, None),
+    "load.text_part": (None, False),
     "batch.attention_mask": ("absent", "ones", "left_padded", "right_padded"),
     "batch.labels": ("copy", "same_tensor"),
     "loop.kind": ("trainer", "plain", "sft", "unsloth", *BATCHES),
@@ -172,6 +174,8 @@ def complete(job: Job) -> Job:
             raise JobError(f"unknown keys in {key!r}: {', '.join(sorted(unknown))}")
         section.update(value)
     check(full)
+    if full["load"]["text_part"] is None:
+        del full["load"]["text_part"]  # as AutoModelForCausalLM loads the model, of which most jobs say nothing
     return full
 
 

@@ -7,13 +7,12 @@ from typing import Any
 from .instantiate import LAYERS, ROPE_TYPE, folded
 from .keys import Keys, places_in, types_of
 from .known import ACTIVATIONS, BY_PLACES, EXPERTS, ROPE, USED
-from .parts import nested
 
 
 def drawn(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
     """A config.json, in its parts if it has any."""
     config = flat(type_, keys, chance, at)
-    return {"model_type": type_["model_type"], **nested(keys.parts, {k: v for k, v in config.items() if k != "model_type"})} if keys.parts else config
+    return {"model_type": keys.cls.model_type, **keys.nested({k: v for k, v in config.items() if k != "model_type"})} if keys.parts else config
 
 
 def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> dict[str, Any]:
@@ -28,10 +27,11 @@ def flat(type_: dict[str, Any], keys: Keys, chance: random.Random, at: int) -> d
     sizes |= experts_of(chance)
     few = chance.choice((2, 3, 4))
     sizes |= {"vision_num_attention_heads": few, "vision_hidden_size": few * 8 * chance.randint(1, 9), "vision_num_hidden_layers": chance.randint(1, 4)}
+    sizes |= {"vision_num_heads": few, "vision_num_key_value_heads": few, "vision_head_dim": 8 * chance.randint(1, 9), "vision_depth": sizes["vision_num_hidden_layers"]}
     sizes |= {"linear_num_key_heads": few, "vocab_size_per_layer_input": chance.randint(210, 900), "hidden_size_per_layer_input": 8 * chance.randint(1, 9), "linear_num_value_heads": few * chance.choice((1, 2, 3)), "linear_key_head_dim": 8 * chance.randint(1, 9), "linear_value_head_dim": 8 * chance.randint(1, 9)}
     config: dict[str, Any] = {"model_type": type_["model_type"]}
     for row in type_["keys"]:
-        if "states" not in row or ("default" in row and chance.random() < 0.15 and not row["key"].startswith("linear_num") and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads")):
+        if "states" not in row or ("default" in row and chance.random() < 0.15 and not row["key"].startswith("linear_num") and keys.standard(row["key"]) not in ("num_attention_heads", "hidden_size", "vocab_size", "num_key_value_heads", "whole_tie_word_embeddings")):
             continue
         state = chance.choice(row["states"])
         if at == 0 and keys.standard(row["key"]) == "pad_token_id":

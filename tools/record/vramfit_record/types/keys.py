@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import inspect
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import transformers
 
 from .alternatives import Chosen
 from .known import (SIZE, REAL, VARIED, EXPERTS, SIZES, SIZES_WITH, POWERS, POWERS_WHERE, DELTA_RULES, PLAIN, KINDS, AT_PLACES, ROPE_OWN, PAIRS, EQUAL_IN_BASE, REALS, ACTIVATIONS, NO_PART,
-                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, LEGACY, TWICE, BY_PLACES, TOWERS)
+                    OF_ALL, ROPE, LAYERS, ROPE_TYPE, EQUAL_HEADS, EQUAL, SAID, PARTIAL, HAS_TO_BE, LISTS, COUNTS, SECOND, DENSE, SPARSE, OR_NULL, LEFT, BESIDE, BESIDE_PARTS, PARTS, SAID_IN_PARTS, SHARED, ROPE_OF_KINDS, FEWER, REPEATED, LAYER_STATES, LEGACY, OF_TEXT, TWICE, BY_PLACES, TOWERS)
 from .parts import flattened, nested, part_of
 from .sharing import REUSE, STATES
 from ..merge import places_of
+from ..networks import HEADS, WHOLE
 from ..sizes import Fit, Number
-from ..variants import POINTS
+from ..variants import POINTS, TRAINER
 
 
 @dataclass
@@ -30,9 +31,15 @@ class Keys:
     optional: list[str] = field(default_factory=list)  # entries of yarn's embeddings that were shown to change nothing
 
     def __post_init__(self) -> None:
-        self.cls = transformers.models.auto.configuration_auto.CONFIG_MAPPING[self.model_type]
+        classes = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+        whole, self.text_type = OF_TEXT.get(self.model_type, (self.model_type, ""))
+        self.cls = classes[whole]
         self.parts, self.towers = PARTS.get(self.model_type, {}), TOWERS.get(self.model_type, {})
-        self.text = self.cls.sub_configs["text_config"] if self.parts else self.cls
+        self.head = WHOLE if self.parts else "causal_lm"
+        network = getattr(transformers, HEADS[self.head])._model_mapping[self.cls]
+        counts = getattr(network, "accepts_loss_kwargs", True)  # trainer.py, Trainer.__init__: whether the network is given the number of labels
+        self.variants = TRAINER if counts else tuple(replace(v, items=False) for v in TRAINER)
+        self.text = classes[self.text_type] if self.text_type else self.cls.sub_configs["text_config"] if self.parts else self.cls
         self.names = dict(self.text.attribute_map)
         self.defaults = self.made({})
         self.beside = BESIDE.get(self.model_type, {})
@@ -66,7 +73,12 @@ class Keys:
         return self.plain_of(config)
 
     def made_whole(self, values: dict[str, Any]) -> Any:
-        return self.cls(**(nested(self.parts, values) if self.parts else values))
+        return self.cls(**(self.nested(values) if self.parts else values))
+
+    def nested(self, values: dict[str, Any]) -> dict[str, Any]:
+        """In its parts, of which that of text says its type where there are several."""
+        made = nested(self.parts, values)
+        return {**made, "text_config": {"model_type": self.text_type, **made["text_config"]}} if self.text_type else made
 
     @staticmethod
     def plain_of(config: Any) -> dict[str, Any]:
@@ -120,7 +132,7 @@ class Keys:
     def layer_states(self) -> list[Any]:
         """Lists of kinds of layers: all kinds in the middle, each at both ends; one kind alone; one layer."""
         if self.shared:
-            return STATES
+            return STATES[1:] if self.parts else STATES  # none of those that are recorded whole takes the keys and values of others
         if self.model_type in LAYER_STATES:
             return LAYER_STATES[self.model_type]
         if self.count:
@@ -364,6 +376,4 @@ def types_of(name: str, kinds: list[str] | None) -> dict[str, Any]:
 
 
 def _with(point: Any, keys: dict[str, tuple[int, ...]], i: int) -> Any:
-    from dataclasses import replace
-
     return replace(point, keys=tuple((k, v[i]) for k, v in keys.items()))

@@ -30,16 +30,18 @@ POWERS_WHERE = {"falcon": "alibi"}  # the switch with which they have to be
 #: (5.17.0 modeling_stablelm.py StableLmLayerNormPerHead), where a plain number is what the type was recorded with and all that it allows.
 SIZES_WITH: dict[str, tuple[str, Any, dict[str, Any]]] = {"bloom": ("n_head", 112, {"hidden_size": (1792, 2240, 3360)}),
                                                          "stablelm": ("qk_layernorm", True, {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": (1280, 3840, 2560)})}
-DELTA_RULES = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_next")  # layers of linear attention beside those of full attention
+QWEN3_5 = ("qwen3_5_text", "qwen3_5_moe_text", "qwen3_5", "qwen3_5_moe")
+DELTA_RULES = (*QWEN3_5, "qwen3_next")  # layers of linear attention beside those of full attention
 #: Types of which plain rotary embeddings were recorded.
 PLAIN_ROPE = (*DELTA_RULES, "lfm2", "lfm2_moe", "falcon", "granitemoehybrid", "bamba")
 #: Sizes that have the value that all published models have. Rotary embeddings of images' rows and columns are interleaved up to a fixed place (mrope_section).
 #: No published model has biases of attention.
 RARE: dict[str, list[Any]] = {"attention_bias": [False]}
-PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"head_dim": [256], **RARE}), "qwen3_next": RARE,
-                                         "gemma4_text": {"attention_bias": [False], "attention_dropout": [0.0], "hidden_activation": ["gelu_pytorch_tanh"], "tie_word_embeddings": [True],
-                                                         "use_bidirectional_attention": [None, "vision"], "num_key_value_heads": [SIZE, 1], "hidden_size_per_layer_input": [SIZE, 0], "pad_token_id": [SIZE, None],
-                                                         "sliding_window": [SIZE], "num_experts": [SIZE], "top_k_experts": [SIZE], "moe_intermediate_size": [SIZE], "final_logit_softcapping": [REAL, None]},
+GEMMA4: dict[str, list[Any]] = {"attention_bias": [False], "attention_dropout": [0.0], "hidden_activation": ["gelu_pytorch_tanh"], "tie_word_embeddings": [True],
+                          "use_bidirectional_attention": [None, "vision"], "num_key_value_heads": [SIZE, 1], "hidden_size_per_layer_input": [SIZE, 0], "pad_token_id": [SIZE, None],
+                          "sliding_window": [SIZE], "num_experts": [SIZE], "top_k_experts": [SIZE], "moe_intermediate_size": [SIZE], "final_logit_softcapping": [REAL, None]}
+PLAIN: dict[str, dict[str, list[Any]]] = {**dict.fromkeys(QWEN3_5, {"head_dim": [256], **RARE}), "qwen3_next": RARE,
+                                         "gemma4_text": GEMMA4,
                                          "granitemoehybrid": {**RARE, "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "num_local_experts": [SIZE, 0], "position_embedding_type": ["nope", "rope"],
                                                               **dict.fromkeys(("embedding_multiplier", "logits_scaling", "residual_multiplier", "attention_multiplier"), [REAL])},
                                          "bamba": {**RARE, "mlp_bias": [False], "attention_dropout": [0.0], "mamba_conv_bias": [True], "mamba_proj_bias": [False], "z_loss_coefficient": [0.0], "hidden_act": ["silu"]},
@@ -61,11 +63,12 @@ AT_PLACES = {"lfm2": {"key": "full_attn_idxs", "kind": "full_attention", "other"
 #: Types that say the kinds of their layers in that way alone.
 BY_PLACES = ("bamba",)
 #: Entries of rotary embeddings that may be there with the class's own value.
-ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(("qwen3_5_text", "qwen3_5_moe_text"), {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
+ROPE_OWN: dict[str, dict[str, Any]] = dict.fromkeys(QWEN3_5, {"mrope_section": [11, 11, 10], "mrope_interleaved": True})
 #: Sizes that may be equal, which is another network: the first is a multiple of the second.
 PAIRS = {"linear_num_value_heads": "linear_num_key_heads", "num_attention_heads": "num_kv_heads", "hidden_size": "word_embed_proj_dim"}
 EQUAL_IN_BASE = {"num_attention_heads == num_kv_heads", "hidden_size == word_embed_proj_dim"}  # in the base configuration
-READ_BY_OTHERS = {"falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, "gemma4_text": {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"}}  # keys that networks of other choices read than the base's
+GEMMAS_4 = ("gemma4_text", "gemma4")
+READ_BY_OTHERS: dict[str, set[str]] = {"falcon": {"num_kv_heads"}, "granitemoehybrid": {"max_position_embeddings"}, **dict.fromkeys(GEMMAS_4, {"head_dim", "global_head_dim", "num_key_value_heads", "num_global_key_value_heads", "num_experts", "top_k_experts", "moe_intermediate_size"})}  # keys that networks of other choices read than the base's
 #: Choices of which all combinations are recorded, since one of them decides about nothing with the base's values of the others, or published models have them.
 TOGETHER = {"falcon": (("new_decoder_architecture", "multi_query", "num_attention_heads == num_kv_heads"), ("alibi", "multi_query", "parallel_attn", "bias"))}
 #: Arguments of a class that are no key: what a list of kinds of layers is made of where it is absent.
@@ -136,34 +139,49 @@ OR_NULL = {"n_inner", "q_lora_rank"}
 #: Switches of parts that no causal language model has, layers that are left out by chance, and the loss of a router, for which all layers' numbers are joined.
 LEFT = {"add_cross_attention", "layerdrop", "output_router_logits"}
 #: Types whose last layers take the keys and values of others: the key with their number; the size that all layers have together as many times as there are layers.
-SHARED = {"gemma4_text": {"key": "num_kv_shared_layers", "default": 0}}
-SIZE_OF_EACH = {"gemma4_text": "hidden_size_per_layer_input"}
+SHARED = dict.fromkeys(GEMMAS_4, {"key": "num_kv_shared_layers", "default": 0})
+SIZE_OF_EACH = dict.fromkeys(GEMMAS_4, "hidden_size_per_layer_input")
 #: Arguments of a class that go into other keys (per_layer_config), and what they are where they are absent.
-BESIDE: dict[str, dict[str, Any]] = {"gemma4_text": {"global_head_dim": 512, "num_global_key_value_heads": "=num_key_value_heads"}}
+BESIDE: dict[str, dict[str, Any]] = dict.fromkeys(GEMMAS_4, {"global_head_dim": 512, "num_global_key_value_heads": "=num_key_value_heads"})
 #: Keys that are looked at where another one is on.
-WHEN = {"gemma4_text": {"num_global_key_value_heads": "attention_k_eq_v", **dict.fromkeys(("num_experts", "top_k_experts", "moe_intermediate_size"), "enable_moe_block")},
+WHEN = {**dict.fromkeys(GEMMAS_4, {"num_global_key_value_heads": "attention_k_eq_v", **dict.fromkeys(("num_experts", "top_k_experts", "moe_intermediate_size"), "enable_moe_block")}),
         "granitemoehybrid": dict.fromkeys(("num_experts_per_tok", "intermediate_size"), "num_local_experts")}
 #: Sizes of which the first is less than the second, and divides it.
-FEWER = {"gemma4_text": [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]], **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]])}
+FEWER = {**dict.fromkeys(GEMMAS_4, [["num_key_value_heads", "num_attention_heads"], ["num_global_key_value_heads", "num_attention_heads"]]), **dict.fromkeys(("granitemoehybrid", "bamba"), [["mamba_n_heads", "hidden_size"]])}
 #: Rotary embeddings that a configuration says for each kind of layer: their type, and numbers that go into frequencies only.
-ROPE_OF_KINDS = {"gemma4_text": {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}},
+ROPE_OF_KINDS = {**dict.fromkeys(GEMMAS_4, {"full_attention": {"type": "proportional", "may": ["partial_rotary_factor", "rope_theta"]}, "sliding_attention": {"type": "default", "may": ["rope_theta"]}}),
                  "mellum": {kind: {"type": "default", "may": ["rope_theta"]} for kind in ("full_attention", "sliding_attention")}}
 #: States that a class has with others only: without a window no layer slides, and all have rotary embeddings (5.17.0 modeling_exaone4.py Exaone4Attention).
 NEEDS: dict[str, dict[str, dict[str, Any]]] = {"exaone4": {"sliding_window": {LAYERS: ["full_attention"] * 4}}}
 
 #: Networks of text and images, of which batches of text run the text decoder alone: the parts of their configuration, and what stands before a part's keys.
-PARTS: dict[str, dict[str, str]] = {"gemma3": {"text_config": "", "vision_config": "vision_", "": "whole_"}}
+#: Of those whose text part may be of several types: the whole's type and the text part's. What a config.json says of both is the type's name here.
+OF_TEXT = {"mistral3": ("mistral3", "mistral"), "mistral3_ministral3": ("mistral3", "ministral3")}
+TEXT_AND_IMAGES = {"text_config": "", "vision_config": "vision_", "": "whole_"}
+PARTS: dict[str, dict[str, str]] = dict.fromkeys(("gemma3", "qwen3_5", "qwen3_5_moe", "gemma4", *OF_TEXT), TEXT_AND_IMAGES)
 #: Lists of layers that no batch of text runs, and the key that says how many there are.
-TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"}}
-SIZES |= {"vision_hidden_size": (384, 448, 864), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (6, 14, 27), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
+TOWERS: dict[str, dict[str, str]] = {"gemma3": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
+                                     **dict.fromkeys(("qwen3_5", "qwen3_5_moe"), {"model.visual.blocks": "vision_depth"}), "gemma4": {"model.vision_tower.encoder.layers": "vision_num_hidden_layers"},
+                                     **dict.fromkeys(OF_TEXT, {"model.vision_tower.transformer.layers": "vision_num_hidden_layers"})}
+SIZES |= {"vision_hidden_size": (840, 240, 1056), "vision_intermediate_size": (406, 266, 156), "vision_num_attention_heads": (15, 10, 22), "vision_num_heads": (21, 12, 22), "vision_out_hidden_size": (428, 596, 716), "vision_num_key_value_heads": (3, 5, 11), "vision_head_dim": (68, 84, 148), "vision_position_embedding_size": (643, 811, 977), "whole_image_token_index": (45, 54, 52), "query_pre_attn_scalar": (211, 307, 409)}
 #: Sizes of images go into a number of positions that is no product of keys: what published models have.
 PLAIN["gemma3"] = {"vision_image_size": [896], "vision_patch_size": [14], "attention_bias": [False], "attention_dropout": [0.0], "final_logit_softcapping": [None],
                    "attn_logit_softcapping": [None], "use_bidirectional_attention": [False], "sliding_window": [SIZE], "query_pre_attn_scalar": [SIZE]}
+#: Gemma 4 as its models without a tower for sound are published.
+PLAIN["gemma4"] = {**GEMMA4, "use_bidirectional_attention": ["vision"], "num_key_value_heads": [SIZE], "hidden_size_per_layer_input": [0], "pad_token_id": [SIZE], "final_logit_softcapping": [REAL],
+                   "attention_k_eq_v": [True], "use_double_wide_mlp": [False], "vision_standardize": [True], "vision_use_clipped_linears": [False], "whole_tie_word_embeddings": [True]}
+PLAIN |= dict.fromkeys(OF_TEXT, {"sliding_window": [None], "attention_dropout": [0.0], "vision_patch_size": [14], "vision_hidden_act": ["gelu", "silu"]})
 #: Keys of parts that the class does not have, but its network looks for, and what published models say.
 SAID_IN_PARTS = {"gemma3": {"vision_vision_use_head": False}}
+#: Keys whose absence published checkpoints decide about: the class ties the head, but the loader does not where a checkpoint has both, as those have that say nothing
+#: (5.17.0 modeling_utils.py tie_weights).
+ABSENT = {name: {"whole_tie_word_embeddings": False} for name in OF_TEXT}
+#: Keys of parts of which several values are the same: published models say the whole's type of the part (5.17.0 configuration_qwen3_5.py Qwen3_5Config.__post_init__).
+SAME_IN_PARTS = {name: {"vision_model_type": [f"{name}_vision", name]} for name in ("qwen3_5", "qwen3_5_moe")}
 #: Keys beside the parts that reach the network of text.
 BESIDE_PARTS = ("whole_tie_word_embeddings",)
 #: What does not reach the network of text, whatever a part or what stands beside the parts says of it.
-NO_PART_OF_PARTS = (NO_PART | OF_ALL | {"initializer_range", "distributed_config", "sub_configs", "text_config", "vision_config", "gradient_checkpointing"}) - {"model_type", "is_encoder_decoder"}
+NO_PART_OF_PARTS = (NO_PART | OF_ALL | {"initializer_range", "distributed_config", "sub_configs", "text_config", "vision_config", "gradient_checkpointing",
+                                            "rope_parameters"}) - {"model_type", "is_encoder_decoder"}
 #: Types with parts of which other scaled rotary embeddings were not recorded.
-ROPE_OF_PARTS = {"gemma3": ("linear",)}
+ROPE_OF_PARTS: dict[str, tuple[str, ...]] = {"gemma3": ("linear",), **dict.fromkeys(OF_TEXT, ())}

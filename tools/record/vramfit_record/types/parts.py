@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .known import OF_TEXT
+
 #: Each part's key and what stands before its own; "" is what stands beside the parts.
 Parts = dict[str, str]
 
@@ -14,6 +16,12 @@ def nested(parts: Parts, values: dict[str, Any]) -> dict[str, Any]:
         part, prefix = part_of(parts, name)
         (made[part] if part else made)[name[len(prefix):]] = value
     return made
+
+
+def type_of(config: dict[str, Any]) -> str:
+    """Which type a config.json is of: of a whole whose text part may be of several types, by that part's."""
+    name = f"{config['model_type']}_{(config.get('text_config') or {}).get('model_type')}"
+    return name if name in OF_TEXT else config["model_type"]
 
 
 def part_of(parts: Parts, name: str) -> tuple[str, str]:

@@ -11,14 +11,13 @@ from .keys import Keys
 from .normal import difference, normal
 from .sharing import hoisted
 from ..record import record_network
-from ..variants import TRAINER
 
 
 def proofs(type_: dict[str, Any], count: int, seed: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
     """Each configuration, and where the two networks differ; what the recording or the class refuses is drawn again."""
     keys, chance = Keys(type_["model_type"]), random.Random(f"{type_['model_type']} {seed}")
     done = tries = 0
-    while done < count and tries < 20 * count:
+    while done < count and tries < 60 * count:
         tries += 1
         config = drawn(type_, keys, chance, done)
         try:
@@ -27,7 +26,7 @@ def proofs(type_: dict[str, Any], count: int, seed: int = 0) -> Iterator[tuple[d
             continue
         values = {k: v for k, v in json.loads(json.dumps(config)).items() if k != "model_type"}
         try:
-            recorded = record_network(keys.cls(**values), "causal_lm", TRAINER)
+            recorded = record_network(keys.cls(**values), keys.head, keys.variants)
         except Exception as error:  # noqa: BLE001  the class refuses it, and so would from_pretrained
             yield config, f"refused by the class: {type(error).__name__}: {str(error)[:150]}"
             continue

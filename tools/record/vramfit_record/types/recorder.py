@@ -12,13 +12,12 @@ import transformers
 from . import reads
 from .alternatives import Alternatives, Chosen, as_key
 from .keys import Keys
-from .known import (ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
-                    NEEDS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
+from .known import (ABSENT, ALSO, ARGUMENTS, AT_PLACES, EQUAL_HEADS, FEWER, LAYERS, LEAST, LEAST_OF, LISTS, NO_PART, NO_PART_OF_PARTS, OF_LAYERS, PATTERNS, PLAIN_ROPE, POWERS, POWERS_WHERE, READ_BY_OTHERS, ROPE, ROPE_OF_KINDS, ROPE_OF_PARTS, ROPE_TYPE,
+                    NEEDS, OWN_VALUE, REPEATED, ROPE_OF_MIXTURES, SAID_IN_PARTS, SAME_IN_PARTS, SIZE, SIZE_OF_EACH, TOGETHER, VARIED, WHEN)
 from .parts import part_of
 from .sharing import hoisted, with_layers
 from ..record import NO_CHECKPOINTING, record_network
 from .trees import Tree, Trees
-from ..variants import TRAINER
 
 SCHEMA = "vramfit.network-type/1"
 #: So many combinations of the choices that decide about one program are recorded at most; others are refused.
@@ -56,7 +55,7 @@ class TypeRecorder:
         varied = self.keys.varied(chosen)
         places = {tuple(v[i] for v in varied.values()): i for i in range(3)}
         with reads.logged(self.keys.reads, self.keys.prefixes()):
-            made = record_network(configs[0], "causal_lm", TRAINER, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
+            made = record_network(configs[0], self.keys.head, self.keys.variants, vary=varied, config_of=lambda keys: configs[places[tuple(keys[k] for k in varied)]])
         if problem := problem_of(made):
             raise NotRecorded(problem)
         made = hoisted(made)
@@ -179,7 +178,7 @@ class TypeRecorder:
                 row["when"] = WHEN[keys.model_type][name]
             may, default, null = keys.absent(name)
             if may:
-                row["default"] = default
+                row["default"] = ABSENT.get(keys.model_type, {}).get(name, default)
             if null:
                 row["null"] = True
             least = {**LEAST, **LEAST_OF.get(keys.model_type, {})}
@@ -193,11 +192,13 @@ class TypeRecorder:
             rows.append({"key": "use_cache", "states": [True, False], "default": keys.defaults["use_cache"]})
         rows += [{"key": name, "states": [SIZE], "default": keys.defaults[name]} for name in keys.towers.values()]
         rows += [{"key": name, "states": [value]} for name, value in SAID_IN_PARTS.get(keys.model_type, {}).items()]
+        rows += [{"key": name, "states": states, "default": states[0]} for name, states in SAME_IN_PARTS.get(keys.model_type, {}).items()]
         rows.sort(key=lambda row: "when" in row)  # those that another key switches off come behind it
         rows.sort(key=lambda row: str(row.get("default", "")).startswith("="))  # those that follow from others come behind them
         rows += [{"key": name, "fixed": value} for name, value in ARGUMENTS.items() if keys.takes(name)]
         rows += [{"key": name, "fixed": keys.defaults[name], "unless": keys.list} for name in sorted(PATTERNS & set(keys.defaults)) if keys.list]
         rows += [{"key": name, "fixed": value} for name, value in OWN_VALUE.get(keys.model_type, {}).items()]
+        rows += [{"key": "model_type", "fixed": keys.text_type}] if keys.text_type else []
         rows += [{"key": alias, "absent": True} for alias, name in keys.names.items() if alias != name]
         known = {r["key"] for r in rows} | NO_PART | {"rope_parameters", "rope_theta", "rope_scaling", "partial_rotary_factor", keys.list, keys.count, *keys.second.values(), keys.shared.get("key"), keys.names.get("num_hidden_layers", "num_hidden_layers"), AT_PLACES.get(keys.model_type, {}).get("key")} | {row["key"] for row in REPEATED.get(keys.model_type, ())}
         for name in sorted(keys.reads - known):

@@ -10,17 +10,19 @@ import transformers
 
 from .instantiate import instantiate
 from .normal import difference, normal
+from .parts import type_of
 from .sharing import hoisted
+from .keys import Keys
 from ..record import record_network
-from ..variants import TRAINER
 
 
 def different(type_: dict[str, Any], configs: list[dict[str, Any]]) -> str:
     """Where the installed library does something else than the recording says, or nothing."""
+    keys = Keys(type_["model_type"])
     for config in configs:
         values = {k: v for k, v in config.items() if k != "model_type"}
         try:
-            recorded = record_network(transformers.AutoConfig.for_model(type_["model_type"], **values), "causal_lm", TRAINER)
+            recorded = record_network(transformers.AutoConfig.for_model(config["model_type"], **values), keys.head, keys.variants)
         except Exception as error:  # noqa: BLE001  the library's own refusal
             return f"{type(error).__name__}: {str(error)[:150]}"
         if found := difference(normal(instantiate(type_, config)), normal(hoisted(recorded))):
@@ -37,7 +39,7 @@ def run(folder: Path, proven: Path, types: list[str]) -> int:
         if types and place.stem not in types:
             continue
         type_ = json.loads(place.read_text())
-        configs = [config for config in lines if config["model_type"] == place.stem]
+        configs = [config for config in lines if type_of(config) == place.stem]
         found = different(type_, configs) if configs else "no configurations"
         same = {k: v for k, v in type_.pop("same", {}).items() if k != transformers.__version__}
         if not found:

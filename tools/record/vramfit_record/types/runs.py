@@ -12,6 +12,7 @@ from typing import Any, Iterable
 import transformers
 
 from .normal import fingerprint
+from .parts import type_of
 from .prove import proofs
 from .recorder import NotRecorded, TypeRecorder
 
@@ -64,8 +65,8 @@ def run(types: Iterable[str], folder: Path, proven: Path, count: int, seconds: i
     folder.mkdir(parents=True, exist_ok=True)
     for model_type in types:
         reason, started = folder / f"{model_type}.reason", time.time()
-        known = proven.read_text() if proven.exists() else ""
-        if not reason.exists() and f'"model_type":"{model_type}"' not in known:
+        known = {type_of(json.loads(line)["config"]) for line in proven.read_text().splitlines()} if proven.exists() else set()
+        if not reason.exists() and model_type not in known:
             pid = os.fork()
             if pid == 0:
                 signal.alarm(seconds)

@@ -111,7 +111,12 @@ def labels(job: Job) -> int:
 
 def auto_class(job: Job) -> Any:
     """The class of the job's model."""
-    return transformers.AutoModelForSequenceClassification if classifies(job) else transformers.AutoModelForCausalLM
+    return transformers.AutoModelForSequenceClassification if classifies(job) else language_class(job)
+
+
+def language_class(job: Job) -> Any:
+    """The class of the language model: of text and images, if the job says so."""
+    return transformers.AutoModelForImageTextToText if job["load"].get("text_part") is False else transformers.AutoModelForCausalLM
 
 
 def empty_model(job: Job) -> torch.nn.Module:
@@ -122,7 +127,7 @@ def empty_model(job: Job) -> torch.nn.Module:
     if classifies(job):
         fields["num_labels"] = labels(job)
     config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
-    auto = transformers.AutoModelForCausalLM
+    auto = language_class(job)
     auto._model_mapping[type(config)]  # imports the class outside of the device's context: some compute while imported
     with torch.device("meta"):
         model = auto.from_config(config, **{dtype_key(): stored})
