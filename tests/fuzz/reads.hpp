@@ -24,8 +24,8 @@ int reads(const std::uint8_t* data, std::size_t size, Read read) {
     return 0;
 }
 
-/// Whether a model was read again as the same: a recorded network is another object then, with the same text. A text part
-/// is written without what stands beside it.
+/// Whether a model was read again as the same: a recorded network is another object then, with the same text. A text
+/// part is written without what stands beside it.
 inline bool same_model(const vramfit::ModelSpec& model, vramfit::ModelSpec again) {
     again.whole_config = model.whole_config;
     if (model.recording && again.recording && to_config_text(model) == to_config_text(again))

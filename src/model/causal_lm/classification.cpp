@@ -108,6 +108,8 @@ void refuse_in_classification(const Run& run, std::vector<Problem>& problems) {
     if (run.stack.transformers < Version{5, 16, 0})
         refuse("stack", "classification of sequences was compared with transformers 5.16 and later only",
                "the default stack");
+    if (plan.peft && plan.peft->kind != AdapterKind::lora)
+        refuse("peft.peft_type", "classification of sequences with other adapters than LoRA is not supported", "LORA");
     if (plan.distributed)
         refuse("distributed", "classification of sequences on several GPUs is not supported", "one GPU");
     if (plan.load.resize_token_embeddings || plan.load.upcast || plan.load.cast_after_adapter)

@@ -178,8 +178,8 @@ TEST_CASE("known but not predicted") {
     for (const char* member :
          {R"("distributed": {"kind": "tp", "tp": {"tp_plan": {}}})",
           R"("loop": {"kind": "dpo"}, "training": {"loss_type": "aot"})", R"("loop": {"kind": "gkd"})",
-          R"("training": {"deepspeed": "ds.json"})",
-          R"("training": {"torch_compile": true})", R"("training": {"eval_strategy": "epoch"})",
+          R"("training": {"deepspeed": "ds.json"})", R"("training": {"torch_compile": true})",
+          R"("training": {"eval_strategy": "epoch"})",
           R"("training": {"eval_strategy": "steps", "batch_eval_metrics": true})",
           R"("training": {"neftune_noise_alpha": 5})", R"("load": {"device_map": "auto"})",
           R"("load": {"quantization_config": {"quant_method": "gptq", "bits": 4}})", R"("peft": {"peft_type": "POLY"})",
