@@ -33,13 +33,17 @@ std::string optimizer_states(const TrainPlan& plan) {
     return fmt::format("optimizer states ({})", plan.training.optim);
 }
 
+std::string adapters(const TrainPlan& plan) {
+    return fmt::format("{} adapters", plan.peft ? facts_of(plan.peft->kind).title : "LoRA");
+}
+
 }  // namespace
 
 std::string words_of(Category category, const Prediction& p) {
     switch (category) {
         case Category::weights: return weights(p);
         case Category::quantization_state: return "scales of quantized weights";
-        case Category::adapters: return "LoRA adapters";
+        case Category::adapters: return adapters(p.plan);
         case Category::gradients: return "gradients";
         case Category::optimizer_states: return optimizer_states(p.plan);
         case Category::stored_activations: return "activations kept for the backward pass";

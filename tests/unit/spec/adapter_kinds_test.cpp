@@ -13,22 +13,22 @@ using namespace vramfit;
 
 namespace {
 
-Job job_of(std::string_view peft, std::string_view more = "", std::string_view model = "llama-3.2-1b") {
+Job job_of_adapter(std::string_view peft, std::string_view more = "", std::string_view model = "llama-3.2-1b") {
     return read_job(fmt::format(R"({{"schema": "vramfit.job/1", "model": "{}", "peft": {}{}}})", model, peft, more),
                     "job.json", {});
 }
 
-std::optional<Error> refused(std::string_view peft, std::string_view more = "",
-                             std::string_view model = "llama-3.2-1b") {
+std::optional<Error> refused_adapter(std::string_view peft, std::string_view more = "",
+                                     std::string_view model = "llama-3.2-1b") {
     return error_of([&] {
-        const Job job = job_of(peft, more, model);
+        const Job job = job_of_adapter(peft, more, model);
         check_plan(job.model, job.plan, job.stack);
     });
 }
 
 bool is_refused(std::string_view peft, ErrorKind kind, std::string_view where, std::string_view more = "",
                 std::string_view model = "llama-3.2-1b") {
-    const auto error = refused(peft, more, model);
+    const auto error = refused_adapter(peft, more, model);
     return error && error->kind() == kind && error->problems()[0].where.find(where) != std::string::npos;
 }
 
@@ -40,11 +40,11 @@ constexpr auto kUnsupported = ErrorKind::unsupported;
 TEST_CASE("every kind is read with the defaults of its class, written and read again") {
     for (const AdapterKindFacts& facts : adapter_kinds()) {
         INFO(facts.peft_type);
-        const Job job = job_of(fmt::format(R"({{"peft_type": "{}"}})", facts.peft_type));
+        const Job job = job_of_adapter(fmt::format(R"({{"peft_type": "{}"}})", facts.peft_type));
         REQUIRE(job.plan.peft);
         CHECK(job.plan.peft->kind == facts.kind);
         CHECK(job.plan.peft->r == facts.rank);
-        CHECK_FALSE(refused(fmt::format(R"({{"peft_type": "{}"}})", facts.peft_type)));
+        CHECK_FALSE(refused_adapter(fmt::format(R"({{"peft_type": "{}"}})", facts.peft_type)));
         CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
         CHECK(find_adapter_kind(facts.peft_type) == &facts);
     }
@@ -53,26 +53,27 @@ TEST_CASE("every kind is read with the defaults of its class, written and read a
 }
 
 TEST_CASE("keys of a kind are its own") {
-    const Job ia3 = job_of(R"({"peft_type": "IA3", "target_modules": ["k_proj", "up_proj"], "feedforward_modules":
+    const Job ia3 =
+        job_of_adapter(R"({"peft_type": "IA3", "target_modules": ["k_proj", "up_proj"], "feedforward_modules":
         ["up_proj"], "modules_to_save": ["lm_head"]})");
     CHECK(ia3.plan.peft->options.feedforward_modules == TargetModules(std::vector<std::string>{"up_proj"}));
     CHECK(read_job(to_json_text(ia3), "job.json", {}).plan == ia3.plan);
-    const Job lokr = job_of(R"({"peft_type": "LOKR", "decompose_both": true, "decompose_factor": 16, "r": 4,
+    const Job lokr = job_of_adapter(R"({"peft_type": "LOKR", "decompose_both": true, "decompose_factor": 16, "r": 4,
         "rank_pattern": {"v_proj": 2}, "alpha": 3})");
     CHECK(lokr.plan.peft->options.decompose_factor == 16);
     CHECK(read_job(to_json_text(lokr), "job.json", {}).plan == lokr.plan);
     const Job oft =
-        job_of(R"({"peft_type": "OFT", "r": 8, "oft_block_size": 0, "block_share": true, "bias": "oft_only"})");
+        job_of_adapter(R"({"peft_type": "OFT", "r": 8, "oft_block_size": 0, "block_share": true, "bias": "oft_only"})");
     CHECK(oft.plan.peft->options.blocks == 8);
     CHECK(read_job(to_json_text(oft), "job.json", {}).plan == oft.plan);
-    CHECK(job_of(R"({"peft_type": "ADALORA", "init_r": 6, "r": 99})").plan.peft->r == 6);
+    CHECK(job_of_adapter(R"({"peft_type": "ADALORA", "init_r": 6, "r": 99})").plan.peft->r == 6);
 
     CHECK(is_refused(R"({"peft_type": "IA3", "r": 8})", kInvalid, "/peft/r"));
     CHECK(is_refused(R"({"peft_type": "VERA", "lora_alpha": 8})", kInvalid, "/peft/lora_alpha"));
     CHECK(is_refused(R"({"peft_type": "OFT", "r": 8})", kInvalid, "/peft/oft_block_size"));
     CHECK(is_refused(R"({"peft_type": "OFT", "coft": true})", kUnsupported, "/peft/coft"));
     CHECK(is_refused(R"({"peft_type": "LOHA", "rank_dropout": 0.1})", kUnsupported, "/peft/rank_dropout"));
-    CHECK_FALSE(refused(R"({"peft_type": "LOHA", "rank_dropout": 0.0, "use_effective_conv2d": false})"));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "LOHA", "rank_dropout": 0.0, "use_effective_conv2d": false})"));
     CHECK(is_refused(R"({"peft_type": "MISS", "init_weights": "bat"})", kUnsupported, "/peft/init_weights"));
     CHECK(is_refused(R"({"peft_type": "ADALORA", "use_dora": true})", kUnsupported, "/peft/use_dora"));
 }
@@ -80,7 +81,7 @@ TEST_CASE("keys of a kind are its own") {
 TEST_CASE("targets are those of peft's tables") {
     const auto names = [](const char* peft_type, const char* model) {
         return std::get<std::vector<std::string>>(
-            job_of(fmt::format(R"({{"peft_type": "{}"}})", peft_type), "", model).plan.peft->target_modules);
+            job_of_adapter(fmt::format(R"({{"peft_type": "{}"}})", peft_type), "", model).plan.peft->target_modules);
     };
     using Names = std::vector<std::string>;
     CHECK(names("IA3", "llama-3.2-1b") == Names{"k_proj", "v_proj", "down_proj"});
@@ -103,7 +104,8 @@ TEST_CASE("what was not compared is refused by name") {
         is_refused(R"({"peft_type": "LN_TUNING", "target_modules": ["q_proj"]})", kUnsupported, "peft.target_modules"));
     CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "load.quantization_config",
                      R"(, "load": {"quantization_config": {"load_in_4bit": true}})"));
-    CHECK_FALSE(refused(R"({"peft_type": "IA3"})",
+    CHECK_FALSE(
+        refused_adapter(R"({"peft_type": "IA3"})",
                         R"(, "load": {"quantization_config": {"load_in_4bit": true}}, "training": {"bf16": true})"));
     CHECK(is_refused(R"({"peft_type": "OFT", "target_modules": ["c_attn"]})", kUnsupported, "peft.target_modules", "",
                      "gpt2"));

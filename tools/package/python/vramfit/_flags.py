@@ -83,7 +83,7 @@ class PredictFlags(TypedDict, total=False):
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: bool
-    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
     """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: bool
@@ -302,7 +302,7 @@ class SweepFlags(TypedDict, total=False):
     sdpa_kernel: str | Sequence[str]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: str | bool | Sequence[bool]
-    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: str | int | Sequence[int]
     """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: str | bool | Sequence[bool]
@@ -547,7 +547,7 @@ class PlanFlags(TypedDict, total=False):
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: bool
-    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
     """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: bool
@@ -821,7 +821,7 @@ class TimelineFlags(TypedDict, total=False):
     sdpa_kernel: Literal["flash", "efficient", "cudnn", "math"]
     """Use this kernel of sdpa only: flash, efficient, cudnn or math [what PyTorch chooses on the GPU]"""
     text_only: bool
-    """Load the text part alone of a model that takes images too, as Gemma3ForCausalLM does [false]"""
+    """Load the text part alone of a model that takes images too, or the whole (false) [as AutoModelForCausalLM]"""
     num_labels: int
     """Load AutoModelForSequenceClassification, with a head of so many labels in place of the language model's [none]"""
     async_load: bool
