@@ -1,4 +1,4 @@
-// A sweep says of each row what a prediction of the row itself says: more than 50,000 random rows of the jobs of the
+// A sweep says of each row what a prediction of the row itself says: more than 30,000 random rows of the jobs of the
 // traces, of every family, method, stack and feature.
 #include <algorithm>
 #include <random>
@@ -25,10 +25,10 @@ constexpr std::size_t kFirstOfPart = 33;  ///< job of one part to that of the ne
 constexpr std::size_t kLengthsOfRows = 1;
 constexpr std::size_t kRowsOfPart = 0;
 #else
-constexpr std::size_t kEveryOfRows = kPartsOfRows;
-constexpr std::size_t kFirstOfPart = 1;
+constexpr std::size_t kEveryOfRows = 2 * kPartsOfRows;  // every second job
+constexpr std::size_t kFirstOfPart = 2;
 constexpr std::size_t kLengthsOfRows = 2;
-constexpr std::size_t kRowsOfPart = 50'000 / kPartsOfRows;
+constexpr std::size_t kRowsOfPart = 30'000 / kPartsOfRows;
 #endif
 
 template <class T>
