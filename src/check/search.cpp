@@ -22,9 +22,9 @@ class Search {
     std::optional<Turns> find(const std::vector<bool>& banned) {
         std::vector<Turns> chain = chain_of(banned);
         if (chain.size() < 2) return std::nullopt;
-        if (!fits(chain.back())) {
+        if (!surely_asked(chain.back())) {
             chain = falling(chain);
-            if (chain.size() < 2 || !fits(chain.back())) return std::nullopt;
+            if (chain.size() < 2 || !surely_asked(chain.back())) return std::nullopt;
         }
         // The first link does not fit: it is the run that was asked about.
         std::size_t low = 0, high = chain.size() - 1;
@@ -55,12 +55,15 @@ class Search {
     std::size_t runs() const { return fits_.size(); }
 
   private:
-    bool is_spent() const { return run_.events() >= most_events_; }
-    bool fits(const Turns& turns) {
+    bool is_spent() const { return events_ >= most_events_; }
+    bool surely_asked(const Turns& turns) {
         if (const auto known = fits_.find(turns); known != fits_.end()) return known->second;
-        if (is_spent()) return false;
-        return fits_[turns] = run_.fits(turns);
+        const std::size_t before = run_.events();
+        const bool answer = fits_[turns] = run_.fits(turns);
+        events_ += run_.events() - before;
+        return answer;
     }
+    bool fits(const Turns& turns) { return (fits_.contains(turns) || !is_spent()) && surely_asked(turns); }
     std::optional<std::int64_t> requested(const Turns& turns) {
         const auto [known, is_new] = requested_.try_emplace(turns);
         if (is_new) known->second = run_.requested(turns);
@@ -116,6 +119,7 @@ class Search {
     std::span<const Knob> knobs_;
     const TurnedRun& run_;
     std::size_t most_events_;
+    std::size_t events_ = 0;  ///< of what was asked whether it fits
     std::map<Turns, bool> fits_;
     std::map<Turns, std::optional<std::int64_t>> requested_;
 };

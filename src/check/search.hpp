@@ -39,8 +39,9 @@ struct FoundTurns {
 struct SearchLimits {
     std::size_t changes = 3;
     std::size_t runs = 64;  ///< no further change is looked for after so many
-    /// After so many events, half a minute, what was not asked about yet counts as too large: generation of thousands
-    /// of tokens has ten million in each run. The change that is found then is turned further than it has to be.
+    /// After so many events, half a minute, what was not asked about yet counts as too large, but for all knobs turned
+    /// all the way: generation of thousands of tokens has ten million in each run. The change that is found then is
+    /// turned further than it has to be.
     std::size_t events = 60'000'000;
 };
 

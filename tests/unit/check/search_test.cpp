@@ -112,8 +112,10 @@ TEST_CASE("runs of many events: what was not asked about in time is too large, a
     long_runs.fits = [&](const Turns& turns) { return events += 10, run.needs(turns) <= run.capacity; };
     long_runs.events = [&] { return events; };
     const FoundTurns found = find_turns(kKnobs, long_runs, {.changes = 3, .events = 40});
-    CHECK(events == 40);
-    REQUIRE(found.fitting.size() == 1);
-    CHECK(run.needs(found.fitting[0]) <= run.capacity);
+    CHECK(events < 40 + 10 * 8);
+    REQUIRE(!found.fitting.empty());
+    for (const Turns& turns : found.fitting) CHECK(run.needs(turns) <= run.capacity);
+    // What is asked before anything is known to fit is asked in any case.
+    CHECK(find_turns(kKnobs, long_runs, {.changes = 1, .events = 1}).fitting == std::vector<Turns>{{4, 1, 8}});
     CHECK(find_turns(kKnobs, long_runs, {.changes = 3, .events = 10'000}).fitting.size() == 3);
 }
