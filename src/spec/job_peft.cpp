@@ -112,12 +112,6 @@ void refuse_variants(ObjectReader& config) {
     skip_saved_keys(config);
 }
 
-std::string known_types() {
-    std::vector<std::string_view> names;
-    for (const AdapterKindFacts& facts : adapter_kinds()) names.push_back(facts.peft_type);
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 AdapterKind read_kind(ObjectReader& config) {
     AdapterKind kind = AdapterKind::lora;
     if (const auto type = config.text("peft_type", Null::absent)) {
@@ -127,7 +121,7 @@ AdapterKind read_kind(ObjectReader& config) {
         else
             config.problems().unsupported(config.path("peft_type"),
                                           fmt::format("adapters of type '{}' are not supported", *type),
-                                          fmt::format("supported: {}", known_types()));
+                                          fmt::format("supported: {}", known_peft_types()));
     }
     const auto task = config.text("task_type", Null::absent);
     if (task && *task != "CAUSAL_LM")

@@ -37,13 +37,6 @@ JsonValue to_json(const Value& value) {
     return out;
 }
 
-std::string known_types() {
-    std::string out;
-    for (const AdapterKindFacts& facts : adapter_kinds())
-        out += fmt::format("{}{}", out.empty() ? "" : ", ", facts.peft_type);
-    return out;
-}
-
 /// The keys of peft's class; the type and the task are said elsewhere.
 JsonValue configuration(const Value& given, const AdapterKindFacts& facts) {
     JsonValue out = JsonValue::object();
@@ -62,7 +55,7 @@ void read_other_adapter(Reader& reader, const std::string& prefix, std::string_v
     const AdapterKindFacts* const facts = find_adapter_kind(class_name);
     if (!facts)
         return reader.refuse(begin + "peft_type", fmt::format("adapters of the type {} are not predicted", type),
-                             fmt::format("supported: {}", known_types()));
+                             fmt::format("supported: {}", known_peft_types()));
     const Value& given = prefix.empty() ? reader.document().root : *reader.value(prefix);
     for (std::size_t i = 0; i < given.keys.size(); ++i)
         if (given.items[i].kind == Value::Kind::unread)

@@ -9,6 +9,7 @@
 #include "engine/ops/cub_scratch.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/reduce_scratch.hpp"
+#include "engine/ops/row_order.hpp"
 #include "engine/session.hpp"
 
 namespace vramfit::engine {
@@ -126,13 +127,12 @@ Picked picked(const Tensor& t, const Dims& sizes, Op op, const NodeType& type) {
 
 // Up to 4096 ids are sorted in place over a range; more go to cub with a range to permute.
 Picked sort(const Tensor& ids) {
-    constexpr Size kSmallSort = 4096;  // Sort.h should_use_small_sort
     Session& session = ids.session();
     Picked out;
     out.values = empty(session, ids.sizes(), ids.dtype(), Op::sort);
     out.indices = empty(session, ids.sizes(), DType::int64, Op::sort);
     const Tensor range = arange(session, ids.numel());
-    if (session.decide("sort takes cub", ids.numel() > kSmallSort))
+    if (session.decide("sort takes cub", ids.numel() > kMostSortedInPlace))
         use_scratch(session, sort_scratch(session, ids.numel()), Op::radix_sort);
     return out;
 }

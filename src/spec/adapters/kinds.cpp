@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/adapters/read.hpp"
 #include "vramfit/spec/adapter_kind.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -28,6 +29,12 @@ constexpr AdapterKindFacts kKinds[] = {
 std::span<const AdapterKindFacts> adapter_kinds() { return kKinds; }
 
 const AdapterKindFacts& facts_of(AdapterKind kind) { return kKinds[static_cast<std::size_t>(kind)]; }
+
+std::string known_peft_types() {
+    std::vector<std::string_view> names;
+    for (const AdapterKindFacts& facts : kKinds) names.push_back(facts.peft_type);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
 
 const AdapterKindFacts* find_adapter_kind(std::string_view name) {
     const auto plain = [](std::string_view word) {

@@ -22,6 +22,9 @@ void read_patterns(ObjectReader& config, LoraPlan& plan);
 /// Keys that say nothing about memory, or are written by save_pretrained.
 void skip_saved_keys(ObjectReader& config);
 
+/// The `peft_type` of all kinds that are predicted, with commas between them.
+std::string known_peft_types();
+
 /// The configuration of `plan.kind`, which is not LoRA, with the defaults of its class.
 void read_other_kind(ObjectReader& config, LoraPlan& plan);
 /// The same, written.
