@@ -6,6 +6,7 @@
 
 #include "model/record.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "support/trace_jobs.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/job.hpp"
@@ -16,13 +17,8 @@ namespace {
 
 constexpr model::AxisRange kBatch{1, 6}, kLength{8, 300}, kRank{1, 100};
 constexpr std::int64_t kMostLayers = 6;  // of real models there are small ones of the same features
-#ifdef VRAMFIT_SANITIZED
-constexpr int kRows = 1;
-constexpr std::size_t kEvery = 5;  // of the jobs
-#else
-constexpr int kRows = 4;
-constexpr std::size_t kEvery = 1;
-#endif
+constexpr int kRows = kSanitized ? 1 : 4;
+constexpr std::size_t kEvery = kSanitized ? 11 : 2;  // of the jobs
 
 /// What each window allocates and frees. The frees in a row are sorted: a set of tensors dies in any order.
 std::vector<std::vector<std::int64_t>> changes(const Program& program) {

@@ -4,6 +4,7 @@
 #include "property/random_questions.hpp"
 #include "property/same_largest.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/stacks.hpp"
 
@@ -11,11 +12,7 @@ namespace vramfit::test {
 
 namespace {
 
-#ifdef VRAMFIT_SANITIZED
-constexpr int kQuestions = 3;
-#else
-constexpr int kQuestions = 30;
-#endif
+constexpr int kQuestions = kSanitized ? 3 : 30;
 
 std::vector<std::int64_t> steps(std::int64_t first, std::int64_t last, std::int64_t by) {
     std::vector<std::int64_t> out;

@@ -8,6 +8,7 @@
 
 #include "model/record.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "support/trace_jobs.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -16,11 +17,7 @@ namespace vramfit::test {
 namespace {
 
 constexpr std::int64_t kMostLayersRepeated = 4;
-#ifdef VRAMFIT_SANITIZED
-constexpr std::size_t kEveryRepeated = 25;  // of the jobs
-#else
-constexpr std::size_t kEveryRepeated = 1;
-#endif
+constexpr std::size_t kEveryRepeated = kSanitized ? 50 : 2;  // of the jobs
 
 /// Frees in a row by their allocations: a set of tensors (autocast's casts) dies in any order.
 void sort_frees(std::vector<Event>& events) {

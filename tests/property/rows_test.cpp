@@ -1,4 +1,4 @@
-// A sweep says of each row what a prediction of the row itself says: more than 30,000 random rows of the jobs of the
+// A sweep says of each row what a prediction of the row itself says: more than 15,000 random rows of the jobs of the
 // traces, of every family, method, stack and feature.
 #include <algorithm>
 #include <random>
@@ -7,6 +7,7 @@
 #include "property/random_questions.hpp"
 #include "property/same_rows.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "support/trace_jobs.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
@@ -18,18 +19,11 @@ namespace vramfit::test {
 namespace {
 
 constexpr std::int64_t kMostLayersOfRows = 4;
-constexpr std::size_t kPartsOfRows = 12;  // test cases that share the jobs
-#ifdef VRAMFIT_SANITIZED
-constexpr std::size_t kEveryOfRows = 400;
-constexpr std::size_t kFirstOfPart = 33;  ///< job of one part to that of the next
-constexpr std::size_t kLengthsOfRows = 1;
-constexpr std::size_t kRowsOfPart = 0;
-#else
-constexpr std::size_t kEveryOfRows = 2 * kPartsOfRows;  // every second job
-constexpr std::size_t kFirstOfPart = 2;
-constexpr std::size_t kLengthsOfRows = 2;
-constexpr std::size_t kRowsOfPart = 30'000 / kPartsOfRows;
-#endif
+constexpr std::size_t kPartsOfRows = 12;                                   // test cases that share the jobs
+constexpr std::size_t kEveryOfRows = kSanitized ? 996 : 4 * kPartsOfRows;  // every fourth job
+constexpr std::size_t kFirstOfPart = kSanitized ? 83 : 4;                  ///< job of one part to that of the next
+constexpr std::size_t kLengthsOfRows = kSanitized ? 1 : 2;
+constexpr std::size_t kRowsOfPart = kSanitized ? 0 : 15'000 / kPartsOfRows;
 
 template <class T>
 std::vector<T> some_of(Random& random, const std::vector<T>& from, std::size_t count) {

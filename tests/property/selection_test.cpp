@@ -4,6 +4,7 @@
 
 #include "property/random_questions.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/stacks.hpp"
@@ -12,11 +13,7 @@ namespace vramfit::test {
 
 namespace {
 
-#ifdef VRAMFIT_SANITIZED
-constexpr int kSelections = 4;
-#else
-constexpr int kSelections = 40;
-#endif
+constexpr int kSelections = kSanitized ? 4 : 40;
 
 SweepQuestion any_question(Random& random) {
     SweepQuestion q;

@@ -8,6 +8,7 @@
 #include "property/random_questions.hpp"
 #include "property/same_rows.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/job.hpp"
@@ -52,13 +53,8 @@ std::vector<SweepQuestion> several_questions(Random& random, Card card) {
     return questions;
 }
 
-#ifdef VRAMFIT_SANITIZED
-constexpr int kSpaces = 5;
-constexpr Bytes kStep{24 * kMiB};  ///< between the cards of the last test
-#else
-constexpr int kSpaces = 50;
-constexpr Bytes kStep{4 * kMiB};
-#endif
+constexpr int kSpaces = kSanitized ? 5 : 50;
+constexpr Bytes kStep{kSanitized ? 24 * kMiB : 4 * kMiB};  ///< between the cards of the last test
 
 void many_spaces(unsigned seed, Plan plan) {
     Random random(seed);

@@ -4,6 +4,7 @@
 #include "property/same_largest.hpp"
 #include "property/same_rows.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/spec/devices.hpp"
 #include "vramfit/spec/job.hpp"
 
@@ -11,11 +12,7 @@ namespace vramfit::test {
 
 namespace {
 
-#ifdef VRAMFIT_SANITIZED
-constexpr int kOfUnsloth = 6;
-#else
-constexpr int kOfUnsloth = 20;
-#endif
+constexpr int kOfUnsloth = kSanitized ? 2 : 20;
 
 /// Up to 80,000 tokens of up to 128,256 words: from 1 to 40 parts.
 SweepQuestion unsloth_question(Random& random) {

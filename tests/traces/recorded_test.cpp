@@ -8,6 +8,7 @@
 #include "spec/json_parse.hpp"
 #include "spec/network/type.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/predict/predict.hpp"
 #include "vramfit/spec/job.hpp"
 
@@ -78,11 +79,12 @@ TEST_CASE("networks of recorded types have the requested bytes of the traces of 
         ++jobs[name];
     }
     std::ifstream of_types(std::string(kFolder) + "type_traces.jsonl");
+    std::size_t i = 0;
     for (std::string line; std::getline(of_types, line);) {
         const json trace = json::parse(line);
         INFO(trace["name"].get<std::string>());
         CHECK(trace["windows"].size() > 20);
-        CHECK(differences(trace, trace["job"]) == "");
+        if (is_tried(i++, 4)) CHECK(differences(trace, trace["job"]) == "");
         Problems problems("config.json");
         const JsonValue model = parse_json(trace["job"]["model"].dump(), problems);
         const network::BuiltInType* type = network::built_in_type_of(model);

@@ -7,6 +7,7 @@
 
 #include "predict/held.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/predict/predict.hpp"
 
@@ -125,13 +126,8 @@ void check_peak(const json& traced, const PeakResult& peak, const Program& progr
     all.equal += tensors.equal;
 }
 
-#ifdef VRAMFIT_SANITIZED
-constexpr std::size_t kEvery = 8;  // a sample
-constexpr std::int64_t kVerySame = 94;
-#else
-constexpr std::size_t kEvery = 1;
-constexpr std::int64_t kVerySame = 95;  // of a hundred large tensors
-#endif
+constexpr std::size_t kEvery = kSanitized ? 8 : 1;        // a sample
+constexpr std::int64_t kVerySame = kSanitized ? 94 : 95;  // of a hundred large tensors
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/check/check.hpp"
 #include "vramfit/spec/devices.hpp"
@@ -95,11 +96,7 @@ Sample judged(const std::string& file, const std::string& text) {
 }
 
 /// Of the files; with sanitizers all of them take minutes.
-#ifdef VRAMFIT_SANITIZED
-constexpr std::size_t kEvery = 40;
-#else
-constexpr std::size_t kEvery = 1;
-#endif
+constexpr std::size_t kEvery = test::kSanitized ? 40 : 1;
 
 const std::vector<Sample>& samples() {
     static const std::vector<Sample> all = [] {

@@ -7,16 +7,13 @@
 
 #include "cli/program.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 
 using namespace vramfit;
 
 namespace {
 
-#ifdef VRAMFIT_SANITIZED
-constexpr std::size_t kEveryCommand = 6;
-#else
-constexpr std::size_t kEveryCommand = 1;
-#endif
+constexpr std::size_t kEveryCommand = test::kSanitized ? 20 : 1;
 
 /// The lines of ```sh blocks that are one command of this program, without pipes and the like.
 std::vector<std::string> commands_in(const std::filesystem::path& file) {

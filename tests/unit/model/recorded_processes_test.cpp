@@ -4,6 +4,7 @@
 #include "model/record.hpp"
 #include "support/catch.hpp"
 #include "support/recordings.hpp"
+#include "support/sanitized.hpp"
 #include "support/story.hpp"
 #include "vramfit/base/error.hpp"
 
@@ -209,16 +210,11 @@ bool is_answered(const Job& job) {
 }  // namespace
 
 TEST_CASE("recorded families have the same events with trl's loss and in several processes") {
-#ifdef VRAMFIT_SANITIZED  // some of them: each takes ten times as long there
-    constexpr std::size_t kEach = 11, kLeast = 35;
-#else
-    constexpr std::size_t kEach = 1, kLeast = 300;
-#endif
     std::size_t asked = 0;
     std::size_t compared = 0;
     for (const auto& [recording, model] : test::recorded_families()) {
         for (const ProcessOption& option : kProcessOptions) {
-            if (asked++ % kEach != 0) continue;
+            if (!test::is_tried(asked++, 11)) continue;
             INFO(recording.model_type << ", " << option.name);
             Job job = test::job_of_family(model);
             option.set(job);
@@ -236,5 +232,5 @@ TEST_CASE("recorded families have the same events with trl's loss and in several
             ++compared;
         }
     }
-    CHECK(compared > kLeast);
+    CHECK(compared > std::size_t{test::kSanitized ? 35 : 300});
 }

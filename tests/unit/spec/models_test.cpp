@@ -13,6 +13,7 @@
 #include "spec/hub_cache.hpp"
 #include "spec/json_parse.hpp"
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "vramfit/spec/config.hpp"
 #include "vramfit/spec/suggest.hpp"
 
@@ -41,7 +42,8 @@ constexpr const char* kSmall = R"({"model_type": "llama", "hidden_size": 64, "nu
 TEST_CASE("every built-in model loads, is counted and is found by all its names") {
     CHECK(built_in_models().size() >= 100);
     std::set<std::string> names;
-    for (const BuiltInModel& model : built_in_models()) {
+    for (std::size_t i = 0; const BuiltInModel& model : built_in_models()) {
+        if (!test::is_tried(i++, 5)) continue;
         INFO(model.name);
         const ModelSpec spec = spec_of(model);
         CHECK(spec.name == model.name);
@@ -132,7 +134,8 @@ TEST_CASE("of Gemma 4 the whole is loaded, of Qwen3.5 where that is said") {
 TEST_CASE("parameters are counted as published") {
     const auto lines = lines_of("model_counts.jsonl");
     CHECK(lines.size() == 401);
-    for (const std::string& line : lines) {
+    for (std::size_t i = 0; const std::string& line : lines) {
+        if (!test::is_tried(i++, 5)) continue;
         Problems problems("counts");
         const JsonValue row = parse_json(line, problems);
         REQUIRE(problems.none());
