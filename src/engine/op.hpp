@@ -169,7 +169,8 @@ namespace vramfit::engine {
     X(exp2, "aten::exp2")                                                   \
     X(unsloth_scale, "unsloth_zoo::fused_linear_scale_rows")                \
     X(rand_like, "aten::rand_like")                                         \
-    X(scatter, "aten::scatter")
+    X(scatter, "aten::scatter")                                             \
+    X(index_copy, "aten::index_copy")
 
 enum class Op : std::uint16_t {
 #define VRAMFIT_OP_ENUM(id, text) id,

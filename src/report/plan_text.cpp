@@ -27,6 +27,8 @@ std::string lora(const LoraPlan& plan, Axes axes) {
                           targets(plan.target_modules));
     if (plan.use_rslora) out += ", rslora";
     if (plan.use_dora) out += ", dora";
+    if (!plan.options.token_indices.empty())
+        out += fmt::format(", {} trained tokens", plan.options.token_indices.size());
     if (plan.bias != LoraBias::none) out += fmt::format(", bias {}", name_of(plan.bias));
     if (!plan.modules_to_save.empty()) out += fmt::format(", saved whole: {}", fmt::join(plan.modules_to_save, " "));
     return out;
@@ -39,6 +41,9 @@ std::string other_kind(const LoraPlan& plan, bool quantized, bool eight, Axes ax
     if (quantized) out += eight ? " over an 8-bit base" : " over a 4-bit base";
     out += ": ";
     if (facts.has_rank()) out += axes == Axes::listed ? "rank as listed " : fmt::format("r {} ", plan.r);
+    if (plan.kind == AdapterKind::trainable_tokens)
+        return out + fmt::format("{} of the embedding's rows", plan.options.token_indices.size());
+    if (facts.is_prompt) return out + fmt::format("{} virtual tokens", plan.options.virtual_tokens);
     if (plan.kind == AdapterKind::oft)
         out += plan.options.blocks == 0 ? fmt::format("blocks of {} ", plan.options.block_size)
                                         : fmt::format("{} blocks ", plan.options.blocks);

@@ -262,7 +262,7 @@ std::vector<std::string> command_of(const SweepReport& report, const SweepRow& r
     const SweepSpace& space = question.space;
     const Coordinates c = report.coordinates(row);
     std::vector<std::string> words = report.commands[row.question];
-    if (question.base.peft) {
+    if (question.base.peft && wraps_modules(facts_of(question.base.peft->kind))) {
         std::string targets = space.targets[c.target].name;
         std::replace(targets.begin(), targets.end(), '+', ',');
         words.push_back(fmt::format("--targets {}", targets));

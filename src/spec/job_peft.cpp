@@ -100,9 +100,9 @@ bool is_unused(const JsonValue& value) {
 
 void refuse_variants(ObjectReader& config) {
     for (const std::string_view key :
-         {"megatron_config", "trainable_token_indices", "loftq_config", "eva_config", "corda_config", "lora_ga_config",
-          "velora_config", "alora_invocation_tokens", "use_qalora", "monteclora_config", "layer_replication",
-          "use_bdlora", "arrow_config", "kasa_config", "ensure_weight_tying"}) {
+         {"megatron_config", "loftq_config", "eva_config", "corda_config", "lora_ga_config", "velora_config",
+          "alora_invocation_tokens", "use_qalora", "monteclora_config", "layer_replication", "use_bdlora",
+          "arrow_config", "kasa_config", "ensure_weight_tying"}) {
         const JsonValue* value = config.value(key);
         if (value && !is_unused(*value))
             config.problems().unsupported(config.path(key), fmt::format("{} is not supported", key),
@@ -153,6 +153,7 @@ LoraPlan read_lora(ObjectReader config) {
     ObjectReader::set(plan.modules_to_save, config.texts("modules_to_save", Null::absent));
     read_layers(config, plan);
     read_patterns(config, plan);
+    read_token_indices(config, "trainable_token_indices", plan);
     ObjectReader::set(plan.fan_in_fan_out, config.boolean("fan_in_fan_out"));
     ObjectReader::set(plan.lora_bias, config.boolean("lora_bias"));
     read_initialization(config, plan);

@@ -19,12 +19,6 @@ namespace vramfit {
 
 namespace {
 
-JsonValue integers(const std::vector<std::int64_t>& list) {
-    std::vector<JsonValue> items;
-    for (const std::int64_t number : list) items.push_back(JsonValue::of(number));
-    return JsonValue::list(std::move(items));
-}
-
 JsonValue targets(const TargetModules& modules) {
     if (const auto* text = std::get_if<std::string>(&modules)) return JsonValue::of(std::string_view(*text));
     return JsonValue::texts(std::get<std::vector<std::string>>(modules));
@@ -93,6 +87,17 @@ void put_patterns(const LoraPlan& plan, JsonValue& out) {
     if (!plan.alpha_pattern.empty()) out.put("alpha_pattern", std::move(alphas));
 }
 
+void put_token_indices(const AdapterOptions& options, JsonValue& out) {
+    if (options.token_indices.empty()) return;
+    JsonValue tokens = JsonValue::integers(options.token_indices);
+    if (!options.tokens_of.empty()) {
+        JsonValue by_module = JsonValue::object();
+        by_module.put(options.tokens_of, std::move(tokens));
+        tokens = std::move(by_module);
+    }
+    out.put("trainable_token_indices", std::move(tokens));
+}
+
 JsonValue lora(const LoraPlan& plan) {
     if (plan.kind != AdapterKind::lora) return other_kind_to_json(plan);
     JsonValue out = JsonValue::object();
@@ -106,9 +111,10 @@ JsonValue lora(const LoraPlan& plan) {
     out.put("bias", JsonValue::of(name_of(plan.bias)));
     if (!plan.modules_to_save.empty()) out.put("modules_to_save", JsonValue::texts(plan.modules_to_save));
     if (plan.exclude_modules) out.put("exclude_modules", targets(*plan.exclude_modules));
-    if (plan.layers_to_transform) out.put("layers_to_transform", integers(*plan.layers_to_transform));
+    if (plan.layers_to_transform) out.put("layers_to_transform", JsonValue::integers(*plan.layers_to_transform));
     if (!plan.layers_pattern.empty()) out.put("layers_pattern", JsonValue::texts(plan.layers_pattern));
     put_patterns(plan, out);
+    put_token_indices(plan.options, out);
     out.put("fan_in_fan_out", JsonValue::of(plan.fan_in_fan_out));
     out.put("lora_bias", JsonValue::of(plan.lora_bias));
     const std::string& init = plan.init_lora_weights;
@@ -166,7 +172,8 @@ JsonValue batch(const BatchPlan& plan) {
 }
 
 JsonValue peak_window(const PeakWindow& window) {
-    if (window.kind == PeakWindow::Kind::steps) return JsonValue::object().put("steps", integers(window.steps));
+    if (window.kind == PeakWindow::Kind::steps)
+        return JsonValue::object().put("steps", JsonValue::integers(window.steps));
     return JsonValue::of(window.kind == PeakWindow::Kind::train ? "train" : "process");
 }
 
@@ -286,7 +293,7 @@ void put_plan(const TrainPlan& plan, JsonValue& out) {
     out.put("training", std::move(arguments));
     if (plan.loop.kind == LoopKind::unsloth) out.put("unsloth", unsloth_to_json(plan));
     JsonValue rows = is_preference(plan.loop.kind) ? pairs_to_json(plan) : batch(plan.batch);
-    if (!plan.batch.lengths.empty()) rows.put("lengths", integers(row_lengths(plan)));
+    if (!plan.batch.lengths.empty()) rows.put("lengths", JsonValue::integers(row_lengths(plan)));
     out.put("batch", std::move(rows));
     out.put("loop", loop(plan.loop));
     if (plan.evaluation) out.put("evaluation", evaluation(*plan.evaluation));

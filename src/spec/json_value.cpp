@@ -54,6 +54,12 @@ JsonValue JsonValue::texts(const std::vector<std::string>& list) {
     return JsonValue::list(std::move(items));
 }
 
+JsonValue JsonValue::integers(const std::vector<std::int64_t>& list) {
+    std::vector<JsonValue> items;
+    for (const std::int64_t number : list) items.push_back(of(number));
+    return JsonValue::list(std::move(items));
+}
+
 JsonValue& JsonValue::put(std::string_view key, JsonValue value) {
     keys.emplace_back(key);
     items.push_back(std::move(value));

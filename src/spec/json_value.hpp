@@ -33,6 +33,7 @@ struct JsonValue {
     static JsonValue of(const char* value) { return of(std::string_view(value)); }
     static JsonValue list(std::vector<JsonValue> items);
     static JsonValue texts(const std::vector<std::string>& list);
+    static JsonValue integers(const std::vector<std::int64_t>& list);
     static JsonValue object() { return make(Kind::object); }
     /// Appends a member (object only) and returns the object.
     JsonValue& put(std::string_view key, JsonValue value);

@@ -208,6 +208,7 @@ std::vector<NamedModule> modules_of(const ModelSpec& model) {
 }
 
 std::vector<LoraTarget> lora_targets(const ModelSpec& model, const LoraPlan& plan) {
+    if (!wraps_modules(facts_of(plan.kind))) return {};
     const LoraPlan converted = converted_lora(model, plan);
     const Matcher matcher(converted);
     const std::vector<NamedModule> modules = modules_of(model);

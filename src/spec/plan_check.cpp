@@ -125,6 +125,7 @@ void check_lora(const ModelSpec& model, const LoraPlan& lora, const std::vector<
         problems.invalid("peft.layers_pattern", "is used only with layers_to_transform",
                          "give layers_to_transform too, or leave it out");
     if (targets.empty()) return refuse_no_target(model, lora, problems);
+    check_token_indices(model, lora, problems);
     check_parameters(model, lora, targets, problems);
     std::map<std::int64_t, TooNarrow> too_narrow;  // by rank
     std::vector<std::string> reported;
@@ -270,16 +271,21 @@ void note_workspaces(const TrainPlan& plan, Notes& notes) {
                      "keep memory free for them with --reserve, or choose another kernel"});
 }
 
+/// Of one row, with the virtual tokens in front of it.
+std::int64_t tokens_of_row(const TrainPlan& plan) {
+    return plan.batch.sequence_length + (plan.peft ? plan.peft->options.virtual_tokens : 0);
+}
+
 // Rows beyond the positions of the model.
 void check_positions(const ModelSpec& model, const TrainPlan& plan, bool learned, Problems& problems, Notes& notes) {
     if (learned) {
         problems.invalid("batch.sequence_length",
-                         fmt::format("{} tokens, but the table of positions has {} rows", plan.batch.sequence_length,
+                         fmt::format("{} tokens, but the table of positions has {} rows", tokens_of_row(plan),
                                      model.max_position_embeddings),
                          "a shorter sequence");
     } else {
         notes.push_back({NoteKind::sequence_beyond_model,
-                         fmt::format("{} tokens are more than the model's {} positions", plan.batch.sequence_length,
+                         fmt::format("{} tokens are more than the model's {} positions", tokens_of_row(plan),
                                      model.max_position_embeddings),
                          "a shorter sequence; memory is predicted all the same"});
     }
@@ -299,7 +305,7 @@ bool check_sizes(const ModelSpec& model, const TrainPlan& plan, Problems& proble
     check_length_of_run(plan, problems);
     try {
         // The largest tensors: logits, attention scores, the MLP's inner values, all layers' worth of them.
-        const std::int64_t tokens = checked_mul(plan.training.per_device_train_batch_size, plan.batch.sequence_length);
+        const std::int64_t tokens = checked_mul(plan.training.per_device_train_batch_size, tokens_of_row(plan));
         const std::int64_t widest = std::max({model.vocab_size, model.intermediate_size,
                                               checked_mul(model.num_attention_heads, plan.batch.sequence_length)});
         checked_mul(checked_mul(checked_mul(tokens, widest), 64), model.num_hidden_layers);
@@ -343,7 +349,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     Problems problems("");
     Notes notes;
     const bool usable = check_sizes(model_, plan, problems);
-    if (usable && plan.batch.sequence_length > model_.max_position_embeddings) {
+    if (usable && tokens_of_row(plan) > model_.max_position_embeddings) {
         if (!learns_positions_) learns_positions_ = learns_positions(model_);
         check_positions(model_, plan, *learns_positions_, problems, notes);
     }

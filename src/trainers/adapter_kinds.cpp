@@ -1,6 +1,8 @@
 // peft 0.21.2 tuners/*/config.py, read by the keys of job files, which are peft's own.
 #include "trainers/adapter_kinds.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "spec/adapters/read.hpp"
@@ -52,7 +54,8 @@ JsonValue configuration(const Value& given, const AdapterKindFacts& facts) {
 void read_other_adapter(Reader& reader, const std::string& prefix, std::string_view type, Draft& draft) {
     const std::string begin = prefix.empty() ? "" : prefix + ".";
     const std::string_view class_name = type.ends_with("Config") ? type.substr(0, type.size() - 6) : type;
-    const AdapterKindFacts* const facts = find_adapter_kind(class_name);
+    const AdapterKindFacts* const facts =
+        find_adapter_kind(class_name == "PromptEncoder" ? "p_tuning" : class_name);  // the only class of another name
     if (!facts)
         return reader.refuse(begin + "peft_type", fmt::format("adapters of the type {} are not predicted", type),
                              fmt::format("supported: {}", known_peft_types()));
@@ -72,11 +75,26 @@ void read_other_adapter(Reader& reader, const std::string& prefix, std::string_v
             reader.refuse(begin + "peft_type", fmt::format("{}: {}", problem.where, problem.what), problem.hint);
         return;
     }
+    if (!wraps_modules(*facts)) return;
     const Value* const targets = given.find("target_modules");
     if (targets && targets->kind != Value::Kind::null) return;
     const std::vector<std::string> usual = default_targets(draft.job.model, plan.kind);
     reader.assume(begin + "target_modules", fmt::format("{}", fmt::join(usual, ", ")));
     plan.target_modules = usual;
+}
+
+void read_trained_tokens(Reader& reader, const std::string& key, LoraPlan& plan) {
+    const Value* value = reader.value(key);
+    if (!value || value->kind == Value::Kind::null) return;
+    if (value->kind == Value::Kind::map && value->items.size() == 1) {
+        plan.options.tokens_of = value->keys[0];
+        value = &value->items[0];
+    }
+    const auto is_token = [](const Value& item) { return item.kind == Value::Kind::integer && item.integer >= 0; };
+    if (value->kind != Value::Kind::list || !std::all_of(value->items.begin(), value->items.end(), is_token))
+        return reader.invalid(key, fmt::format("its value cannot be read: {}", value->shown()),
+                              fmt::format("the numbers of the tokens: --set {}=[32000, 32001]", key));
+    for (const Value& item : value->items) plan.options.token_indices.push_back(item.integer);
 }
 
 }  // namespace vramfit::trainers

@@ -12,4 +12,7 @@ namespace vramfit::trainers {
 /// or a class. Refuses kinds that are not predicted, and what is not predicted of the others.
 void read_other_adapter(Reader& reader, const std::string& prefix, std::string_view type, Draft& draft);
 
+/// LoraConfig.trainable_token_indices: a list of tokens, or one for a module.
+void read_trained_tokens(Reader& reader, const std::string& key, LoraPlan& plan);
+
 }  // namespace vramfit::trainers

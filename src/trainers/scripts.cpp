@@ -135,6 +135,7 @@ void read_script_adapter(Reader& reader, Draft& draft) {
                 draft);
     lora.target_parameters = reader.texts("peft_config.target_parameters").value_or(std::vector<std::string>());
     lora.modules_to_save = reader.texts("peft_config.modules_to_save").value_or(std::vector<std::string>());
+    read_trained_tokens(reader, "peft_config.trainable_token_indices", lora);
     lora.use_dora = reader.boolean("peft_config.use_dora").value_or(false);
     lora.use_rslora = reader.boolean("peft_config.use_rslora").value_or(false);
     constexpr Named<LoraBias> kBiases[] = {

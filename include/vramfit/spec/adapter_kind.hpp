@@ -15,7 +15,25 @@ namespace vramfit {
 using TargetModules = std::variant<std::vector<std::string>, std::string>;
 
 /// peft's `peft_type`.
-enum class AdapterKind : std::uint8_t { lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss };
+enum class AdapterKind : std::uint8_t {
+    lora,
+    ia3,
+    loha,
+    lokr,
+    vera,
+    oft,
+    adalora,
+    ln_tuning,
+    hra,
+    miss,
+    prompt_tuning,
+    p_tuning,
+    prefix_tuning,
+    trainable_tokens,
+    road,
+    randlora,
+    vblora,
+};
 
 /// What only some kinds have; the others keep the values that stand here.
 struct AdapterOptions {
@@ -28,6 +46,17 @@ struct AdapterOptions {
     bool use_cayley_neumann = true;                    ///< OFTConfig
     std::int64_t cayley_neumann_terms = 5;             ///< OFTConfig.num_cayley_neumann_terms
     double orth_reg_weight = 0.5;                      ///< AdaLoraConfig
+    std::int64_t virtual_tokens = 0;                   ///< PromptLearningConfig.num_virtual_tokens
+    std::string prompt_init = "RANDOM";                ///< PromptTuningConfig.prompt_tuning_init
+    std::optional<std::int64_t> encoder_hidden_size;   ///< PromptEncoderConfig, PrefixTuningConfig
+    bool prefix_projection = false;                    ///< PrefixTuningConfig
+    std::int64_t road_variant = 1;                     ///< RoadConfig.variant: road_1, road_2, road_4
+    std::int64_t group_size = 64;                      ///< RoadConfig
+    std::int64_t num_vectors = 256;                    ///< VBLoRAConfig
+    std::int64_t vector_length = 256;                  ///< VBLoRAConfig
+    std::int64_t topk = 2;                             ///< VBLoRAConfig
+    std::vector<std::int64_t> token_indices;           ///< TrainableTokensConfig; LoraConfig.trainable_token_indices
+    std::string tokens_of;                             ///< the module that LoraConfig names; empty: the embedding
 
     friend bool operator==(const AdapterOptions&, const AdapterOptions&) = default;
 };
@@ -42,9 +71,15 @@ struct AdapterKindFacts {
     std::int64_t rank = 8;       ///< that it has by default; 1 where it has none
     bool over_packed = false;    ///< over bitsandbytes' 4-bit and 8-bit layers
     bool over_conv1d = false;    ///< over transformers' Conv1D
+    bool is_prompt = false;      ///< virtual tokens in front of each row, and no module is wrapped
 
     bool has_rank() const { return !rank_key.empty(); }
 };
+
+/// Whether modules are wrapped: neither virtual tokens nor rows of the embedding alone.
+constexpr bool wraps_modules(const AdapterKindFacts& facts) {
+    return !facts.is_prompt && facts.kind != AdapterKind::trainable_tokens;
+}
 
 /// All that are predicted, LoRA first.
 std::span<const AdapterKindFacts> adapter_kinds();

@@ -67,8 +67,23 @@ void set_block_size(Job& job, std::string_view value, const std::string& where) 
                     "--adapter oft in front of it");
     plan.options.blocks = 0;
     plan.options.block_size = integer_from(value, where);
-    if (plan.options.block_size < 1)
-        throw Error(ErrorKind::invalid, where, fmt::format("{} is below 1", value), "give 1 or more");
+}
+
+/// Of kinds with virtual tokens.
+LoraPlan& prompt(Job& job, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (!facts_of(plan.kind).is_prompt)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} has no virtual tokens", facts_of(plan.kind).title),
+                    "--adapter prompt_tuning, p_tuning or prefix_tuning in front of it");
+    return plan;
+}
+
+void set_virtual_tokens(Job& job, std::string_view value, const std::string& where) {
+    prompt(job, where).options.virtual_tokens = integer_from(value, where);
+}
+
+void set_encoder_width(Job& job, std::string_view value, const std::string& where) {
+    prompt(job, where).options.encoder_hidden_size = integer_from(value, where);
 }
 
 void set_dropout(Job& job, std::string_view value, const std::string& where) {
@@ -145,11 +160,16 @@ constexpr PlanFlag kMethodFlags[] = {
      "full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]",
      set_method, 0, words_of<kMethods>},
     {"adapter", "peft_type", "KIND", nullptr, kMethod,
-     "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]", set_adapter, 0,
-     adapter_words},
-    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod, "Rank of the adapters [8; vera 256, adalora 12, miss 64]",
-     set_rank},
+     "Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, "
+     "prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]",
+     set_adapter, 0, adapter_words},
+    {"rank", "r lora_r lora_rank", "N", nullptr, kMethod,
+     "Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]", set_rank},
     {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
+    {"num_virtual_tokens", "", "N", nullptr, kMethod, "Tokens that prompt tuning, P-tuning or prefix tuning learns",
+     set_virtual_tokens},
+    {"encoder_hidden_size", "", "N", nullptr, kMethod, "Width of the encoder of P-tuning's virtual tokens",
+     set_encoder_width},
     {"lora-alpha", "", "X", nullptr, kMethod, "LoRA's alpha; no effect on memory [8]",
      [](Job& job, std::string_view value, const std::string& where) {
          lora(job, where).lora_alpha = number_from(value, where);

@@ -88,6 +88,10 @@ SweepSpace space_from(const PlanFlags& flags, const SweepAsked& asked, const Cho
                                : TargetSet{std::get<std::string>(job.plan.peft->target_modules), {}}};
         space.ranks = {job.plan.peft->r};
     }
+    if (!wraps_modules(adapters))
+        space.targets = {{adapters.is_prompt ? "virtual tokens" : "rows of the embedding", {}}};
+    if (targets && !wraps_modules(adapters))
+        throw Error(ErrorKind::invalid, "--targets", fmt::format("{} wraps no module", adapters.title), "leave it out");
     if (ranks && !adapters.has_rank())
         throw Error(ErrorKind::invalid, "--rank", fmt::format("{} has no rank", adapters.title), "leave it out");
     if (recipe && sets(*recipe, "rank")) space.ranks = {job.plan.peft->r};

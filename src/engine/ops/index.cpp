@@ -42,6 +42,12 @@ void scatter_values_backward(Node& node, Grads& in, Grads& out) {
 }
 const NodeType kScatterValuesBackward{"ScatterBackward0", scatter_values_backward};
 
+void index_copy_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor ids = node.unpack(0), values = node.unpack(1);
+    if (node.wants(0)) out[0] = empty(*node.session, values.sizes(), in[0].dtype(), Op::index_select);
+}
+const NodeType kIndexCopyBackward{"IndexCopyBackward0", index_copy_backward};
+
 std::int64_t index_bits(const void*, std::span<const std::int64_t> rows) {
     return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows[0] - 1))));
 }
@@ -248,6 +254,18 @@ void scatter_in_place(const Tensor& t, const Tensor& ids, const Tensor& values) 
     add_edge(*node, values);
     node->save(ids);
     set_history(t, node);
+}
+
+// derivatives.yaml index_copy: source: grad.index_select(dim, index).expand_as(source).
+Tensor index_copy(const Tensor& t, const Tensor& ids, const Tensor& values) {
+    Tensor out = empty(t.session(), t.sizes(), t.dtype(), Op::index_copy);
+    if (!needs_grad(values)) return out;
+    const Ref<Node> node = make_node(t.session(), kIndexCopyBackward);
+    add_edge(*node, values);
+    node->save(ids);
+    node->save(values);
+    set_history(out, node);
+    return out;
 }
 
 Tensor histc(const Tensor& t, Size bins) { return empty(t.session(), {bins}, t.dtype(), Op::histc); }

@@ -177,8 +177,8 @@ Tensor rsqrt(const Tensor& input) {
     return saves_result(a, Op::rsqrt, kRsqrtBackward);
 }
 
-Tensor cos(const Tensor& a) { return saves_input(a, Op::cos, kUnsupportedBackward); }
-Tensor sin(const Tensor& a) { return saves_input(a, Op::sin, kUnsupportedBackward); }
+Tensor cos(const Tensor& a) { return saves_input(a, Op::cos, kCosBackward); }
+Tensor sin(const Tensor& a) { return saves_input(a, Op::sin, kSinBackward); }
 Tensor tanh(const Tensor& a) { return saves_result(a, Op::tanh, kTanhBackward); }
 Tensor silu(const Tensor& a) { return saves_input(a, Op::silu, kSiluBackward); }
 Tensor gelu(const Tensor& a) { return saves_input(a, Op::gelu, kGeluBackward); }

@@ -78,6 +78,21 @@ void unsupported_backward(Node& node, Grads&, Grads&) {
     throw std::logic_error(std::string("no backward for ") + node.type->name);
 }
 
+// grad * -self.sin()
+void cos_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0);
+    const Tensor sine = pointwise_result(self, self.dtype(), Op::sin);
+    const Tensor negative = pointwise_result(sine, sine.dtype(), Op::neg);
+    out[0] = pointwise_result(in[0], negative, in[0].dtype(), Op::mul);
+}
+
+// grad * self.cos()
+void sin_backward(Node& node, Grads& in, Grads& out) {
+    const Tensor self = node.unpack(0);
+    const Tensor cosine = pointwise_result(self, self.dtype(), Op::cos);
+    out[0] = pointwise_result(in[0], cosine, in[0].dtype(), Op::mul);
+}
+
 }  // namespace
 
 const NodeType kAddBackward{"AddBackward0", add_backward};
@@ -90,6 +105,8 @@ const NodeType kUnscaleBackward{"DivBackward0", unscale_backward};
 const NodeType kNegBackward{"NegBackward0", neg_backward};
 const NodeType kSquareBackward{"PowBackward0", square_backward};
 const NodeType kRsqrtBackward{"RsqrtBackward0", rsqrt_backward};
+const NodeType kCosBackward{"CosBackward0", cos_backward};
+const NodeType kSinBackward{"SinBackward0", sin_backward};
 const NodeType kTanhBackward{"TanhBackward0", one_result_backward<Op::tanh_backward>};
 const NodeType kSiluBackward{"SiluBackward0", one_result_backward<Op::silu_backward>};
 const NodeType kGeluBackward{"GeluBackward0", one_result_backward<Op::gelu_backward>};

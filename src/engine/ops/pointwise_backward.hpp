@@ -16,6 +16,8 @@ extern const NodeType kNegBackward;
 extern const NodeType kSquareBackward;
 extern const NodeType kRsqrtBackward;
 extern const NodeType kTanhBackward;
+extern const NodeType kCosBackward;
+extern const NodeType kSinBackward;
 extern const NodeType kSiluBackward;
 extern const NodeType kGeluBackward;
 extern const NodeType kReluBackward;

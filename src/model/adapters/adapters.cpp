@@ -14,7 +14,9 @@
 #include "model/adapters/dora.hpp"
 #include "model/adapters/other_kinds.hpp"
 #include "model/adapters/param_wrapper.hpp"
+#include "model/adapters/prompt_learning.hpp"
 #include "model/adapters/saved_modules.hpp"
+#include "model/adapters/trained_tokens.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 #include "model/network/partitions.hpp"
@@ -94,12 +96,14 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
         if (t.defined()) out.push_back(&t);
     };
     const auto add_table = [&](Embedding& table) {
+        if (auto& tokens = table.tokens) add(tokens->delta);
         if (auto& lora = table.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) add(*t);
     };
     const auto add_linear = [&](Linear& linear) {
         if (auto& other = linear.other)
             for (AddedTensor& added : other->parameters) add(added.tensor);
+        if (auto& other = linear.other; other && !other->shared_name.empty()) add(other->shared->front());
         if (auto& lora = linear.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->bias, &lora->magnitude}) add(*t);
     };
@@ -109,6 +113,8 @@ std::vector<Tensor*> adapter_tensors(Network& network) {
                 for (Tensor* t : {&lora->a, &lora->b}) add(*t);
     };
     for_each_module(network, Overloaded{add_table, add_linear, [](Norm&) {}, add_bare});
+    if (network.prompt)
+        for (AddedTensor& added : network.prompt->parameters) add(added.tensor);
     return out;
 }
 
@@ -174,6 +180,8 @@ void raise_dtype(Network& network) {
                 for (Tensor* t : {&lora->a, &lora->b}) raise_module({t});
     };
     const auto raise_table = [](Embedding& table) {
+        if (auto& tokens = table.tokens)
+            for (Tensor* t : {&tokens->delta, &tokens->original}) raise_module({t});
         if (auto& lora = table.lora)
             for (Tensor* t : {&lora->a, &lora->b, &lora->magnitude}) raise_module({t});
     };
@@ -198,16 +206,20 @@ void train_biases(Network& network, LoraBias which) {
 void add_adapters(const Run& run, Network& network) {
     const LoraPlan& plan = *run.plan.peft;
     const std::vector<LoraTarget> targets = lora_targets(run.spec, plan);
-    if (targets.empty())
+    const AdapterKindFacts& kind = facts_of(plan.kind);
+    if (targets.empty() && wraps_modules(kind))
         throw Error(ErrorKind::invalid, "peft.target_modules", "matches no module", "name modules of the network");
     refuse_by_peft(plan, network, targets);
     for (const NamedParameter& p : named_parameters(network)) p.tensor->set_requires_grad(false);
     if (plan.kind == AdapterKind::lora)
         adapt_targets(run, network, targets);
-    else
+    else if (kind.is_prompt)
+        add_prompt_encoder(run, network);
+    else if (wraps_modules(kind))
         add_other_adapters(run, network, targets);
     train_biases(network, plan.bias);
     save_modules(run, network);
+    add_trained_tokens(run, network);
     // PeftModel.__init__, prepare_model_for_gradient_checkpointing: only where checkpointing is already on.
     if (network.checkpointing != Checkpointing::off && !run.plan.load.quantization)
         network.embed.output_requires_grad = true;

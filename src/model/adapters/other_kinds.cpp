@@ -25,10 +25,12 @@ struct Method {
 };
 
 constexpr Method kMethods[] = {
-    {AdapterKind::ia3, create_ia3, ia3},    {AdapterKind::loha, create_loha, loha},
-    {AdapterKind::lokr, create_lokr, lokr}, {AdapterKind::vera, create_vera, vera},
-    {AdapterKind::oft, create_oft, oft},    {AdapterKind::miss, create_miss, miss},
-    {AdapterKind::hra, create_hra, hra},    {AdapterKind::adalora, create_adalora, adalora},
+    {AdapterKind::ia3, create_ia3, ia3},          {AdapterKind::loha, create_loha, loha},
+    {AdapterKind::lokr, create_lokr, lokr},       {AdapterKind::vera, create_vera, vera},
+    {AdapterKind::oft, create_oft, oft},          {AdapterKind::miss, create_miss, miss},
+    {AdapterKind::hra, create_hra, hra},          {AdapterKind::adalora, create_adalora, adalora},
+    {AdapterKind::road, create_road, road},       {AdapterKind::randlora, create_randlora, randlora},
+    {AdapterKind::vblora, create_vblora, vblora},
 };
 
 [[noreturn]] void refuse_target(const std::string& name) {

@@ -55,6 +55,13 @@ Tensor miss(const Linear& layer, const Tensor& x);
 void create_hra(const NewAdapter& made);
 Tensor hra(const Linear& layer, const Tensor& x);
 
+void create_road(const NewAdapter& made);
+Tensor road(const Linear& layer, const Tensor& x);
+void create_randlora(const NewAdapter& made);
+Tensor randlora(const Linear& layer, const Tensor& x);
+void create_vblora(const NewAdapter& made);
+Tensor vblora(const Linear& layer, const Tensor& x);
+
 void create_adalora(const NewAdapter& made);
 Tensor adalora(const Linear& layer, const Tensor& x);
 

@@ -12,6 +12,8 @@
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
 #include "model/adapters/adalora.hpp"
+#include "model/adapters/prompt_learning.hpp"
+#include "model/adapters/trained_tokens.hpp"
 #include "model/causal_lm/classification.hpp"
 #include "model/causal_lm/decoder_4_40.hpp"
 #include "model/layers/attention/attention_4_40.hpp"
@@ -120,16 +122,16 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
 }
 
 /// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.
-KvCachePointer make_cache(const Run& run, const Network& network) {
+bool keeps_cache(const Run& run, const Network& network) {
     const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
     const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
-    if (!wanted || network.checkpointing != Checkpointing::off) return {};
+    if (!wanted || network.checkpointing != Checkpointing::off) return false;
     const bool trains = run.session.training;
-    if (trains && !run.stack.training_fills_caches()) return {};
+    if (trains && !run.stack.training_fills_caches()) return false;
     if (run.spec.model_type == "gemma2" &&
         !(trains ? run.stack.training_fills_gemma2_caches() : run.stack.gemma2_evaluates_with_cache()))
-        return {};
-    return std::make_shared<KvCache>(network.layers.size());
+        return false;
+    return true;
 }
 
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
@@ -168,7 +170,8 @@ void look_for_padding(const Tensor& ids) {
 Tensor decoder(const Run& run, const Network& network, const Batch& batch, const KvCachePointer& cache,
                const Place& place) {
     const Family& family = family_of(run.spec.model_type);
-    if (family.looks_for_padding && run.spec.pad_token_id && !batch.attention_mask.defined())
+    if (family.looks_for_padding && run.spec.pad_token_id && !batch.attention_mask.defined() &&
+        batch.input_ids.defined())
         look_for_padding(batch.input_ids);
     if (network.hooks) network.hooks->before_embedding();
     Tensor embedded = batch.inputs_embeds.defined() ? batch.inputs_embeds : embed(network, batch.input_ids);
@@ -261,9 +264,11 @@ bool has_its_own_loss(const Run& run) {
 
 namespace {
 
+/// `given`: a cache that begins with something; null: one of the network's own, if it has one.
 Output causal_lm_forward(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
-                         const Place& place) {
-    const KvCachePointer cache = make_cache(run, network);
+                         const Place& place, const KvCachePointer& given = {}) {
+    const bool returns_cache = keeps_cache(run, network);
+    const KvCachePointer cache = given || !returns_cache ? given : std::make_shared<KvCache>(network.layers.size());
     if (run.recorded && cache)
         throw Error(ErrorKind::unsupported, "training.use_cache",
                     "a recorded network with a cache was not compared yet", "set use_cache to false");
@@ -289,7 +294,8 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
     Tensor logits;
     {
         const Scoped<Module> in_head(run.session.recorder.module, {-1, run.session.recorder.intern("lm_head")});
-        logits = forward(network.head, kept);
+        logits = network.tied && network.embed.tokens ? functional_linear(kept, merged_table(network.embed))
+                                                      : forward(network.head, kept);
     }
     if (network.hooks) network.hooks->after_head(logits);
     kept.reset();
@@ -306,14 +312,19 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
         aux_loss = balancing_loss(run, router_logits, batch.attention_mask);
         if (loss.defined()) add_in_place(loss, mul(aux_loss, 1.0));
     }
-    return {loss, logits, cache, aux_loss, std::move(router_logits), std::move(hidden_states)};
+    return {
+        loss, logits, returns_cache ? cache : nullptr, aux_loss, std::move(router_logits), std::move(hidden_states)};
 }
 
 }  // namespace
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const CalledModel model(run, network, place);
-    Output output = causal_lm_forward(run, network, batch, items, place);
+    Output output = [&] {
+        if (!network.prompt) return causal_lm_forward(run, network, batch, items, place);
+        const PromptedBatch given = prompted(run, network, batch, place);
+        return causal_lm_forward(run, network, given.batch, items, place, given.cache);
+    }();
     if (output.loss.defined() && run.plan.peft && run.plan.peft->kind == AdapterKind::adalora)
         add_orthogonality(*run.plan.peft, network, output.loss);
     Tensor* const outputs[] = {&output.loss};  // no gradient goes through the logits

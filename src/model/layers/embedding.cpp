@@ -4,6 +4,7 @@
 #include "engine/ops/copy.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "model/adapters/adapters.hpp"
+#include "model/adapters/trained_tokens.hpp"
 #include "model/network/called.hpp"
 #include "model/network/modules.hpp"
 #include "model/parallel/tensor/tensor_parallel.hpp"
@@ -14,7 +15,8 @@ namespace vramfit::model {
 // device.
 Tensor base_forward(const Embedding& layer, const Tensor& ids) {
     if (layer.pieces > 1) return cut_embedding(layer, ids);
-    const Tensor out = engine::embedding(layer.weight, ids);
+    const Tensor table = layer.tokens ? merged_table(layer) : layer.weight;
+    const Tensor out = engine::embedding(table, ids);
     if (!layer.scale.defined()) return out;
     const Tensor scale = engine::to(layer.scale, layer.weight.dtype());
     return engine::mul(out, scale);

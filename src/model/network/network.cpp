@@ -81,6 +81,8 @@ class Collector {
         }
         if (l.other)
             for (AddedTensor& added : l.other->parameters) add(place, added.name, added.tensor);
+        if (l.other && !l.other->shared_name.empty() && !std::exchange(has_shared_, true))
+            add(place, l.other->shared_name, l.other->shared->front());
         if (l.other) mark_adapted(first);
         if (!l.lora) return;
         add(place, "lora_A.default.weight", l.lora->a);
@@ -96,6 +98,7 @@ class Collector {
         const std::size_t first = out_.size();
         add(place, "weight", e.weight, false, true);
         for (std::size_t i = first; i < out_.size(); ++i) set_piece(out_[i], e.pieces);
+        if (e.tokens) add(place, "trainable_tokens_delta.default", e.tokens->delta);
         if (!e.lora) return;
         add(place, "lora_embedding_A", e.lora->a);
         add(place, "lora_embedding_B", e.lora->b);
@@ -114,6 +117,10 @@ class Collector {
             add(place, "lora_A.default.weight", lora->a);
             add(place, "lora_B.default.weight", lora->b);
         }
+    }
+    void add(PromptEncoder& encoder) {
+        for (AddedTensor& added : encoder.parameters)
+            add(Place{"prompt_encoder.default", {}}, added.name, added.tensor);
     }
     std::vector<NamedParameter> take() { return std::move(out_); }
 
@@ -142,6 +149,7 @@ class Collector {
     }
 
     bool with_packed_;
+    bool has_shared_ = false;  ///< what adapters share is in the list
     std::vector<NamedParameter> out_;
     Tensor shared_;
 };
@@ -295,6 +303,7 @@ std::vector<NamedParameter> collect(Network& n, bool with_packed, bool once = tr
                                       c.add(linear);
                                       if (&linear == &n.head) share(linear);
                                   }});
+    if (n.prompt) c.add(*n.prompt);
     return c.take();
 }
 

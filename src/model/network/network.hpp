@@ -51,9 +51,18 @@ struct OtherAdapter {
     std::vector<AddedTensor> parameters;          ///< trained, in order of registration
     std::vector<Tensor> buffers;                  ///< of this layer alone
     std::shared_ptr<std::vector<Tensor>> shared;  ///< of all layers
+    std::string_view shared_name = {};            ///< of the first of those, if it is trained
     const LoraPlan* plan = nullptr;               ///< lives as long as the network
     bool scales_input = false;                    ///< IA3
     double dropout = 0.0;
+
+    const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
+};
+
+/// PeftModel.prompt_encoder: what makes virtual tokens in front of each row.
+struct PromptEncoder {
+    std::vector<AddedTensor> parameters;  ///< of the table first, then weight and bias of each linear layer
+    std::int64_t tokens = 0;
 
     const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
 };
@@ -137,6 +146,12 @@ struct Linear {
 /// Whether bitsandbytes holds the weight.
 inline bool is_packed(const Linear& layer) { return layer.quantized || layer.in_8bit; }
 
+/// peft's TrainableTokensLayer: rows of a table that are trained.
+struct TokenAdapter {
+    Tensor delta;     ///< [N, H]
+    Tensor original;  ///< the same
+};
+
 struct Embedding {
     std::string name;
     Size rows = 0;
@@ -145,6 +160,7 @@ struct Embedding {
     Tensor weight;
     Tensor scale;  ///< gemma: embed_scale, 0-dim; undefined where nothing is scaled or the model does it
     std::optional<LoraEmbeddingAdapter> lora;
+    std::optional<TokenAdapter> tokens;
     std::optional<OriginalModule> original;
     bool output_requires_grad = false;       ///< the hook of enable_input_require_grads on the module that stands there
     bool base_output_requires_grad = false;  ///< the same on the layer inside the adapter: the hook was there first
@@ -240,6 +256,7 @@ struct Network {
     std::vector<LeafRange> leaf_layers;
     Norm norm;
     Linear head;
+    std::optional<PromptEncoder> prompt;        ///< around the whole model
     Linear value_head;                          ///< trl's ValueHead around the whole model; no outputs: none
     bool tied = false;                          ///< head.weight is embed.weight
     bool ends_with_layers = false;              ///< a stage of a pipeline: norm and head are another process's

@@ -33,12 +33,39 @@ void check_module(const AdapterKindFacts& facts, const NamedModule& module, Prob
 
 void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& problems) {
     const NamedModule& module = target.module;
+    const auto divides = [&](std::string_view key, std::int64_t size, std::int64_t by) {
+        if (size % by != 0)
+            problems.invalid(fmt::format("peft.{}", key),
+                             fmt::format("the {} features of '{}' do not divide by {} (peft)", size, module.name, by),
+                             "a divisor");
+    };
+    // tuners/road/layer.py RoadLayer.update_layer, tuners/vblora/layer.py VBLoRALayer.update_layer.
+    if (plan.kind == AdapterKind::road) divides("group_size", module.out, plan.options.group_size);
+    if (plan.kind == AdapterKind::road && plan.options.group_size % 2 != 0)
+        problems.invalid("peft.group_size", fmt::format("{} is odd: groups have two halves", plan.options.group_size),
+                         "an even number");
+    if (plan.kind == AdapterKind::vblora)
+        for (const std::int64_t size : {module.in, module.out})
+            divides("vector_length", size, plan.options.vector_length);
     // tuners/miss/layer.py MissLayer.update_layer.
-    if (plan.kind != AdapterKind::miss) return;
-    if (target.r > module.in)
+    if (plan.kind == AdapterKind::miss && target.r > module.in)
         problems.invalid("peft.r",
                          fmt::format("{} is more than the {} inputs of '{}' (peft)", target.r, module.in, module.name),
                          "a smaller one");
+}
+
+/// engine/ops/index.hpp kTopkColumns: of more vectors torch.topk takes kernels that are not modelled.
+constexpr std::int64_t kMostVectors = 399;
+
+void check_vectors(const AdapterOptions& options, Problems& problems) {
+    if (options.num_vectors > kMostVectors)
+        problems.unsupported("peft.num_vectors",
+                             fmt::format("VB-LoRA with {} vectors is not supported", options.num_vectors),
+                             fmt::format("at most {}", kMostVectors));
+    if (options.topk > options.num_vectors)
+        problems.invalid("peft.topk",
+                         fmt::format("{} of {} vectors cannot be chosen", options.topk, options.num_vectors),
+                         "at most num_vectors");
 }
 
 }  // namespace
@@ -46,6 +73,9 @@ void check_sizes_of(const LoraPlan& plan, const LoraTarget& target, Problems& pr
 void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
                       Problems& problems) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
+    if (facts.is_prompt) return check_prompt_kind(plan, problems);
+    if (plan.kind == AdapterKind::trainable_tokens) return check_token_indices(model, plan, problems);
+    if (plan.kind == AdapterKind::vblora) check_vectors(plan.options, problems);
     const auto* const names = std::get_if<std::vector<std::string>>(&plan.target_modules);
     if (names && names->empty())
         return problems.invalid("peft.target_modules",
@@ -64,20 +94,39 @@ void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::v
     }
 }
 
+namespace {
+
+/// Of kinds with virtual tokens.
+void check_beside_prompt(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
+    if (plan.peft->kind != AdapterKind::prefix_tuning) return;
+    if (plan.training.gradient_checkpointing || plan.load.gradient_checkpointing)
+        problems.invalid("training.gradient_checkpointing",
+                         "PREFIX_TUNING does not work with gradient checkpointing (peft)", "false");
+    if (plan.batch.attention_mask == AttentionMask::absent)
+        problems.unsupported("batch.attention_mask", "prefix tuning without a mask is not supported", "ones");
+    if (model.sliding_window)
+        problems.unsupported("model", "prefix tuning with layers that slide is not supported", "another model");
+}
+
+}  // namespace
+
 void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems) {
-    if (!plan.peft || plan.peft->kind == AdapterKind::lora) return;
+    if (!plan.peft) return;
     const AdapterKindFacts& facts = facts_of(plan.peft->kind);
+    if (facts.kind == AdapterKind::lora && plan.peft->options.token_indices.empty()) return;
+    const std::string_view title = facts.kind == AdapterKind::lora ? "LoRA with trained tokens" : facts.title;
     const auto refuse = [&](bool given, std::string_view where, std::string_view with, std::string_view hint) {
         if (given)
-            problems.unsupported(where, fmt::format("{} with {} is not supported", facts.title, with),
-                                 std::string(hint));
+            problems.unsupported(where, fmt::format("{} with {} is not supported", title, with), std::string(hint));
     };
     if (stack.peft < Version{0, 21, 0})
         problems.unsupported("peft.peft_type",
-                             fmt::format("{} of peft {} is not supported", facts.title, text_of(stack.peft)),
+                             fmt::format("{} of peft {} is not supported", title, text_of(stack.peft)),
                              "a stack with peft 0.21 or later");
-    refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::plain, "loop.kind",
-           fmt::format("the loop {}", name_of(plan.loop.kind)), "trainer or plain");
+    const bool by_sft = plan.loop.kind == LoopKind::sft && facts.kind != AdapterKind::lora && wraps_modules(facts);
+    refuse(plan.loop.kind != LoopKind::trainer && plan.loop.kind != LoopKind::plain && !by_sft, "loop.kind",
+           fmt::format("the loop {}", name_of(plan.loop.kind)),
+           wraps_modules(facts) ? "trainer, sft or plain" : "trainer or plain");
     refuse(plan.distributed.has_value(), "distributed", "several processes", "one process");
     refuse(model.recording != nullptr, "model", "a recorded network", "one of the families");
     refuse(model.mixture.has_value(), "model", "a mixture of experts", "a network without experts");
@@ -96,6 +145,7 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     if (plan.load.quantization && no_autocast && (!compared || plan.load.quantization->method == QuantMethod::int8))
         refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
     refuse(plan.training.use_liger_kernel, "training.use_liger_kernel", "Liger's kernels", "false");
+    if (facts.is_prompt) check_beside_prompt(model, plan, problems);
 }
 
 }  // namespace vramfit

@@ -22,6 +22,13 @@ constexpr AdapterKindFacts kKinds[] = {
     {AdapterKind::ln_tuning, "LN_TUNING", "ln_tuning", "LN tuning", "", 1, true, true},
     {AdapterKind::hra, "HRA", "hra", "HRA", "r", 8, false, false},
     {AdapterKind::miss, "MISS", "miss", "MiSS", "r", 64, true, false},
+    {AdapterKind::prompt_tuning, "PROMPT_TUNING", "prompt_tuning", "prompt tuning", "", 1, true, true, true},
+    {AdapterKind::p_tuning, "P_TUNING", "p_tuning", "P-tuning", "", 1, true, true, true},
+    {AdapterKind::prefix_tuning, "PREFIX_TUNING", "prefix_tuning", "prefix tuning", "", 1, true, true, true},
+    {AdapterKind::trainable_tokens, "TRAINABLE_TOKENS", "trainable_tokens", "trainable tokens", "", 1, true, true},
+    {AdapterKind::road, "ROAD", "road", "RoAd", "", 1, true, false},
+    {AdapterKind::randlora, "RANDLORA", "randlora", "RandLoRA", "r", 32, true, false},
+    {AdapterKind::vblora, "VBLORA", "vblora", "VB-LoRA", "r", 4, false, false},
 };
 
 }  // namespace

@@ -11,16 +11,19 @@ namespace vramfit {
 
 namespace {
 
-constexpr IntegerRange kAtLeastOne = {.low = 1, .high = std::int64_t{1} << 31};
 constexpr IntegerRange kCount = {.low = 0, .high = std::int64_t{1} << 31};
 
-bool has_layers(AdapterKind kind) { return kind != AdapterKind::ia3 && kind != AdapterKind::ln_tuning; }
+bool has_layers(AdapterKind kind) {
+    return kind != AdapterKind::ia3 && kind != AdapterKind::ln_tuning && kind != AdapterKind::trainable_tokens &&
+           kind != AdapterKind::road;
+}
 
 bool has_patterns(AdapterKind kind) { return kind == AdapterKind::loha || kind == AdapterKind::lokr; }
 
 bool has_bias(AdapterKind kind) {
     return kind == AdapterKind::vera || kind == AdapterKind::oft || kind == AdapterKind::hra ||
-           kind == AdapterKind::miss || kind == AdapterKind::adalora;
+           kind == AdapterKind::miss || kind == AdapterKind::adalora || kind == AdapterKind::randlora ||
+           kind == AdapterKind::vblora;
 }
 
 /// What the key of the dropout in front of the adapter is.
@@ -29,6 +32,8 @@ std::string_view dropout_key(AdapterKind kind) {
         case AdapterKind::vera: return "vera_dropout";
         case AdapterKind::miss: return "miss_dropout";
         case AdapterKind::adalora: return "lora_dropout";
+        case AdapterKind::randlora: return "randlora_dropout";
+        case AdapterKind::vblora: return "vblora_dropout";
         default: return {};
     }
 }
@@ -45,8 +50,13 @@ std::span<const std::string_view> idle_keys(AdapterKind kind) {
     static constexpr std::string_view kVera[] = {"projection_prng_key", "save_projection", "d_initial",
                                                  "fan_in_fan_out", "init_weights"};
     static constexpr std::string_view kOft[] = {"fan_in_fan_out", "init_weights", "eps"};
-    static constexpr std::string_view kHra[] = {"init_weights"};
     static constexpr std::string_view kMiss[] = {"mini_r"};
+    static constexpr std::string_view kInitialization[] = {"init_weights"};
+    static constexpr std::string_view kRandLora[] = {"projection_prng_key", "save_projection", "sparse",
+                                                     "very_sparse",         "fan_in_fan_out",  "randlora_alpha",
+                                                     "init_weights"};
+    static constexpr std::string_view kVbLora[] = {"save_only_topk_weights", "fan_in_fan_out", "init_vector_bank_bound",
+                                                   "init_logits_std"};
     static constexpr std::string_view kAdaLora[] = {"r",
                                                     "fan_in_fan_out",
                                                     "use_rslora",
@@ -67,9 +77,13 @@ std::span<const std::string_view> idle_keys(AdapterKind kind) {
         case AdapterKind::lokr: return kLyCoris;
         case AdapterKind::vera: return kVera;
         case AdapterKind::oft: return kOft;
-        case AdapterKind::hra: return kHra;
         case AdapterKind::miss: return kMiss;
         case AdapterKind::adalora: return kAdaLora;
+        case AdapterKind::hra:
+        case AdapterKind::road:
+        case AdapterKind::trainable_tokens: return kInitialization;
+        case AdapterKind::randlora: return kRandLora;
+        case AdapterKind::vblora: return kVbLora;
         default: return {};
     }
 }
@@ -162,6 +176,13 @@ void read_oft(ObjectReader& config, LoraPlan& plan) {
                                       "OFT that solves for its rotations is not supported", "true");
 }
 
+/// RoadConfig: the variant's number is that of parameters for two outputs.
+void read_road(ObjectReader& config, AdapterOptions& options) {
+    static constexpr Named<std::int64_t> kVariants[] = {{"road_1", 1}, {"road_2", 2}, {"road_4", 4}};
+    ObjectReader::set(options.road_variant, config.choice<std::int64_t>("variant", kVariants));
+    ObjectReader::set(options.group_size, config.integer("group_size", kAtLeastOne));
+}
+
 void read_own_keys(ObjectReader& config, LoraPlan& plan) {
     AdapterOptions& options = plan.options;
     switch (plan.kind) {
@@ -174,6 +195,13 @@ void read_own_keys(ObjectReader& config, LoraPlan& plan) {
         case AdapterKind::oft: read_oft(config, plan); break;
         case AdapterKind::miss: read_miss_weights(config); break;
         case AdapterKind::adalora: ObjectReader::set(options.orth_reg_weight, config.real("orth_reg_weight")); break;
+        case AdapterKind::trainable_tokens: read_token_indices(config, "token_indices", plan); break;
+        case AdapterKind::road: read_road(config, options); break;
+        case AdapterKind::vblora:
+            ObjectReader::set(options.num_vectors, config.integer("num_vectors", kAtLeastOne));
+            ObjectReader::set(options.vector_length, config.integer("vector_length", kAtLeastOne));
+            ObjectReader::set(options.topk, config.integer("topk", kAtLeastOne));
+            break;
         default: break;
     }
 }
@@ -202,15 +230,23 @@ void put_own_keys(const LoraPlan& plan, JsonValue& out) {
             out.put("num_cayley_neumann_terms", JsonValue::of(options.cayley_neumann_terms));
             break;
         case AdapterKind::adalora: out.put("orth_reg_weight", JsonValue::of(options.orth_reg_weight)); break;
+        case AdapterKind::trainable_tokens: out.put("token_indices", JsonValue::integers(options.token_indices)); break;
+        case AdapterKind::road:
+            out.put("variant", JsonValue::of(std::string_view(fmt::format("road_{}", options.road_variant))));
+            out.put("group_size", JsonValue::of(options.group_size));
+            break;
+        case AdapterKind::vblora:
+            out.put("num_vectors", JsonValue::of(options.num_vectors));
+            out.put("vector_length", JsonValue::of(options.vector_length));
+            out.put("topk", JsonValue::of(options.topk));
+            break;
         default: break;
     }
 }
 
 void put_layers(const LoraPlan& plan, JsonValue& out) {
     if (plan.layers_to_transform) {
-        std::vector<JsonValue> items;
-        for (const std::int64_t number : *plan.layers_to_transform) items.push_back(JsonValue::of(number));
-        out.put("layers_to_transform", JsonValue::list(std::move(items)));
+        out.put("layers_to_transform", JsonValue::integers(*plan.layers_to_transform));
     }
     if (!plan.layers_pattern.empty()) out.put("layers_pattern", JsonValue::texts(plan.layers_pattern));
     if (!has_patterns(plan.kind)) return;
@@ -223,9 +259,28 @@ void put_layers(const LoraPlan& plan, JsonValue& out) {
 
 }  // namespace
 
+void read_token_indices(ObjectReader& config, std::string_view key, LoraPlan& plan) {
+    constexpr IntegerRange kToken = {.low = 0, .high = std::int64_t{1} << 31};
+    const JsonValue* const value = config.value(key);
+    if (!value || value->kind == JsonValue::Kind::null) return;
+    if (value->kind != JsonValue::Kind::object) {
+        ObjectReader::set(plan.options.token_indices, config.integers(key, kToken));
+        return;
+    }
+    if (value->items.size() == 1 && value->items[0].kind == JsonValue::Kind::list) {
+        auto by_module = config.object(key);
+        plan.options.tokens_of = value->keys[0];
+        ObjectReader::set(plan.options.token_indices, by_module->integers(value->keys[0], kToken));
+        return;
+    }
+    config.problems().unsupported(config.path(key), "trained tokens of several modules are not supported",
+                                  "a list of tokens, which are those of the embedding");
+}
+
 void read_other_kind(ObjectReader& config, LoraPlan& plan) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
     plan.r = facts.rank;
+    if (facts.is_prompt) return read_prompt_kind(config, plan);
     if (facts.has_rank()) ObjectReader::set(plan.r, config.integer(facts.rank_key, kAtLeastOne));
     if (const std::string_view key = alpha_key(plan.kind); !key.empty())
         ObjectReader::set(plan.lora_alpha, config.real(key));
@@ -245,6 +300,7 @@ void read_other_kind(ObjectReader& config, LoraPlan& plan) {
 
 JsonValue other_kind_to_json(const LoraPlan& plan) {
     const AdapterKindFacts& facts = facts_of(plan.kind);
+    if (facts.is_prompt) return prompt_kind_to_json(plan);
     JsonValue out = JsonValue::object();
     out.put("peft_type", JsonValue::of(facts.peft_type));
     if (facts.has_rank()) out.put(facts.rank_key, JsonValue::of(plan.r));

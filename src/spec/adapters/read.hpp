@@ -13,6 +13,9 @@
 
 namespace vramfit {
 
+/// Ranks, tokens, widths.
+inline constexpr IntegerRange kAtLeastOne = {.low = 1, .high = std::int64_t{1} << 31};
+
 /// One text (a regular expression or "all-linear") or a list of names.
 std::optional<TargetModules> read_targets(ObjectReader& config, std::string_view key);
 /// layers_to_transform and layers_pattern.
@@ -29,6 +32,14 @@ std::string known_peft_types();
 void read_other_kind(ObjectReader& config, LoraPlan& plan);
 /// The same, written.
 JsonValue other_kind_to_json(const LoraPlan& plan);
+
+/// The same of kinds with virtual tokens.
+void read_prompt_kind(ObjectReader& config, LoraPlan& plan);
+JsonValue prompt_kind_to_json(const LoraPlan& plan);
+/// TrainableTokensConfig.token_indices, or LoRA's `trainable_token_indices`, where a dictionary names the embedding.
+void read_token_indices(ObjectReader& config, std::string_view key, LoraPlan& plan);
+/// What peft has no default for.
+void check_prompt_kind(const LoraPlan& plan, Problems& problems);
 
 /// IA3: whether the module's input is scaled, not its output. Throws Error (invalid) where peft asks for the modules.
 bool is_feedforward(const ModelSpec& model, const LoraPlan& plan, const std::string& module);

@@ -117,7 +117,9 @@ std::vector<std::string> default_targets(const ModelSpec& model, AdapterKind kin
     switch (kind) {
         case AdapterKind::ia3: return names_in(ia3_rows(), model.model_type);
         case AdapterKind::ln_tuning: return names_in(norm_rows(), model.model_type);
+        case AdapterKind::vblora:  // TRANSFORMERS_MODELS_TO_VBLORA_TARGET_MODULES_MAPPING: the same
         case AdapterKind::adalora: return names_in(adalora_rows(), model.model_type);
+        case AdapterKind::trainable_tokens: return {};  // the token embedding
         default: return default_targets(model);
     }
 }

@@ -195,7 +195,7 @@ class SetUp {
         const std::string_view before =
             std::string_view(name).substr(0, name.size() - std::min(name.size(), last.size() + 1));
         if (name.starts_with("torch.")) return Value::of_text(name.substr(6), place);
-        for (const std::string_view words : {"TaskType", "PeftType"})
+        for (const std::string_view words : {"TaskType", "PeftType", "PromptTuningInit", "ReparameterizationType"})
             if (before.ends_with(words)) return Value::of_text(last, place);
         for (const std::string_view words : {"Strategy", "OptimizerNames", "SchedulerType"}) {
             if (!before.ends_with(words)) continue;

@@ -29,7 +29,7 @@ constexpr KeyRow kPeftKeys[] = {
     {"rank_pattern", KeyUse::unsupported, "ranks by module are not predicted"},
     {"layer_replication", KeyUse::unsupported, "repeated layers are not predicted"},
     {"megatron_config", KeyUse::unsupported, "Megatron is not predicted"},
-    {"trainable_token_indices", KeyUse::unsupported, "trained rows of the embedding are not predicted"},
+    {"trainable_token_indices", KeyUse::used, "peft.trainable_token_indices", "[1, 2]|[]"},
     {"eva_config", KeyUse::unsupported, "EVA is not predicted"},
     {"corda_config", KeyUse::unsupported, "CorDA is not predicted"},
     {"use_qalora", KeyUse::unsupported, "QALoRA is not predicted"},
@@ -112,6 +112,7 @@ void read_peft_adapter(Reader& reader, Draft& draft) {
         draft);
     lora.target_parameters = reader.texts("target_parameters").value_or(std::vector<std::string>());
     lora.modules_to_save = reader.texts("modules_to_save").value_or(std::vector<std::string>());
+    read_trained_tokens(reader, "trainable_token_indices", lora);
     read_peft_layers(reader, lora);
     lora.use_dora = reader.boolean("use_dora").value_or(false);
     lora.use_rslora = reader.boolean("use_rslora").value_or(false);

@@ -37,14 +37,26 @@ constexpr auto kUnsupported = ErrorKind::unsupported;
 
 }  // namespace
 
+/// What its class has no default for.
+std::string_view least_keys(AdapterKind kind) {
+    switch (kind) {
+        case AdapterKind::prompt_tuning:
+        case AdapterKind::prefix_tuning: return R"(, "num_virtual_tokens": 20)";
+        case AdapterKind::p_tuning: return R"(, "num_virtual_tokens": 20, "encoder_hidden_size": 128)";
+        case AdapterKind::trainable_tokens: return R"(, "token_indices": [1, 2])";
+        default: return "";
+    }
+}
+
 TEST_CASE("every kind is read with the defaults of its class, written and read again") {
     for (const AdapterKindFacts& facts : adapter_kinds()) {
         INFO(facts.peft_type);
-        const Job job = job_of_adapter(fmt::format(R"({{"peft_type": "{}"}})", facts.peft_type));
+        const std::string least = fmt::format(R"({{"peft_type": "{}"{}}})", facts.peft_type, least_keys(facts.kind));
+        const Job job = job_of_adapter(least);
         REQUIRE(job.plan.peft);
         CHECK(job.plan.peft->kind == facts.kind);
         CHECK(job.plan.peft->r == facts.rank);
-        CHECK_FALSE(refused_adapter(fmt::format(R"({{"peft_type": "{}"}})", facts.peft_type)));
+        CHECK_FALSE(refused_adapter(least));
         CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
         CHECK(find_adapter_kind(facts.peft_type) == &facts);
     }
@@ -94,7 +106,7 @@ TEST_CASE("targets are those of peft's tables") {
 TEST_CASE("what was not compared is refused by name") {
     CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "distributed",
                      R"(, "distributed": {"kind": "ddp", "world_size": 2})"));
-    CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "loop.kind", R"(, "loop": {"kind": "sft"})"));
+    CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "loop.kind", R"(, "loop": {"kind": "dpo"})"));
     CHECK(is_refused(R"({"peft_type": "IA3"})", kUnsupported, "peft.peft_type", R"(, "stack": "hf-2026-01")"));
     CHECK(is_refused(R"({"peft_type": "LOHA"})", kUnsupported, "load.quantization_config",
                      R"(, "load": {"quantization_config": {"load_in_4bit": true}})"));
@@ -112,4 +124,37 @@ TEST_CASE("what was not compared is refused by name") {
     CHECK(is_refused(R"({"peft_type": "VERA"})", kUnsupported, "training.use_liger_kernel",
                      R"(, "training": {"use_liger_kernel": true})"));
     CHECK(is_refused(R"({"peft_type": "MISS", "r": 4096})", kInvalid, "peft.r"));
+    CHECK(is_refused(R"({"peft_type": "VBLORA", "num_vectors": 512})", kUnsupported, "peft.num_vectors"));
+}
+
+TEST_CASE("virtual tokens: what peft has no default for, and what it stops at") {
+    CHECK(is_refused(R"({"peft_type": "PROMPT_TUNING"})", kInvalid, "peft.num_virtual_tokens"));
+    CHECK(is_refused(R"({"peft_type": "P_TUNING", "num_virtual_tokens": 8})", kInvalid, "peft.encoder_hidden_size"));
+    CHECK(is_refused(R"({"peft_type": "PREFIX_TUNING", "num_virtual_tokens": 8, "prefix_projection": true})", kInvalid,
+                     "peft.encoder_hidden_size"));
+    const char* const prefix = R"({"peft_type": "PREFIX_TUNING", "num_virtual_tokens": 8})";
+    CHECK_FALSE(refused_adapter(prefix));
+    CHECK(is_refused(prefix, kInvalid, "training.gradient_checkpointing",
+                     R"(, "training": {"gradient_checkpointing": true})"));
+    CHECK(is_refused(prefix, kUnsupported, "model", "", "gemma-2-2b"));
+    // GPT-2's table of positions has 1,024 rows.
+    const char* const length = R"(, "batch": {"sequence_length": 1020})";
+    CHECK(is_refused(R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 5})", kInvalid, "batch.sequence_length",
+                     length, "gpt2"));
+    CHECK_FALSE(refused_adapter(R"({"peft_type": "PROMPT_TUNING", "num_virtual_tokens": 4})", length, "gpt2"));
+}
+
+TEST_CASE("trained tokens: words of the model, of the embedding alone, beside LoRA or not") {
+    CHECK(is_refused(R"({"peft_type": "TRAINABLE_TOKENS"})", kInvalid, "peft.token_indices"));
+    CHECK(
+        is_refused(R"({"peft_type": "TRAINABLE_TOKENS", "token_indices": [128256]})", kInvalid, "peft.token_indices"));
+    const char* const lora = R"({"r": 8, "trainable_token_indices": {"embed_tokens": [5, 6]}})";
+    const Job job = job_of_adapter(lora);
+    CHECK(job.plan.peft->options.token_indices == std::vector<std::int64_t>{5, 6});
+    CHECK(read_job(to_json_text(job), "job.json", {}).plan == job.plan);
+    CHECK_FALSE(refused_adapter(lora));
+    CHECK(is_refused(R"({"trainable_token_indices": {"lm_head": [5]}})", kUnsupported, "peft.trainable_token_indices"));
+    CHECK(is_refused(R"({"trainable_token_indices": [5], "modules_to_save": ["embed_tokens"]})", kInvalid,
+                     "peft.trainable_token_indices"));
+    CHECK(is_refused(lora, kUnsupported, "distributed", R"(, "distributed": {"kind": "ddp", "world_size": 2})"));
 }

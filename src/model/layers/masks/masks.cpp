@@ -70,8 +70,9 @@ void read_all(const Tensor& mask) {
 bool causal_flag_is_enough(const Request& q, const Tensor& padding) {
     if (q.window && q.length() >= *q.window) return false;
     if (!padding.defined()) return true;
-    read_all(padding);
-    if (!q.has_zeros) return true;
+    const bool is_aligned = q.starts() || q.session().decide("one query", q.length() == 1);
+    if (is_aligned) read_all(padding);
+    if (is_aligned && !q.has_zeros) return true;
     // The case of an empty static cache asks the same of the first q_length places.
     if (q.run.stack.masks_are_read_by_sum() && q.starts()) read_all(slice(padding, 1, 0, q.length()));
     return false;

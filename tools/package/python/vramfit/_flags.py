@@ -44,12 +44,16 @@ class PredictFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss"]
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
     """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int
     """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
+    num_virtual_tokens: int
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    encoder_hidden_size: int
+    """Width of the encoder of P-tuning's virtual tokens"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -269,6 +273,10 @@ class SweepFlags(TypedDict, total=False):
     """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
     oft_block_size: str | int | Sequence[int]
     """Size of OFT's blocks [32]"""
+    num_virtual_tokens: str | int | Sequence[int]
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    encoder_hidden_size: str | int | Sequence[int]
+    """Width of the encoder of P-tuning's virtual tokens"""
     lora_alpha: str | float | Sequence[float]
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: str | float | Sequence[float]
@@ -508,12 +516,16 @@ class PlanFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss"]
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
     """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int
     """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
+    num_virtual_tokens: int
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    encoder_hidden_size: int
+    """Width of the encoder of P-tuning's virtual tokens"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -782,12 +794,16 @@ class TimelineFlags(TypedDict, total=False):
     """A documented set of flags, which other flags override: paper, qlora, qlora-paper, trl-sft, axolotl, llama-factory, unsloth or full (docs/recipes.md) [none]"""
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
-    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss"]
+    adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
     """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
     rank: int
     """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
+    num_virtual_tokens: int
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    encoder_hidden_size: int
+    """Width of the encoder of P-tuning's virtual tokens"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float

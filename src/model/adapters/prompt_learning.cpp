@@ -1,0 +1,153 @@
+// peft 0.21.2 peft_model.py PeftModelForCausalLM.forward and get_prompt, tuners/prompt_tuning/model.py PromptEmbedding,
+// tuners/p_tuning/model.py PromptEncoder, tuners/prefix_tuning/model.py PrefixEncoder.
+#include "model/adapters/prompt_learning.hpp"
+
+#include <array>
+
+#include "engine/ops/copy.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/ops/pointwise.hpp"
+#include "engine/ops/shape.hpp"
+#include "engine/ops/split.hpp"
+#include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+#include "model/adapters/other_kinds.hpp"
+#include "model/network/modules.hpp"
+
+namespace vramfit::model {
+
+using namespace engine;
+
+namespace {
+
+/// A parameter in float32, as nn.Module.to leaves it.
+void add_parameter(const Run& run, PromptEncoder& encoder, std::string_view name, const Dims& sizes) {
+    encoder.parameters.push_back({name, moved_from_host(run.session, sizes, DType::float32)});
+}
+
+/// PromptEmbedding.__init__, prompt_tuning_init TEXT or SAMPLE_VOCAB: rows of the word embeddings.
+Tensor rows_of_words(const Run& run, const Network& network, std::int64_t tokens) {
+    const Tensor ids = moved_from_host(run.session, {tokens}, DType::int64);
+    const Tensor rows = clone(detach(embed(network, ids)));
+    return to(rows, DType::float32);
+}
+
+void add_p_tuning(const Run& run, PromptEncoder& encoder) {
+    const AdapterOptions& options = run.plan.peft->options;
+    const std::int64_t width = run.spec.hidden_size, inside = *options.encoder_hidden_size;
+    add_parameter(run, encoder, "embedding.weight", {encoder.tokens, width});
+    add_parameter(run, encoder, "mlp_head.0.weight", {inside, width});
+    add_parameter(run, encoder, "mlp_head.0.bias", {inside});
+    add_parameter(run, encoder, "mlp_head.2.weight", {inside, inside});
+    add_parameter(run, encoder, "mlp_head.2.bias", {inside});
+    add_parameter(run, encoder, "mlp_head.4.weight", {width, inside});
+    add_parameter(run, encoder, "mlp_head.4.bias", {width});
+}
+
+/// The virtual tokens' embeddings -- [B, N, H], in what the encoder computes.
+Tensor encoded(const Run& run, const PromptEncoder& encoder, const Size& rows) {
+    const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
+    Tensor out = engine::embedding(encoder[0], slice(ids, 0, 0, 1));  // rows are alike
+    if (run.plan.peft->kind != AdapterKind::p_tuning) return repeat_below(out, rows);
+    out = functional_linear(out, encoder[1], encoder[2]);
+    out = relu(out);
+    out = functional_linear(out, encoder[3], encoder[4]);
+    out = relu(out);
+    out = functional_linear(out, encoder[5], encoder[6]);
+    return repeat_below(out, rows);
+}
+
+/// What each layer's cache begins with: of all layers [B, N, 2 L Hk D].
+Tensor prefixes(const Run& run, const PromptEncoder& encoder, const Size& rows) {
+    const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
+    Tensor out = engine::embedding(encoder[0], ids);
+    if (!run.plan.peft->options.prefix_projection) return out;
+    out = functional_linear(out, encoder[1], encoder[2]);
+    out = tanh(out);
+    return functional_linear(out, encoder[3], encoder[4]);
+}
+
+Tensor joined(const Tensor& first, const Tensor& second) {
+    const std::array<Tensor, 2> parts{first, second};
+    return cat(parts, 1);
+}
+
+void add_prefix_tuning(const Run& run, PromptEncoder& encoder) {
+    const AdapterOptions& options = run.plan.peft->options;
+    // utils/other.py _prepare_prompt_learning_config: the width of a layer's keys.
+    const std::int64_t width = run.spec.num_key_value_heads * run.spec.head_dim;
+    const std::int64_t all = 2 * run.spec.num_hidden_layers * width;
+    add_parameter(run, encoder, "embedding.weight", {encoder.tokens, options.prefix_projection ? width : all});
+    if (!options.prefix_projection) return;
+    const std::int64_t inside = *options.encoder_hidden_size;
+    add_parameter(run, encoder, "transform.0.weight", {inside, width});
+    add_parameter(run, encoder, "transform.0.bias", {inside});
+    add_parameter(run, encoder, "transform.2.weight", {all, inside});
+    add_parameter(run, encoder, "transform.2.bias", {all});
+}
+
+}  // namespace
+
+void add_prompt_encoder(const Run& run, Network& network) {
+    const LoraPlan& plan = *run.plan.peft;
+    PromptEncoder encoder;
+    encoder.tokens = plan.options.virtual_tokens;
+    if (plan.kind == AdapterKind::prefix_tuning)
+        add_prefix_tuning(run, encoder);
+    else if (plan.kind == AdapterKind::p_tuning)
+        add_p_tuning(run, encoder);
+    else if (plan.options.prompt_init == "RANDOM")
+        add_parameter(run, encoder, "embedding.weight", {encoder.tokens, run.spec.hidden_size});
+    else
+        encoder.parameters.push_back({"embedding.weight", rows_of_words(run, network, encoder.tokens)});
+    network.prompt = std::move(encoder);
+}
+
+namespace {
+
+/// DynamicCache of what get_prompt made: a copy for each layer.
+KvCachePointer prefix_cache(const Run& run, const Network& network, const Size& rows) {
+    Tensor all = prefixes(run, *network.prompt, rows);
+    all = to(all, run.plan.load.dtype);
+    const ModelSpec& spec = run.spec;
+    all =
+        view(all, {rows, network.prompt->tokens, 2 * spec.num_hidden_layers, spec.num_key_value_heads, spec.head_dim});
+    const std::array<int, 5> layers_first{2, 0, 3, 1, 4};
+    all = permute(all, layers_first);
+    KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
+    const std::vector<Tensor> of_layers = chunk(all, static_cast<int>(network.layers.size()), 0);
+    for (std::size_t i = 0; i < of_layers.size(); ++i) {
+        std::vector<Tensor> both = unbind(of_layers[i]);
+        cache->update(network.layers[i], {}, both[0], both[1]);
+    }
+    return cache;
+}
+
+}  // namespace
+
+PromptedBatch prompted(const Run& run, const Network& network, const Batch& batch, const Place& place) {
+    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
+    PromptedBatch out{batch, {}, {}, {}, {}};
+    const Size rows = batch.input_ids.size(0);
+    const Dims prefix{rows, network.prompt->tokens};
+    if (batch.attention_mask.defined()) {
+        out.prefix_mask = moved_from_host(run.session, prefix, DType::float32);
+        out.batch.attention_mask = joined(out.prefix_mask, batch.attention_mask);
+    }
+    if (run.plan.peft->kind == AdapterKind::prefix_tuning) {
+        out.cache = prefix_cache(run, network, rows);
+        return out;
+    }
+    Tensor embedded = embed(network, batch.input_ids);
+    if (batch.labels.defined()) {
+        out.prefix_labels = moved_from_host(run.session, prefix, DType::int64);
+        out.batch.labels = joined(out.prefix_labels, batch.labels);
+    }
+    out.prompts = encoded(run, *network.prompt, rows);
+    out.prompts = to(out.prompts, embedded.dtype());
+    out.batch.inputs_embeds = joined(out.prompts, embedded);
+    out.batch.input_ids = {};
+    return out;
+}
+
+}  // namespace vramfit::model
