@@ -285,6 +285,10 @@ Error PlanFlags::named_by_flags(const Error& error) const {
     static constexpr std::pair<const char*, const char*> kKeys[] = {
         {"peft.r", "rank"},
         {"peft.target_modules", "targets"},
+        {"peft.num_virtual_tokens", "num_virtual_tokens"},
+        {"peft.encoder_hidden_size", "encoder_hidden_size"},
+        {"peft.token_indices", "token_indices"},
+        {"peft.trainable_token_indices", "token_indices"},
         {"peft.modules_to_save", "save-whole"},
         {"peft.lora_dropout", "lora-dropout"},
         {"peft.use_dora", "use_dora"},

@@ -21,7 +21,9 @@ inline bool has_more_than_matrices(const LoraPlan& lora) {
 void check_other_kind(const ModelSpec& model, const LoraPlan& plan, const std::vector<LoraTarget>& targets,
                       Problems& problems);
 void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems);
-/// Tokens that are no words of the model, or beside a trained embedding.
+/// Trained tokens that are no words of the model.
+void check_tokens_are_known(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
+/// Trained tokens that are none, beside a trained embedding, or another module's.
 void check_token_indices(const ModelSpec& model, const LoraPlan& plan, Problems& problems);
 
 /// Cut cross entropy and optimizers that step in the backward pass.

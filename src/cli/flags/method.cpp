@@ -86,6 +86,17 @@ void set_encoder_width(Job& job, std::string_view value, const std::string& wher
     prompt(job, where).options.encoder_hidden_size = integer_from(value, where);
 }
 
+/// Alone, or beside LoRA.
+void set_token_indices(Job& job, std::string_view value, const std::string& where) {
+    LoraPlan& plan = adapters(job, where);
+    if (plan.kind != AdapterKind::lora && plan.kind != AdapterKind::trainable_tokens)
+        throw Error(ErrorKind::invalid, where, fmt::format("{} trains no tokens", facts_of(plan.kind).title),
+                    "--adapter trainable_tokens or lora in front of it");
+    plan.options.token_indices.clear();
+    for (const std::string& token : words_from(value, where))
+        plan.options.token_indices.push_back(integer_from(token, where, 0));
+}
+
 void set_dropout(Job& job, std::string_view value, const std::string& where) {
     LoraPlan& plan = adapters(job, where);
     const bool drops = plan.kind == AdapterKind::lora || plan.kind == AdapterKind::vera ||
@@ -170,6 +181,8 @@ constexpr PlanFlag kMethodFlags[] = {
      set_virtual_tokens},
     {"encoder_hidden_size", "", "N", nullptr, kMethod, "Width of the encoder of P-tuning's virtual tokens",
      set_encoder_width},
+    {"token_indices", "trainable_token_indices", "N,...", nullptr, kMethod,
+     "Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA", set_token_indices},
     {"lora-alpha", "", "X", nullptr, kMethod, "LoRA's alpha; no effect on memory [8]",
      [](Job& job, std::string_view value, const std::string& where) {
          lora(job, where).lora_alpha = number_from(value, where);

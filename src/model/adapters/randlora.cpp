@@ -107,6 +107,7 @@ Tensor randlora(const Linear& layer, const Tensor& x) {
     Tensor t = dropout(input, layer.other->dropout);
     t = functional_linear(t, bases.first);
     t = functional_linear(t, bases.second);
+    const Tensor kept = is_packed(layer) ? t : Tensor();  // bnb.py has a name for it
     t = mul(t, 1.0);
     result = add(result, t);
     t.reset();

@@ -137,15 +137,19 @@ void check_beside_other_kind(const ModelSpec& model, const TrainPlan& plan, cons
     refuse(plan.trl_casting_to_bf16, "trl.peft_module_casting_to_bf16", "a cast of the whole network", "false");
     refuse(plan.load.quantization && !facts.over_packed, "load.quantization_config", "a quantized base",
            "a base in 16 bits, or LoRA");
+    const bool in_8bit = plan.load.quantization && plan.load.quantization->method == QuantMethod::int8;
     // tuners/ia3/bnb.py, tuners/adalora/bnb.py: without autocast some results become float32, and attention stops. Only
     // VeRA, OFT and MiSS over 4-bit layers were compared there.
     const bool no_autocast = !plan.training.bf16 && !plan.training.fp16;
     const bool compared =
         facts.kind == AdapterKind::vera || facts.kind == AdapterKind::oft || facts.kind == AdapterKind::miss;
-    if (plan.load.quantization && no_autocast && (!compared || plan.load.quantization->method == QuantMethod::int8))
+    if (plan.load.quantization && no_autocast && (!compared || in_8bit))
         refuse(true, "load.quantization_config", "a quantized base and without autocast", "training.bf16");
+    refuse(in_8bit && facts.kind == AdapterKind::randlora, "load.quantization_config", "a base in 8 bits",
+           "load_in_4bit");
     refuse(plan.training.use_liger_kernel, "training.use_liger_kernel", "Liger's kernels", "false");
     if (facts.is_prompt) check_beside_prompt(model, plan, problems);
+    check_tokens_are_known(model, plan, problems);
 }
 
 }  // namespace vramfit

@@ -17,19 +17,29 @@ std::string embedding_of(const ModelSpec& model) {
     return {};
 }
 
+std::string key_of_tokens(const LoraPlan& plan) {
+    return plan.kind == AdapterKind::trainable_tokens ? "peft.token_indices" : "peft.trainable_token_indices";
+}
+
 }  // namespace
+
+void check_tokens_are_known(const ModelSpec& model, const TrainPlan& plan, Problems& problems) {
+    const std::vector<std::int64_t>& tokens = plan.peft->options.token_indices;
+    if (tokens.empty()) return;
+    const std::int64_t most = *std::max_element(tokens.begin(), tokens.end());
+    const std::int64_t known = plan.load.resize_token_embeddings.value_or(model.vocab_size);
+    if (most >= known)
+        problems.invalid(key_of_tokens(*plan.peft), fmt::format("token {} is not one of the model's {}", most, known),
+                         fmt::format("at most {}, or load.resize_token_embeddings", known - 1));
+}
 
 void check_token_indices(const ModelSpec& model, const LoraPlan& plan, Problems& problems) {
     const AdapterOptions& options = plan.options;
     const bool alone = plan.kind == AdapterKind::trainable_tokens;
-    const std::string where = alone ? "peft.token_indices" : "peft.trainable_token_indices";
+    const std::string where = key_of_tokens(plan);
     if (alone && options.token_indices.empty())
         return problems.invalid(where, "names no token", "the numbers of the tokens whose embeddings are trained");
     if (options.token_indices.empty()) return;
-    const std::int64_t most = *std::max_element(options.token_indices.begin(), options.token_indices.end());
-    if (most >= model.vocab_size)
-        problems.invalid(where, fmt::format("token {} is not one of the model's {}", most, model.vocab_size),
-                         fmt::format("at most {}", model.vocab_size - 1));
     const std::string embedding = embedding_of(model);
     const auto is_embedding = [&](const std::string& name) { return embedding.ends_with(name); };
     if (!options.tokens_of.empty() && !is_embedding(options.tokens_of))

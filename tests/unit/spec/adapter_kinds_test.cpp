@@ -124,6 +124,8 @@ TEST_CASE("what was not compared is refused by name") {
     CHECK(is_refused(R"({"peft_type": "VERA"})", kUnsupported, "training.use_liger_kernel",
                      R"(, "training": {"use_liger_kernel": true})"));
     CHECK(is_refused(R"({"peft_type": "MISS", "r": 4096})", kInvalid, "peft.r"));
+    CHECK(is_refused(R"({"peft_type": "RANDLORA"})", kUnsupported, "load.quantization_config",
+                     R"(, "load": {"quantization_config": {"load_in_8bit": true}}, "training": {"bf16": true})"));
     CHECK(is_refused(R"({"peft_type": "VBLORA", "num_vectors": 512})", kUnsupported, "peft.num_vectors"));
 }
 

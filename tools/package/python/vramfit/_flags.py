@@ -45,15 +45,17 @@ class PredictFlags(TypedDict, total=False):
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
+    """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: int
     """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
     encoder_hidden_size: int
     """Width of the encoder of P-tuning's virtual tokens"""
+    token_indices: int | Sequence[int]
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -268,7 +270,7 @@ class SweepFlags(TypedDict, total=False):
     method: str | Sequence[str]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     adapter: str | Sequence[str]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int | str | Sequence[int] | Sequence[str]
     """Ranks: 8,16,32 or 8..256:x2 [1..128:x2]"""
     oft_block_size: str | int | Sequence[int]
@@ -277,6 +279,8 @@ class SweepFlags(TypedDict, total=False):
     """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
     encoder_hidden_size: str | int | Sequence[int]
     """Width of the encoder of P-tuning's virtual tokens"""
+    token_indices: str | int | Sequence[int]
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
     lora_alpha: str | float | Sequence[float]
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: str | float | Sequence[float]
@@ -517,15 +521,17 @@ class PlanFlags(TypedDict, total=False):
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
+    """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: int
     """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
     encoder_hidden_size: int
     """Width of the encoder of P-tuning's virtual tokens"""
+    token_indices: int | Sequence[int]
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -795,15 +801,17 @@ class TimelineFlags(TypedDict, total=False):
     method: Literal["full", "lora", "qlora"]
     """full, lora or qlora (nf4 with double quantization, prepared for k-bit training, checkpointing) [lora]"""
     adapter: Literal["lora", "ia3", "loha", "lokr", "vera", "oft", "adalora", "ln_tuning", "hra", "miss", "prompt_tuning", "p_tuning", "prefix_tuning", "trainable_tokens", "road", "randlora", "vblora"]
-    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra or miss [lora]"""
+    """Kind of the adapters: lora, ia3, loha, lokr, vera, oft, adalora, ln_tuning, hra, miss, road, randlora, vblora, prompt_tuning, p_tuning, prefix_tuning or trainable_tokens [lora]"""
     rank: int
-    """Rank of the adapters [8; vera 256, adalora 12, miss 64]"""
+    """Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]"""
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: int
     """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
     encoder_hidden_size: int
     """Width of the encoder of P-tuning's virtual tokens"""
+    token_indices: int | Sequence[int]
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
