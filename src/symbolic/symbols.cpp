@@ -183,10 +183,23 @@ Size Symbols::multiply_anew(Size a, Size b) {
     return result;
 }
 
-/// Division by a single term that divides every other one.
+/// Division by a single term that divides every other one, or by a sum of which the dividend is a multiple: one term
+/// times it (B (S + 20) 512 by B (S + 20)).
 bool Symbols::divide_exactly(Size a, Size b, Size& out) {
     const Polynomial divisor = polynomial_of(b);
-    if (divisor.size() != 1) return false;
+    if (divisor.empty() || value_of(b) == 0) return false;
+    if (divisor.size() > 1) {
+        for (const Term& term : polynomial_of(a)) {
+            Size factor;
+            if (!divide_exactly(intern({term}), intern({divisor[0]}), factor)) continue;
+            const bool may_be = checked_mul(value_of(b), value_of(a) / value_of(b)) == value_of(a) &&
+                                value_of(factor) == value_of(a) / value_of(b);
+            if (!may_be || !same(multiply(factor, b), a)) continue;
+            out = factor;
+            return true;
+        }
+        return false;
+    }
     const std::vector<std::uint32_t> by = monomials_[divisor[0].monomial];
     Polynomial terms;
     for (const Term& t : polynomial_of(a)) {

@@ -11,6 +11,7 @@
 #include "support/sanitized.hpp"
 #include "support/trace_jobs.hpp"
 #include "vramfit/base/error.hpp"
+#include "vramfit/spec/plan_check.hpp"
 
 namespace vramfit::test {
 
@@ -66,11 +67,12 @@ TEST_CASE("repeated: programs of all families, stacks and features are those of 
             job.plan.training.gradient_accumulation_steps = 1 + static_cast<std::int64_t>(random() % 4);
         CAPTURE(to_json_text(job));
         try {
+            check_plan(job.model, job.plan, job.stack);
             const Program whole = model::record_every_batch(job.model, job.plan, job.stack, job.device);
             check_same(model::record(job.model, job.plan, job.stack, job.device), whole);
             ++compared;
         } catch (const Error&) {
-            continue;  // more micro batches than the loop takes
+            continue;  // other numbers of micro batches than the loop takes
         }
     }
     CHECK(jobs >= 200 / kEveryRepeated);

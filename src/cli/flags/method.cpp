@@ -34,16 +34,18 @@ LoraPlan& lora(Job& job, const std::string& where) {
     return plan;
 }
 
+Words adapter_words() {
+    Words out;
+    for (const AdapterKindFacts& known : adapter_kinds()) out.emplace_back(known.name);
+    return out;
+}
+
 /// The configuration's class with its defaults, and peft's targets for it.
 void set_adapter(Job& job, std::string_view value, const std::string& where) {
     const AdapterKindFacts* const facts = find_adapter_kind(value);
-    if (!facts) {
-        std::string names;
-        for (const AdapterKindFacts& known : adapter_kinds())
-            names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+    if (!facts)
         throw Error(ErrorKind::unsupported, where, fmt::format("adapters of type '{}' are not supported", value),
-                    fmt::format("supported: {}", names));
-    }
+                    fmt::format("supported: {}", fmt::join(adapter_words(), ", ")));
     LoraPlan& plan = adapters(job, where);
     if (plan.kind == facts->kind) return;
     plan = LoraPlan{};
@@ -109,12 +111,6 @@ void set_dropout(Job& job, std::string_view value, const std::string& where) {
     plan.lora_dropout = dropout;
 }
 
-Words adapter_words() {
-    Words out;
-    for (const AdapterKindFacts& known : adapter_kinds()) out.emplace_back(known.name);
-    return out;
-}
-
 QuantizationPlan& quantization(Job& job, const std::string& where) {
     if (!job.plan.load.quantization)
         throw Error(ErrorKind::invalid, where, "the network is not quantized",
@@ -177,12 +173,13 @@ constexpr PlanFlag kMethodFlags[] = {
     {"rank", "r lora_r lora_rank", "N", nullptr, kMethod,
      "Rank of the adapters [8; vera 256, adalora 12, miss 64, randlora 32, vblora 4]", set_rank},
     {"oft_block_size", "", "N", nullptr, kMethod, "Size of OFT's blocks [32]", set_block_size},
-    {"num_virtual_tokens", "", "N", nullptr, kMethod, "Tokens that prompt tuning, P-tuning or prefix tuning learns",
-     set_virtual_tokens},
-    {"encoder_hidden_size", "", "N", nullptr, kMethod, "Width of the encoder of P-tuning's virtual tokens",
+    {"num_virtual_tokens", "", "N", nullptr, kMethod,
+     "Tokens that prompt tuning, P-tuning or prefix tuning learns [none]", set_virtual_tokens},
+    {"encoder_hidden_size", "", "N", nullptr, kMethod, "Width of the encoder of P-tuning's virtual tokens [none]",
      set_encoder_width},
     {"token_indices", "trainable_token_indices", "N,...", nullptr, kMethod,
-     "Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA", set_token_indices},
+     "Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]",
+     set_token_indices},
     {"lora-alpha", "", "X", nullptr, kMethod, "LoRA's alpha; no effect on memory [8]",
      [](Job& job, std::string_view value, const std::string& where) {
          lora(job, where).lora_alpha = number_from(value, where);

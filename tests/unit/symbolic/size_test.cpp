@@ -50,6 +50,9 @@ TEST_CASE("size: equal formulas are one symbol, whatever their way") {
     CHECK(same((a.batch + 1) * (a.batch - 1), a.batch * a.batch - 1));
     CHECK(same(a.batch * a.length * 64 / (a.length * 16), a.batch * 4));
     CHECK(same(a.length * 8 % 4, 0));
+    CHECK(same(a.batch * (a.length + 20) * 512 / (a.batch * (a.length + 20) * 64), 8));  // as view(-1) divides
+    CHECK(same(a.rank * (a.length + 20) / (a.length + 20), a.rank));
+    CHECK((a.batch * (a.length + 20) / (a.length + 21)).value() == 2);
     CHECK(same(a.batch - a.batch, 0));
     CHECK(same(a.length / 8, a.length / 8));
     CHECK((a.batch * a.length).value() == 300);

@@ -51,11 +51,11 @@ class PredictFlags(TypedDict, total=False):
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: int
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: int
-    """Width of the encoder of P-tuning's virtual tokens"""
+    """Width of the encoder of P-tuning's virtual tokens [none]"""
     token_indices: int | Sequence[int]
-    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -276,11 +276,11 @@ class SweepFlags(TypedDict, total=False):
     oft_block_size: str | int | Sequence[int]
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: str | int | Sequence[int]
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: str | int | Sequence[int]
-    """Width of the encoder of P-tuning's virtual tokens"""
+    """Width of the encoder of P-tuning's virtual tokens [none]"""
     token_indices: str | int | Sequence[int]
-    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: str | float | Sequence[float]
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: str | float | Sequence[float]
@@ -527,11 +527,11 @@ class PlanFlags(TypedDict, total=False):
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: int
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: int
-    """Width of the encoder of P-tuning's virtual tokens"""
+    """Width of the encoder of P-tuning's virtual tokens [none]"""
     token_indices: int | Sequence[int]
-    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
@@ -807,11 +807,11 @@ class TimelineFlags(TypedDict, total=False):
     oft_block_size: int
     """Size of OFT's blocks [32]"""
     num_virtual_tokens: int
-    """Tokens that prompt tuning, P-tuning or prefix tuning learns"""
+    """Tokens that prompt tuning, P-tuning or prefix tuning learns [none]"""
     encoder_hidden_size: int
-    """Width of the encoder of P-tuning's virtual tokens"""
+    """Width of the encoder of P-tuning's virtual tokens [none]"""
     token_indices: int | Sequence[int]
-    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA"""
+    """Tokens whose embeddings are trained, alone (--adapter trainable_tokens) or beside LoRA [none]"""
     lora_alpha: float
     """LoRA's alpha; no effect on memory [8]"""
     lora_dropout: float
