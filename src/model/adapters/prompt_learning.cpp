@@ -1,14 +1,11 @@
-// peft 0.21.2 peft_model.py PeftModelForCausalLM.forward and get_prompt, tuners/prompt_tuning/model.py PromptEmbedding,
+// peft 0.21.2 peft_model.py PeftModel.get_prompt, tuners/prompt_tuning/model.py PromptEmbedding,
 // tuners/p_tuning/model.py PromptEncoder, tuners/prefix_tuning/model.py PrefixEncoder.
 #include "model/adapters/prompt_learning.hpp"
-
-#include <array>
 
 #include "engine/ops/copy.hpp"
 #include "engine/ops/embedding.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/shape.hpp"
-#include "engine/ops/split.hpp"
 #include "engine/ops/view.hpp"
 #include "engine/session.hpp"
 #include "model/adapters/other_kinds.hpp"
@@ -44,34 +41,6 @@ void add_p_tuning(const Run& run, PromptEncoder& encoder) {
     add_parameter(run, encoder, "mlp_head.4.bias", {width});
 }
 
-/// The virtual tokens' embeddings -- [B, N, H], in what the encoder computes.
-Tensor encoded(const Run& run, const PromptEncoder& encoder, const Size& rows) {
-    const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
-    Tensor out = engine::embedding(encoder[0], slice(ids, 0, 0, 1));  // rows are alike
-    if (run.plan.peft->kind != AdapterKind::p_tuning) return repeat_below(out, rows);
-    out = functional_linear(out, encoder[1], encoder[2]);
-    out = relu(out);
-    out = functional_linear(out, encoder[3], encoder[4]);
-    out = relu(out);
-    out = functional_linear(out, encoder[5], encoder[6]);
-    return repeat_below(out, rows);
-}
-
-/// What each layer's cache begins with: of all layers [B, N, 2 L Hk D].
-Tensor prefixes(const Run& run, const PromptEncoder& encoder, const Size& rows) {
-    const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
-    Tensor out = engine::embedding(encoder[0], ids);
-    if (!run.plan.peft->options.prefix_projection) return out;
-    out = functional_linear(out, encoder[1], encoder[2]);
-    out = tanh(out);
-    return functional_linear(out, encoder[3], encoder[4]);
-}
-
-Tensor joined(const Tensor& first, const Tensor& second) {
-    const std::array<Tensor, 2> parts{first, second};
-    return cat(parts, 1);
-}
-
 void add_prefix_tuning(const Run& run, PromptEncoder& encoder) {
     const AdapterOptions& options = run.plan.peft->options;
     // utils/other.py _prepare_prompt_learning_config: the width of a layer's keys.
@@ -103,51 +72,25 @@ void add_prompt_encoder(const Run& run, Network& network) {
     network.prompt = std::move(encoder);
 }
 
-namespace {
-
-/// DynamicCache of what get_prompt made: a copy for each layer.
-KvCachePointer prefix_cache(const Run& run, const Network& network, const Size& rows) {
-    Tensor all = prefixes(run, *network.prompt, rows);
-    all = to(all, run.plan.load.dtype);
-    const ModelSpec& spec = run.spec;
-    all =
-        view(all, {rows, network.prompt->tokens, 2 * spec.num_hidden_layers, spec.num_key_value_heads, spec.head_dim});
-    const std::array<int, 5> layers_first{2, 0, 3, 1, 4};
-    all = permute(all, layers_first);
-    KvCachePointer cache = std::make_shared<KvCache>(network.layers.size());
-    const std::vector<Tensor> of_layers = chunk(all, static_cast<int>(network.layers.size()), 0);
-    for (std::size_t i = 0; i < of_layers.size(); ++i) {
-        std::vector<Tensor> both = unbind(of_layers[i]);
-        cache->update(network.layers[i], {}, both[0], both[1]);
-    }
-    return cache;
+Tensor virtual_tokens(const Run& run, const PromptEncoder& encoder, const Size& rows) {
+    const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
+    Tensor out = engine::embedding(encoder[0], slice(ids, 0, 0, 1));  // rows are alike
+    if (run.plan.peft->kind != AdapterKind::p_tuning) return repeat_below(out, rows);
+    out = functional_linear(out, encoder[1], encoder[2]);
+    out = relu(out);
+    out = functional_linear(out, encoder[3], encoder[4]);
+    out = relu(out);
+    out = functional_linear(out, encoder[5], encoder[6]);
+    return repeat_below(out, rows);
 }
 
-}  // namespace
-
-PromptedBatch prompted(const Run& run, const Network& network, const Batch& batch, const Place& place) {
-    run.session.recorder.begin(phase_at(PhaseKind::embedding, place));
-    PromptedBatch out{batch, {}, {}, {}, {}};
-    const Size rows = batch.input_ids.size(0);
-    const Dims prefix{rows, network.prompt->tokens};
-    if (batch.attention_mask.defined()) {
-        out.prefix_mask = moved_from_host(run.session, prefix, DType::float32);
-        out.batch.attention_mask = joined(out.prefix_mask, batch.attention_mask);
-    }
-    if (run.plan.peft->kind == AdapterKind::prefix_tuning) {
-        out.cache = prefix_cache(run, network, rows);
-        return out;
-    }
-    Tensor embedded = embed(network, batch.input_ids);
-    if (batch.labels.defined()) {
-        out.prefix_labels = moved_from_host(run.session, prefix, DType::int64);
-        out.batch.labels = joined(out.prefix_labels, batch.labels);
-    }
-    out.prompts = encoded(run, *network.prompt, rows);
-    out.prompts = to(out.prompts, embedded.dtype());
-    out.batch.inputs_embeds = joined(out.prompts, embedded);
-    out.batch.input_ids = {};
-    return out;
+Tensor prefixes(const Run& run, const PromptEncoder& encoder, const Size& rows) {
+    const Tensor ids = moved_from_host(run.session, {rows, encoder.tokens}, DType::int64);
+    Tensor out = engine::embedding(encoder[0], ids);
+    if (!run.plan.peft->options.prefix_projection) return out;
+    out = functional_linear(out, encoder[1], encoder[2]);
+    out = tanh(out);
+    return functional_linear(out, encoder[3], encoder[4]);
 }
 
 }  // namespace vramfit::model

@@ -1,8 +1,6 @@
 // peft's prompt learning: virtual tokens in front of each row, made by a small network of its own.
 #pragma once
 
-#include "model/causal_lm/causal_lm.hpp"
-#include "model/layers/kv_cache.hpp"
 #include "model/network/run.hpp"
 
 namespace vramfit::model {
@@ -10,17 +8,10 @@ namespace vramfit::model {
 /// PeftModel._setup_prompt_encoder of `run.plan.peft`. The parameters of the base are not trained.
 void add_prompt_encoder(const Run& run, Network& network);
 
-/// What PeftModelForCausalLM.forward makes of a batch, and holds until the network has run.
-struct PromptedBatch {
-    Batch batch;
-    Tensor prefix_mask;    ///< [B, N] float32
-    Tensor prefix_labels;  ///< [B, N] int64
-    Tensor prompts;        ///< [B, N, H]
-    KvCachePointer cache;  ///< of prefix tuning: keys and values of the virtual tokens
-};
+/// Of prompt tuning and P-tuning: embeddings -- [B, N, H], in what the encoder computes.
+Tensor virtual_tokens(const Run& run, const PromptEncoder& encoder, const Size& rows);
 
-/// Prompt tuning and P-tuning: rows of embeddings that begin with the virtual tokens. Prefix tuning: a cache that holds
-/// them.
-PromptedBatch prompted(const Run& run, const Network& network, const Batch& batch, const Place& place);
+/// Of prefix tuning: keys and values of all layers -- [B, N, 2 L Hk D].
+Tensor prefixes(const Run& run, const PromptEncoder& encoder, const Size& rows);
 
 }  // namespace vramfit::model

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/tensor.hpp"
+#include "model/network/added.hpp"
 #include "vramfit/spec/model_spec.hpp"
 #include "vramfit/spec/modules.hpp"
 #include "vramfit/spec/train_plan.hpp"
@@ -18,64 +19,6 @@
 namespace vramfit::model {
 
 using engine::Tensor;
-
-/// peft.tuners.lora.layer.LoraLayer of a linear layer: A -- [r, in], B -- [out, r].
-struct LoraAdapter {
-    Tensor a;
-    Tensor b;
-    Tensor bias;       ///< [out], of B; undefined without lora_bias
-    Tensor magnitude;  ///< [out], DoRA's; undefined without
-    double dropout = 0.0;
-    bool off = false;  ///< peft's disable_adapters
-};
-
-/// The same of an embedding: A -- [r, V], B -- [H, r], magnitude -- [H].
-struct LoraEmbeddingAdapter {
-    Tensor a;
-    Tensor b;
-    Tensor magnitude;
-    bool off = false;  ///< as of a linear layer
-};
-
-/// A tensor that peft adds to a module, with its name inside of the wrapper.
-struct AddedTensor {
-    std::string_view name;  ///< "ia3_l.default"
-    Tensor tensor;
-};
-
-struct Linear;
-
-/// What an adapter of another kind than LoRA's adds to a linear layer.
-struct OtherAdapter {
-    Tensor (*forward)(const Linear& layer, const Tensor& x) = nullptr;
-    std::vector<AddedTensor> parameters;          ///< trained, in order of registration
-    std::vector<Tensor> buffers;                  ///< of this layer alone
-    std::shared_ptr<std::vector<Tensor>> shared;  ///< of all layers
-    std::string_view shared_name = {};            ///< of the first of those, if it is trained
-    const LoraPlan* plan = nullptr;               ///< lives as long as the network
-    bool scales_input = false;                    ///< IA3
-    double dropout = 0.0;
-
-    const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
-};
-
-/// PeftModel.prompt_encoder: what makes virtual tokens in front of each row.
-struct PromptEncoder {
-    std::vector<AddedTensor> parameters;  ///< of the table first, then weight and bias of each linear layer
-    std::int64_t tokens = 0;
-
-    const Tensor& operator[](std::size_t i) const { return parameters[i].tensor; }
-};
-
-/// peft's ModulesToSaveWrapper, or LNTuningLayer: what the original module keeps, while the module's own tensors are
-/// the trained copy.
-struct OriginalModule {
-    std::string_view place = ".original_module";  ///< behind the module's name
-    std::string_view place_of_copy = ".modules_to_save.default";
-    Tensor weight;
-    Tensor bias;
-    Tensor scale;
-};
 
 /// What bitsandbytes keeps of a 4-bit weight beside the packed bytes (functional.py QuantState).
 struct QuantState4bit {
@@ -146,12 +89,6 @@ struct Linear {
 /// Whether bitsandbytes holds the weight.
 inline bool is_packed(const Linear& layer) { return layer.quantized || layer.in_8bit; }
 
-/// peft's TrainableTokensLayer: rows of a table that are trained.
-struct TokenAdapter {
-    Tensor delta;     ///< [N, H]
-    Tensor original;  ///< the same
-};
-
 struct Embedding {
     std::string name;
     Size rows = 0;
@@ -175,13 +112,6 @@ struct Norm {
     Tensor weight;
     Tensor bias;
     std::optional<OriginalModule> original;
-};
-
-/// peft's ParamWrapper of one parameter: A -- [r * E, in], B -- [out, r * E] for E experts.
-struct ParameterAdapter {
-    Tensor a;
-    Tensor b;
-    double scaling = 1.0;
 };
 
 /// A module with parameters that are not those of a linear layer: a router, the experts, an attention's sinks.
