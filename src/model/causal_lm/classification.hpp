@@ -1,7 +1,11 @@
 // Networks that classify sequences: AutoModelForSequenceClassification.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "model/causal_lm/causal_lm.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 
