@@ -160,6 +160,26 @@ void check_flash_attention(const network::Document& recording, const TrainPlan& 
                              kHint);
 }
 
+/// axolotl-ai-cloud/ml-cross-entropy 5f0c7a7 transformers/patch.py PATCH_FNS: types of whose forward the loss is all
+/// that is replaced. Others scale hidden states or logits, or cap these.
+void check_cut_loss(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    constexpr std::string_view kPlain[] = {
+        "apertus", "deepseek_v2",   "deepseek_v3",    "exaone4",          "glm",        "glm4_moe",
+        "lfm2",    "lfm2_moe",      "ministral",      "ministral3",       "mistral3",   "olmo",
+        "olmo3",   "glm4_moe_lite", "hunyuan_v1_moe", "hunyuan_v1_dense", "exaone_moe", "qwen3_5_text"};
+    const auto refuse = [&](std::string what) {
+        problems.unsupported("training.cut_cross_entropy", std::move(what), "leave it out");
+    };
+    if (!recording.of_type || std::find(std::begin(kPlain), std::end(kPlain), recording.model_type) == std::end(kPlain))
+        refuse(
+            fmt::format("cut cross entropy of {} was not compared with recorded networks yet", recording.model_type));
+    else if (plan.loop.kind != LoopKind::trainer)
+        refuse(
+            "cut cross entropy was compared with recorded networks in transformers' Trainer only");
+    else if (plan.distributed)
+        refuse("cut cross entropy was not compared with recorded networks in several processes yet");
+}
+
 }  // namespace
 
 void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
@@ -204,7 +224,7 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
     if (plan.training.use_liger_kernel) refuse("training.use_liger_kernel", "Liger's kernels", "leave it out");
-    if (plan.training.cut_cross_entropy) refuse("training.cut_cross_entropy", "cut cross entropy", "leave it out");
+    if (plan.training.cut_cross_entropy) check_cut_loss(recording, plan, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
         check_flash_attention(recording, plan, problems);
     if (!recording.conversion.empty())

@@ -17,7 +17,7 @@
 #include "model/unsloth/kernel_loss.hpp"
 #include "model/unsloth/loss_parts.hpp"
 #include "model/unsloth/reductions.hpp"
-#include "model/unsloth/trial_runs.hpp"
+#include "model/losses/trial_runs.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit::model {

@@ -161,8 +161,9 @@ class Rewriting {
     void replace_question(std::size_t at) {
         if (at < 3 || !std::get<Call>(code()[at]).flags.reads) return;
         const auto* const equal = std::get_if<Call>(&code()[at - 2]);
-        if (!equal || equal->results.size() != 1 ||
-            !call_on(code()[at], "torch.Tensor.__bool__", equal->results[0].value))
+        const auto& read = std::get<Call>(code()[at]);
+        if (!equal || equal->results.size() != 1 || read.arguments.empty() ||
+            !is_value(read.arguments[0], equal->results[0].value))
             return;
         const auto* const sum = std::get_if<Call>(&code()[at - 3]);
         if (!sum || sum->function != "torch.Tensor.sum" || sum->arguments.size() != 1 || !sum->named.empty() ||
