@@ -134,6 +134,9 @@ BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granite
 
 #: Classes that transformers stops with flash_attention_2, or that call it in their own way.
 WITHOUT_FLASH = {"bloom", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa"}
+#: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
+CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
+       "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
 #: What switches that loss off.
 BALANCING = {name: {"router_aux_loss_coef": 0.0} for name in BALANCED}
 
@@ -160,6 +163,8 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
              job("qlora-norm-casts", {"quantization_config": NF4, "upcast": "norms"}, peft, prepare=prepared, bf16=True)]
     if model_type not in WITHOUT_FLASH:
         made += flash(model_type, job, peft, prepared)
+    if model_type in CUT:
+        made += [cut(model_type, row) for row in made if row["name"].endswith(("-full", "-checkpointing", "-flash-qlora-casts")) and "padded" not in row["name"]]
     if model_type in WINDOWS:
         made += [reached(row, WINDOWS[model_type], 56 if i == 0 else 24) for i, row in enumerate(row for row in made if "-flash" in row["name"] or row in made[:8])]
     return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
@@ -172,6 +177,11 @@ def flash(model_type: str, job: Any, peft: dict[str, Any], prepared: dict[str, A
     return [job("flash", there), job("flash-qlora-casts", {**there, "quantization_config": NF4, "upcast": "norms_and_embeddings"}, peft, prepare=prepared, bf16=True),
             job("flash-lora-checkpointing", there, peft, **checkpointing), job("flash-autocast", {**there, "dtype": "float32"}, bf16=True),
             job("flash-sft-lora", there, peft, loop="sft", **BALANCING.get(model_type, {}))]
+
+
+def cut(model_type: str, job: dict[str, Any]) -> dict[str, Any]:
+    """The same job without logits."""
+    return {**job, "name": job["name"].replace(model_type, f"{model_type}-cut", 1), "training": {**job["training"], "cut_cross_entropy": True}}
 
 
 def with_window(model: dict[str, Any], key: str, window: int) -> dict[str, Any]:

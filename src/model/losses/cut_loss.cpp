@@ -29,8 +29,8 @@ Tensor filled(Session& session, const Dims& sizes, DType dtype) { return empty(s
 Tensor sorted_places(const Tensor& logit_avg) {
     Session& session = logit_avg.session();
     if (logit_avg.numel() <= 512) return filled(session, logit_avg.sizes(), DType::int32);
-    const Picked sorted = sort(logit_avg);
-    Tensor places = to(sorted.indices, DType::int32);
+    const Tensor indices = sort(logit_avg).indices;
+    Tensor places = to(indices, DType::int32);
     if (!std::exchange(session.has_sorted_logits, true)) try_kernel(session, {});
     return places;
 }

@@ -29,6 +29,11 @@ void quantized(Job& job) {
     job.plan.load.quantization.emplace();
 }
 
+void with_flash_attention(Job& job) {
+    job.plan.load.attention = AttentionImplementation::flash_attention_2;
+    job.plan.batch.attention_mask = AttentionMask::ones;
+}
+
 constexpr Option kOptions[] = {
     {"full", [](Job&) {}},
     {"mask of ones", [](Job& job) { job.plan.batch.attention_mask = AttentionMask::ones; }},
@@ -54,6 +59,18 @@ constexpr Option kOptions[] = {
      [](Job& job) {
          job.plan.load.attention = AttentionImplementation::eager;
          job.plan.batch.attention_mask = AttentionMask::right_padded;
+     }},
+    {"flash attention", with_flash_attention},
+    {"flash attention, a single row",
+     [](Job& job) {
+         with_flash_attention(job);
+         job.plan.training.per_device_train_batch_size = 1;
+     }},
+    {"flash attention, mixed precision",
+     [](Job& job) {
+         with_flash_attention(job);
+         job.plan.load.dtype = DType::float32;
+         job.plan.training.bf16 = true;
      }},
     {"LoRA", test::with_lora},
     {"QLoRA", quantized},
