@@ -188,35 +188,36 @@ class Rewriting {
     std::vector<bool> dead_;
 };
 
-/// Whether a program, or one that it runs, calls a function; those that it runs come before it.
-std::vector<bool> programs_calling(const Document& document, std::string_view function) {
-    std::vector<bool> calls(document.programs.size(), false);
-    for (std::size_t i = 0; i < calls.size(); ++i)
+/// Which programs have such an instruction, or run one that has; those that they run come before them.
+template <class IsOne>
+std::vector<bool> programs_with(const Document& document, const IsOne& is_one) {
+    std::vector<bool> found(document.programs.size(), false);
+    for (std::size_t i = 0; i < found.size(); ++i)
         for (const Instruction& instruction : document.programs[i].code) {
             const auto* run = std::get_if<Run>(&instruction);
-            const auto* loop = std::get_if<Repeat>(&instruction);
-            const auto is_one = [function](const Step& step) {
-                const auto* call = std::get_if<Call>(&step);
-                return call && call->function == function;
-            };
-            if (is_call(instruction, function) || (run && run->program < i && calls[run->program]) ||
-                (loop && (std::any_of(loop->begin.begin(), loop->begin.end(), is_one) ||
-                          std::any_of(loop->next.begin(), loop->next.end(), is_one))))
-                calls[i] = true;
+            if (is_one(instruction) || (run && run->program < i && found[run->program])) found[i] = true;
         }
-    return calls;
+    return found;
+}
+
+/// sdpa with a mask, or a row that reaches a window, for which sdpa_mask makes one.
+bool is_left_of_sdpa(const Instruction& instruction) {
+    const auto* condition = std::get_if<If>(&instruction);
+    return is_call(instruction, kSdpa) ||
+           (condition && condition->holds && condition->condition.text.starts_with("S >= "));
 }
 
 }  // namespace
 
 Document with_flash_attention(Document document) {
     for (Program& program : document.programs) Rewriting(program).run();
-    const std::vector<bool> left = programs_calling(document, kSdpa);
-    const std::vector<bool> rewritten = programs_calling(document, kFlashAttention);
+    const std::vector<bool> left = programs_with(document, is_left_of_sdpa);
+    const std::vector<bool> rewritten =
+        programs_with(document, [](const Instruction& one) { return is_call(one, kFlashAttention); });
     std::vector<Variant> made;
     for (const Variant& variant : document.variants) {
         if (variant.attention != "sdpa" || variant.mask != "full" || variant.use_cache) continue;
-        if (left[variant.program] || !rewritten[variant.program]) continue;  // a window's mask is no argument here
+        if (left[variant.program] || !rewritten[variant.program]) continue;
         made.push_back(variant);
         made.back().attention = "flash_attention_2";
     }
