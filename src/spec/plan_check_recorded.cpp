@@ -174,8 +174,7 @@ void check_cut_loss(const network::Document& recording, const TrainPlan& plan, P
         refuse(
             fmt::format("cut cross entropy of {} was not compared with recorded networks yet", recording.model_type));
     else if (plan.loop.kind != LoopKind::trainer)
-        refuse(
-            "cut cross entropy was compared with recorded networks in transformers' Trainer only");
+        refuse("cut cross entropy was compared with recorded networks in transformers' Trainer only");
     else if (plan.distributed)
         refuse("cut cross entropy was not compared with recorded networks in several processes yet");
 }
