@@ -87,6 +87,7 @@ class Session {
     Module loss;                        ///< what is not the head's behind the layers
     bool on_host = false;               ///< new tensors are in host memory
     bool loads_again = false;           ///< weights come to a device where others are already
+    bool has_sorted_logits = false;     ///< the function that axolotl's cut cross entropy compiles has run
     bool repeats = true;                ///< what repeats is written again instead of being run
     /// After a gradient has been added to a leaf: register_post_accumulate_grad_hook and DDP's hooks.
     std::function<void(const Tensor& leaf)> after_accumulate;

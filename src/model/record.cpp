@@ -21,6 +21,7 @@
 #include "model/recorded/model.hpp"
 #include "model/supported.hpp"
 #include "model/unsloth/setup.hpp"
+#include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
 #include "vramfit/base/error.hpp"
 #include "vramfit/spec/checkpointing.hpp"
@@ -113,6 +114,13 @@ void freeze_recorded(Network& network, const network::Document& recording) {
         if (std::find(frozen.begin(), frozen.end(), p.name()) != frozen.end()) p.tensor->set_requires_grad(false);
 }
 
+/// The network's recording with the attention that the plan asks for.
+std::shared_ptr<const network::Document> recording_of(const Run& run) {
+    if (!run.spec.recording || run.plan.load.attention != AttentionImplementation::flash_attention_2)
+        return run.spec.recording;
+    return std::make_shared<const network::Document>(network::with_flash_attention(*run.spec.recording));
+}
+
 void run_all(const Run& stored) {
     refuse_unsupported(stored);
     Session& session = stored.session;
@@ -135,8 +143,9 @@ void run_all(const Run& stored) {
     Network network = load({session, spec, stored.plan, stored.stack, stored.sizes, nullptr, nullptr, stored.unsloth});
     if (unsloth) end_load(stored, network);
     place_parameters(network);
+    const std::shared_ptr<const network::Document> recording = recording_of(stored);
     std::optional<RecordedModel> recorded;
-    if (stored.spec.recording) recorded.emplace(*stored.spec.recording).bind(network);
+    if (recording) recorded.emplace(*recording).bind(network);
     const Run run{session, spec, plan, stored.stack, sizes, nullptr, recorded ? &*recorded : nullptr, stored.unsloth};
     if (plan.load.resize_token_embeddings) {
         spec.vocab_size = *plan.load.resize_token_embeddings;

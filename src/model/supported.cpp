@@ -89,7 +89,7 @@ void refuse_in_cut_loss(const Run& run, std::vector<Problem>& problems) {
         problems.push_back({"training.cut_cross_entropy", what, "leave it out"});
     };
     constexpr std::string_view kPlain[] = {"arcee", "llama", "mistral", "qwen2", "qwen3", "seed_oss", "smollm3"};
-    if (std::find(std::begin(kPlain), std::end(kPlain), run.spec.model_type) == std::end(kPlain))
+    if (!run.spec.recording && std::find(std::begin(kPlain), std::end(kPlain), run.spec.model_type) == std::end(kPlain))
         refuse(
             "cut cross entropy is supported for arcee, llama, mistral, qwen2, qwen3, seed_oss and "
             "smollm3");
@@ -266,6 +266,7 @@ void refuse_with_recording(const Run& run, std::vector<Problem>& problems) {
     if (run.plan.load.upcast && !run.plan.training.bf16 && !run.plan.training.fp16)
         problems.push_back({"load.upcast", "axolotl's casts without autocast were not compared with recorded networks",
                             "training.bf16 (axolotl: bf16: true)"});
+    refuse_in_cut_loss(run, problems);
     refuse_in_fsdp(run, problems);
     refuse_in_zero(run, problems);
 }

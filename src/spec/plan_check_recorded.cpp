@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/network/flash_attention.hpp"
 #include "spec/network/model.hpp"
 #include "spec/plan_check_parts.hpp"
 #include "spec/text_part.hpp"
@@ -149,6 +150,35 @@ void check_own_modules(const network::Document& recording, const TrainPlan& plan
     }
 }
 
+void check_flash_attention(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    constexpr const char* kHint = "sdpa or eager, if the network has it";
+    if (std::string why = network::refusal_of_flash_attention(recording); !why.empty())
+        problems.unsupported("load.attn_implementation", std::move(why), kHint);
+    else if (is_preference(plan.loop.kind) || generates_rows(plan.loop.kind))
+        problems.unsupported("load.attn_implementation",
+                             "flash_attention_2 with rows of preferences was not compared with recorded networks yet",
+                             kHint);
+}
+
+/// axolotl-ai-cloud/ml-cross-entropy 5f0c7a7 transformers/patch.py PATCH_FNS: types of whose forward the loss is all
+/// that is replaced. Others scale hidden states or logits, or cap these.
+void check_cut_loss(const network::Document& recording, const TrainPlan& plan, Problems& problems) {
+    constexpr std::string_view kPlain[] = {
+        "apertus", "deepseek_v2",   "deepseek_v3",    "exaone4",          "glm",        "glm4_moe",
+        "lfm2",    "lfm2_moe",      "ministral",      "ministral3",       "mistral3",   "olmo",
+        "olmo3",   "glm4_moe_lite", "hunyuan_v1_moe", "hunyuan_v1_dense", "exaone_moe", "qwen3_5_text"};
+    const auto refuse = [&](std::string what) {
+        problems.unsupported("training.cut_cross_entropy", std::move(what), "leave it out");
+    };
+    if (!recording.of_type || std::find(std::begin(kPlain), std::end(kPlain), recording.model_type) == std::end(kPlain))
+        refuse(
+            fmt::format("cut cross entropy of {} was not compared with recorded networks yet", recording.model_type));
+    else if (plan.loop.kind != LoopKind::trainer)
+        refuse("cut cross entropy was compared with recorded networks in transformers' Trainer only");
+    else if (plan.distributed)
+        refuse("cut cross entropy was not compared with recorded networks in several processes yet");
+}
+
 }  // namespace
 
 void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack& stack, Problems& problems,
@@ -193,9 +223,9 @@ void check_recording(const ModelSpec& model, const TrainPlan& plan, const Stack&
     if (plan.load.resize_token_embeddings)
         refuse("load.resize_token_embeddings", "a vocabulary of another size", "record the network with that size");
     if (plan.training.use_liger_kernel) refuse("training.use_liger_kernel", "Liger's kernels", "leave it out");
-    if (plan.training.cut_cross_entropy) refuse("training.cut_cross_entropy", "cut cross entropy", "leave it out");
+    if (plan.training.cut_cross_entropy) check_cut_loss(recording, plan, problems);
     if (plan.load.attention == AttentionImplementation::flash_attention_2)
-        refuse("load.attn_implementation", "flash_attention_2", "sdpa or eager, if the network has it");
+        check_flash_attention(recording, plan, problems);
     if (!recording.conversion.empty())
         problems.unsupported(
             "model",

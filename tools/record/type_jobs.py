@@ -132,6 +132,14 @@ EAGER = {"bloom", "mpt", "gpt_neo", "granitemoe_swa", "xglm", "openai-gpt", "gpt
 #: Mixtures to which trl adds the loss that balances experts, which is switched off here.
 BALANCED = {"afmoe", "mellum", "granitemoe_swa", "olmoe", "granitemoe", "granitemoeshared", "granitemoehybrid", "minimax_m2", "flex_olmo", "ernie4_5_moe", "llama4_text", "phimoe"}
 
+#: Classes that transformers stops with flash_attention_2, or that call it in their own way.
+WITHOUT_FLASH = {"bloom", "codegen", "llama4_text", "mpt", "xglm", "falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa"}
+#: Classes of whose forward axolotl's cut cross entropy replaces the loss alone.
+CUT = {"apertus", "deepseek_v2", "deepseek_v3", "exaone4", "exaone_moe", "glm", "glm4_moe", "glm4_moe_lite", "hunyuan_v1_dense", "hunyuan_v1_moe", "lfm2", "lfm2_moe", "ministral", "ministral3", "mistral3",
+       "mistral3_ministral3", "olmo", "olmo3", "qwen3_5_text"}
+#: What switches that loss off.
+BALANCING = {name: {"router_aux_loss_coef": 0.0} for name in BALANCED}
+
 LORA = {"peft_type": "LORA", "r": 8, "lora_alpha": 16, "lora_dropout": 0.05, "bias": "none"}
 NF4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": "bfloat16"}
 
@@ -147,15 +155,33 @@ def jobs_of(model_type: str) -> dict[str, dict[str, Any]]:
     checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
     made = [job("full"), job("lora", peft=peft), job("checkpointing", gradient_checkpointing=True), job("autocast", {"dtype": "float32"}, bf16=True),
             job("padded", mask="right_padded"), job("padded-lora-checkpointing", peft=peft, mask="right_padded", **checkpointing),
-            job("qlora", {"quantization_config": NF4}, peft), job("sft-lora", peft=peft, mask="right_padded", loop="sft", **({"router_aux_loss_coef": 0.0} if model_type in BALANCED else {}))]
+            job("qlora", {"quantization_config": NF4}, peft), job("sft-lora", peft=peft, mask="right_padded", loop="sft", **BALANCING.get(model_type, {}))]
     # What axolotl does: casts, preparation with checkpointing, autocast.
     both, prepared = "norms_and_embeddings", {"use_gradient_checkpointing": True}
     made += [job("lora-casts", {"upcast": both}, peft, bf16=True), job("full-casts", {"upcast": both}, bf16=True),
              job("qlora-casts", {"quantization_config": NF4, "upcast": both}, peft, prepare=prepared, bf16=True),
              job("qlora-norm-casts", {"quantization_config": NF4, "upcast": "norms"}, peft, prepare=prepared, bf16=True)]
+    if model_type not in WITHOUT_FLASH:
+        made += flash(model_type, job, peft, prepared)
+    if model_type in CUT:
+        made += [cut(model_type, row) for row in made if row["name"].endswith(("-full", "-checkpointing", "-flash-qlora-casts")) and "padded" not in row["name"]]
     if model_type in WINDOWS:
-        made += [reached(row, WINDOWS[model_type], 56 if i == 0 else 24) for i, row in enumerate(made[:8])]
+        made += [reached(row, WINDOWS[model_type], 56 if i == 0 else 24) for i, row in enumerate(row for row in made if "-flash" in row["name"] or row in made[:8])]
     return {row["name"]: row for row in [*made, *others(model_type, made), *preferences(job, peft)]}
+
+
+def flash(model_type: str, job: Any, peft: dict[str, Any], prepared: dict[str, Any]) -> list[dict[str, Any]]:
+    """The package flash_attn, which is given rows without padding."""
+    there = {"attn_implementation": "flash_attention_2"}
+    checkpointing = {"gradient_checkpointing": True, "gradient_checkpointing_kwargs": {"use_reentrant": False}}
+    return [job("flash", there), job("flash-qlora-casts", {**there, "quantization_config": NF4, "upcast": "norms_and_embeddings"}, peft, prepare=prepared, bf16=True),
+            job("flash-lora-checkpointing", there, peft, **checkpointing), job("flash-autocast", {**there, "dtype": "float32"}, bf16=True),
+            job("flash-sft-lora", there, peft, loop="sft", **BALANCING.get(model_type, {}))]
+
+
+def cut(model_type: str, job: dict[str, Any]) -> dict[str, Any]:
+    """The same job without logits."""
+    return {**job, "name": job["name"].replace(model_type, f"{model_type}-cut", 1), "training": {**job["training"], "cut_cross_entropy": True}}
 
 
 def with_window(model: dict[str, Any], key: str, window: int) -> dict[str, Any]:

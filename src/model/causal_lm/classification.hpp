@@ -1,6 +1,9 @@
 // Networks that classify sequences: AutoModelForSequenceClassification.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "model/causal_lm/causal_lm.hpp"
 #include "vramfit/base/error.hpp"
 

@@ -1,6 +1,7 @@
 // XForCausalLM.forward as it was recorded from the library.
 #include "engine/backward.hpp"
 #include "model/causal_lm/causal_lm.hpp"
+#include "model/losses/cut_loss.hpp"
 #include "model/recorded/interpreter.hpp"
 
 namespace vramfit::model {
@@ -68,6 +69,13 @@ Tensor recorded_last_hidden_state(const Run& run, const Network& network, const 
 
 Output recorded_causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items,
                           const Place& place) {
+    // axolotl-ai-cloud/ml-cross-entropy: forwards that give the last hidden states, as they are, to apply_lce.
+    if (cuts_cross_entropy(run) && batch.labels.defined()) {
+        const Tensor hidden = recorded_last_hidden_state(run, network, batch, place);
+        Output output;
+        output.loss = cut_loss(hidden, network.head.weight, batch.labels, items);
+        return output;
+    }
     const network::Variant& variant = variant_for(*run.recorded, question_of(run, network, batch, items.defined()),
                                                   run.plan.load.dtype, run.session.autocast.enabled);
     run.session.recorder.begin(phase_at(PhaseKind::embedding, place));

@@ -71,11 +71,12 @@ Tensor compute_loss(const Trainer& trainer, const Batch& batch, const Tensor& it
 /// axolotl 0.19 core/trainers/dpo/trainer.py AxolotlDPOTrainer.training_step.
 bool empties_cache(const TrainPlan& plan) { return plan.preference.maker == TrainerMaker::axolotl; }
 
-/// Whether batches may be written again without being run: of several processes not all are alike, and of the labels
-/// that LLaMA-Factory's KTO copies the categories would not be.
+/// Whether batches may be written again without being run: of several processes not all are alike, of the labels that
+/// LLaMA-Factory's KTO copies the categories would not be, and in the first one kernels of cut cross entropy are tried.
 bool repeats_batches(const Run& run) {
     const bool factory_kto = by_llama_factory(run.plan) && run.plan.loop.kind == LoopKind::kto;
-    return run.session.repeats && !run.plan.distributed && !run.unsloth && !empties_cache(run.plan) && !factory_kto;
+    return run.session.repeats && !run.plan.distributed && !run.unsloth && !empties_cache(run.plan) && !factory_kto &&
+           !run.plan.training.cut_cross_entropy;
 }
 
 /// training_step of a loss for which no items were counted.

@@ -2,6 +2,9 @@
 // indexed_dot.py, cce_backward.py, utils.py; impl "cce", filter_eps "auto", Triton's configurations without autotuning.
 #include "model/losses/cut_loss.hpp"
 
+#include <memory>
+#include <utility>
+
 #include "engine/node.hpp"
 #include "engine/ops/copy.hpp"
 #include "engine/ops/index.hpp"
@@ -9,6 +12,8 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
+#include "engine/session.hpp"
+#include "model/losses/trial_runs.hpp"
 #include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
@@ -19,6 +24,22 @@ namespace {
 
 Tensor filled(Session& session, const Dims& sizes, DType dtype) { return empty(session, sizes, dtype, Op::full); }
 
+/// sort_logit_avg, compiled: the sort is ATen's, its cast a kernel of its own, which is tried out when it runs for the
+/// first time on a machine. Few elements are sorted in one kernel (torch 2.11 _inductor/ir.py Sort.create: max_rblock).
+Tensor sorted_places(const Tensor& logit_avg) {
+    Session& session = logit_avg.session();
+    if (logit_avg.numel() <= 512) return filled(session, logit_avg.sizes(), DType::int32);
+    const Tensor indices = sort(logit_avg).indices;
+    Tensor places = to(indices, DType::int32);
+    if (!std::exchange(session.has_sorted_logits, true)) try_kernel(session, {});
+    return places;
+}
+
+/// ctx.params, which has the targets and their places.
+struct CutLossState : NodeState {
+    Tensor targets, valids;
+};
+
 /// cce_backward_kernel: gradients of zeros in the operands' dtypes, and the locks under which blocks add to them.
 void cut_loss_backward(Node& node, Grads&, Grads& out) {
     Session& session = *node.session;
@@ -26,11 +47,7 @@ void cut_loss_backward(Node& node, Grads&, Grads& out) {
     const Tensor c = node.unpack(1);
     const Tensor lse = node.unpack(2);
     const Tensor logit_avg = node.unpack(5);
-    Tensor ordering;  // sort_logit_avg, compiled: the sort is ATen's, its cast a kernel of its own
-    {
-        const Picked sorted = sort(logit_avg);
-        ordering = to(sorted.indices, DType::int32);
-    }
+    const Tensor ordering = sorted_places(logit_avg);
     Tensor de, dc, de_locks, dc_locks;
     if (node.wants(0)) de = zeros_like(e);
     if (node.wants(1)) dc = zeros_like(c);
@@ -44,13 +61,14 @@ const NodeType kCutLossBackward{"LinearCrossEntropyFunctionBackward", cut_loss_b
 
 /// _build_flat_valids with a shift: the places of labels, counted through the whole batch.
 Tensor flat_valids(const Tensor& targets, Size count) {
-    Tensor places;
+    Tensor found;
     {
         const Tensor shifted = slice(targets, 1, 1, targets.size(1));
         const Tensor labelled = compare(Op::ne, shifted);
-        const Tensor found = nonzero(labelled, count);
-        places = to(found, DType::int32);
+        found = nonzero(labelled, count);
     }
+    const Tensor places = to(found, DType::int32);
+    found.reset();
     return sum_dim(places, 1, false, DType::int64);
 }
 
@@ -78,6 +96,11 @@ Tensor linear_cross_entropy(const Tensor& e, const Tensor& c, const Tensor& targ
         set_history(loss, node);
         const Tensor* const saved[] = {&e, &c, &lse, &targets, &valids, &logit_avg};
         for (const Tensor* t : saved) node->save(*t);
+        auto params = std::make_unique<CutLossState>();
+        params->targets = targets;
+        params->valids = valids;
+        label_saved(valids);
+        node->state = std::move(params);
     }
     return loss;
 }

@@ -13,11 +13,11 @@
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "model/causal_lm/mixed_precision.hpp"
+#include "model/losses/trial_runs.hpp"
 #include "model/unsloth/decoder.hpp"
 #include "model/unsloth/kernel_loss.hpp"
 #include "model/unsloth/loss_parts.hpp"
 #include "model/unsloth/reductions.hpp"
-#include "model/unsloth/trial_runs.hpp"
 #include "vramfit/trace/program.hpp"
 
 namespace vramfit::model {

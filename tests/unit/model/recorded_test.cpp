@@ -142,7 +142,8 @@ TEST_CASE("what a recording does not hold is refused by name") {
     refused("the recording holds only where");
     job = tiny_llama();
     job.plan.load.attention = AttentionImplementation::flash_attention_2;
-    refused("no recorded variant has attention flash_attention_2");
+    job.plan.batch.attention_mask = AttentionMask::absent;
+    refused("no recorded variant has attention flash_attention_2, mask absent");
     job = tiny_llama();
     job.plan.training.use_cache = true;
     refused("with a cache was not compared");

@@ -72,6 +72,31 @@ TEST_CASE("llamas made of their type have the events of the one written by hand"
     }
 }
 
+TEST_CASE("flash_attention_2 on llamas made of their type, whose programs were recorded with sdpa") {
+    for (const char* more : {R"(, "num_hidden_layers": 1, "attention_dropout": 0.1)", R"(, "num_hidden_layers": 3)"}) {
+        INFO(more);
+        Job job = training();
+        job.plan.load.attention = AttentionImplementation::flash_attention_2;
+        CHECK(difference(job, config_with(more)) == "");
+        job.plan.training.gradient_checkpointing = true;
+        CHECK(difference(job, config_with(more)) == "");
+        job.plan.load.dtype = DType::float32;
+        job.plan.training.bf16 = true;
+        job.plan.training.per_device_train_batch_size = 1;
+        CHECK(difference(job, config_with(more)) == "");
+    }
+}
+
+TEST_CASE("cut cross entropy on a llama made of its type") {
+    Job job = training();
+    job.plan.training.cut_cross_entropy = true;
+    job.plan.load.dtype = DType::bfloat16;
+    CHECK(difference(job, config_with(R"(, "num_hidden_layers": 2)")) == "");
+    job.plan.load.attention = AttentionImplementation::flash_attention_2;
+    job.plan.training.gradient_checkpointing = true;
+    CHECK(difference(job, config_with(R"(, "num_hidden_layers": 2)")) == "");
+}
+
 TEST_CASE("adapters on a llama made of its type") {
     Job job = training();
     job.plan.peft.emplace();

@@ -16,10 +16,22 @@ from .tracing import TraceError, Tracer, result, variables_of_processes
 
 
 def needs_process(job: Job) -> bool:
-    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then.
+    """Whether the libraries have to be imported for this job: they read the environment, and look for packages, then."""
+    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or (library_of(job) != FLASH and job["load"]["attn_implementation"] == "flash_attention_2")
 
-    """
-    return bool(set(job["environment"]) - {WITHOUT_THREADS}) or job["load"]["attn_implementation"] == "flash_attention_2"
+
+#: The process in which the package flash_attn is there.
+FLASH = "flash-attention"
+
+
+def library_of(job: Job) -> str:
+    """What else the process of a job's libraries imports."""
+    if job["loop"]["kind"] == "unsloth":
+        return "unsloth"
+    if job["trl"].get("trainer") == "llama-factory":
+        return "llama-factory"
+    padded = "padded" in job["batch"].get("attention_mask", "padded")
+    return FLASH if job["load"]["attn_implementation"] == "flash_attention_2" and not padded else ""
 
 
 @dataclass
@@ -34,7 +46,7 @@ class Forks:
     def server(self, job: Job) -> subprocess.Popen[str]:
         """The process for the job's card, and for how its device keeps time."""
         timing = {"VRAMFIT_TRACE_DEVICE": job["distributed"]["events"]} if job["distributed"] else {}
-        library = "unsloth" if job["loop"]["kind"] == "unsloth" else "llama-factory" if job["trl"].get("trainer") == "llama-factory" else ""
+        library = library_of(job)
         kind = (job["card"], library, *timing.values())
         running = self.servers.get(kind)
         if running is None or running.poll() is not None:

@@ -38,6 +38,13 @@ Attended sdpa_attention(const Run& run, const Tensor& q, const Tensor& k, const 
 /// packed.
 Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const SeenMask& mask,
                            const Tensor& position_ids);
+/// What goes into attention: [B, heads, S, D] each.
+struct AttentionStates {
+    Tensor query, key, value;
+};
+/// The same with dropout as it is given, and with values that may have narrower heads.
+Tensor flash_attention_forward(const Run& run, const AttentionStates& states, const SeenMask& mask,
+                               const Tensor& position_ids, double dropout);
 /// _flash_attention_forward: whether the rows are packed; what stays of the question.
 Tensor look_for_packed_rows(const Run& run, const Tensor& position_ids, Size rows);
 /// transformers models/*/modeling_*.py eager_attention_forward.

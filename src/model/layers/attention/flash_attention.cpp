@@ -4,6 +4,7 @@
 #include "engine/ops/flash_attn.hpp"
 #include "engine/ops/index.hpp"
 #include "engine/ops/nonzero.hpp"
+#include "engine/ops/pad.hpp"
 #include "engine/ops/pointwise.hpp"
 #include "engine/ops/reduce.hpp"
 #include "engine/ops/view.hpp"
@@ -94,7 +95,7 @@ Tensor packed_tokens(const Tensor& t, const Tensor& places) {
 
 /// _upad_input, the kernel and pad_input.
 Tensor attend_to_tokens(const Run& run, const Tensor& query, const Tensor& key, const Tensor& value,
-                        const SeenMask& mask) {
+                        const SeenMask& mask, double dropout) {
     const Size rows = query.size(0), length = query.size(1);
     Unpadded of_keys = unpadded(mask);
     const Tensor keys = packed_tokens(key, of_keys.places), values = packed_tokens(value, of_keys.places);
@@ -111,7 +112,7 @@ Tensor attend_to_tokens(const Run& run, const Tensor& query, const Tensor& key, 
         of_keys.places.reset();
     }
     const PackedRows packed{query_bounds, of_keys.bounds, length, key.size(1)};
-    const Tensor out = flash_attn_varlen_func(queries, keys, values, packed, run.attention_dropout());
+    const Tensor out = flash_attn_varlen_func(queries, keys, values, packed, dropout);
     const Tensor whole = put_back(out, places, rows * length);
     return view(whole, {rows, length, whole.size(1), whole.size(2)});
 }
@@ -120,7 +121,17 @@ Tensor attend_to_tokens(const Run& run, const Tensor& query, const Tensor& key, 
 
 Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, const Tensor& v, const SeenMask& mask,
                            const Tensor& position_ids) {
-    const Tensor query = transpose(q, 1, 2), key = transpose(k, 1, 2), value = transpose(v, 1, 2);
+    return {flash_attention_forward(run, {q, k, v}, mask, position_ids, run.attention_dropout()), {}};
+}
+
+Tensor flash_attention_forward(const Run& run, const AttentionStates& states, const SeenMask& mask,
+                               const Tensor& position_ids, double dropout) {
+    const Tensor query = transpose(states.query, 1, 2), key = transpose(states.key, 1, 2);
+    Tensor value = transpose(states.value, 1, 2);
+    // 5.17.0: values of latent attention have narrower heads, which are filled up.
+    const Size width = query.size(-1), of_values = value.size(-1);
+    const bool narrower = of_values != width;
+    if (narrower) value = pad_end(value, width - of_values);
     Tensor queries = query, keys = key, values = value;
     if (query.dtype() == DType::float32) {
         const DType dtype = target_dtype(run);
@@ -129,8 +140,9 @@ Attended flash_attention_2(const Run& run, const Tensor& q, const Tensor& k, con
         values = to(value, dtype);
     }
     const Tensor packed = look_for_packed_rows(run, position_ids, queries.size(0));
-    if (mask.places.defined()) return {attend_to_tokens(run, queries, keys, values, mask), {}};
-    return {flash_attn_func(queries, keys, values, run.attention_dropout()), {}};
+    const Tensor out = mask.places.defined() ? attend_to_tokens(run, queries, keys, values, mask, dropout)
+                                             : flash_attn_func(queries, keys, values, dropout);
+    return narrower ? slice(out, -1, 0, of_values) : out;
 }
 
 }  // namespace vramfit::model

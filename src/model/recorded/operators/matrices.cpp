@@ -1,6 +1,5 @@
-// Products, look-ups, attention and losses in recorded programs.
+// Products, look-ups and losses in recorded programs.
 #include "engine/autocast.hpp"
-#include "engine/ops/attention.hpp"
 #include "engine/ops/baddbmm.hpp"
 #include "engine/ops/convolution.hpp"
 #include "engine/ops/embedding.hpp"
@@ -51,18 +50,6 @@ Tensor looked_up(const Arguments& a) {
     if (a.find("max_norm") || a.flag(5, "scale_grad_by_freq", false) || a.flag(6, "sparse", false))
         a.refuse("an option");
     return embedding(a.tensor(1), a.tensor(0));
-}
-
-Tensor attended(const Arguments& a) {
-    AttentionArguments how;
-    how.is_causal = a.flag(5, "is_causal", false);
-    how.enable_gqa = a.flag(7, "enable_gqa", false);
-    how.dropout = a.session().training ? a.probability(4, "dropout_p", 0.0) : 0.0;
-    how.forced = a.run().plan.load.sdpa_kernel;
-    if (a.run().plan.load.sdpa_expand_kv && how.enable_gqa) a.refuse("load.sdpa_expand_kv");
-    const Tensor mask = a.optional_tensor(3, "attn_mask");
-    if (mask.defined() && mask.requires_grad()) a.refuse("a mask with a gradient");
-    return scaled_dot_product_attention(a.tensor(0), a.tensor(1), a.tensor(2), mask, how);
 }
 
 /// F.softmax(t, dim, _stacklevel, dtype) and torch.softmax(t, dim, dtype).
@@ -159,7 +146,6 @@ constexpr NamedOperator kMatrices[] = {
     {"torch.Tensor.matmul", product},
     {"torch.nn.functional.linear", linear_function},
     {"torch.nn.functional.embedding", looked_up},
-    {"torch.nn.functional.scaled_dot_product_attention", attended},
     {"torch.nn.functional.softmax", softmaxed<3>},
     {"torch.softmax", softmaxed<2>},
     {"torch.Tensor.softmax", softmaxed<2>},

@@ -54,6 +54,9 @@ def prepare(job: Job, device: Device) -> None:
     transformers.utils.logging.disable_progress_bar()
     if llama_factory.is_asked(job):
         llama_factory.prepare()
+    from . import cut_loss
+
+    cut_loss.put_in(job, device)
 
 
 def train(job: Job, device: Device, options: argparse.Namespace) -> dict[str, Any]:

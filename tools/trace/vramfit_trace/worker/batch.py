@@ -144,6 +144,7 @@ def parallelism(processes: dict[str, Any]) -> dict[str, Any]:
 def training_arguments(job: Job, folder: str) -> transformers.TrainingArguments:
     """The job's `training`, for the class that the loop takes, with everything off that has no part in a step."""
     arguments = {"logging_strategy": "no", **job["training"], **of_processes(job)}
+    arguments.pop("cut_cross_entropy", None)
     if evaluates(job):
         arguments.setdefault("eval_steps", 1)  # TrainingArguments would take logging_steps
     if not arguments["use_liger_kernel"]:

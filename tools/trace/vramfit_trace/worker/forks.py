@@ -1,5 +1,5 @@
 """Traces jobs of one card in forked copies of a process that has the libraries: python -m vramfit_trace.worker.forks
-[unsloth | llama-factory].
+[unsloth | llama-factory | flash-attention].
 
 Reads one request a line, {"job", "out", "log"}: file names, "options": more of the worker's, "environment": more variables; answers
 each with the worker's exit status.
@@ -26,6 +26,8 @@ def import_libraries(of: str) -> None:
         job.update(loop={"kind": "unsloth"}, peft={})
     if of == "llama-factory":
         job.update(loop={"kind": "dpo"}, trl={"trainer": "llama-factory"})
+    if of == "flash-attention":
+        job.update(load={"attn_implementation": "flash_attention_2"}, batch={"sequence_length": 8, "attention_mask": "ones"})
     prepare(complete(job), Device())
     import accelerate  # noqa: F401
     import bitsandbytes  # noqa: F401

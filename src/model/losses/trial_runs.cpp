@@ -1,6 +1,6 @@
 // torch 2.11 _inductor/runtime/triton_heuristics.py CachingAutotuner.bench, _inductor/runtime/benchmarking.py
 // benchmark_gpu: hundreds of runs, of which one is like the other.
-#include "model/unsloth/trial_runs.hpp"
+#include "model/losses/trial_runs.hpp"
 
 #include "engine/ops/copy.hpp"
 #include "engine/session.hpp"

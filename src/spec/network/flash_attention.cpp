@@ -1,0 +1,242 @@
+// transformers 5.17.0: integrations/sdpa_attention.py and masking_utils.py sdpa_mask replaced by
+// integrations/flash_attention.py and flash_attention_mask, as the recorder sees both in the same classes.
+#include "spec/network/flash_attention.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace vramfit::network {
+
+namespace {
+
+using Kind = Argument::Kind;
+
+constexpr std::string_view kSdpa = "torch.nn.functional.scaled_dot_product_attention";
+
+/// Classes whose attention does not hand position_ids on, so that nothing looks for packed rows.
+constexpr std::string_view kWithoutPositions[] = {"GPTBigCodeAttention", "GraniteMoeHybridAttention",
+                                                  "Ministral3Attention", "PersimmonAttention"};
+
+bool is_call(const Instruction& instruction, std::string_view function) {
+    const auto* call = std::get_if<Call>(&instruction);
+    return call && call->function == function;
+}
+
+bool is_value(const Argument& argument, std::optional<Number> value) {
+    return argument.is(Kind::value) && value && argument.value == *value;
+}
+
+/// A call of that function whose first argument is the value, and that has one result.
+const Call* call_on(const Instruction& instruction, std::string_view function, std::optional<Number> value) {
+    if (!is_call(instruction, function)) return nullptr;
+    const auto& call = std::get<Call>(instruction);
+    return !call.arguments.empty() && is_value(call.arguments[0], value) && call.results.size() == 1 ? &call : nullptr;
+}
+
+const Argument* named(const Call& call, std::string_view name) {
+    for (const auto& [key, argument] : call.named)
+        if (key == name) return &argument;
+    return nullptr;
+}
+
+/// Rewrites one program.
+class Rewriting {
+  public:
+    explicit Rewriting(Program& program) : program_(program), dead_(program.code.size(), false) {}
+
+    void run() {
+        for (std::size_t i = 0; i < code().size(); ++i) {
+            if (is_call(code()[i], kSdpa)) replace_attention(i);
+            if (is_call(code()[i], "torch.Tensor.__bool__")) replace_question(i);
+        }
+        std::vector<Instruction> kept;
+        for (std::size_t i = 0; i < code().size(); ++i)
+            if (!dead_[i]) kept.push_back(std::move(code()[i]));
+        program_.code = std::move(kept);
+    }
+
+  private:
+    std::vector<Instruction>& code() { return program_.code; }
+
+    /// Where a value is made by such a call, or the end of the code.
+    std::size_t maker(const Argument& value, std::string_view function) {
+        for (std::size_t i = 0; i < code().size(); ++i)
+            if (is_call(code()[i], function) && std::get<Call>(code()[i]).results.size() == 1 &&
+                is_value(value, std::get<Call>(code()[i]).results[0].value))
+                return i;
+        return code().size();
+    }
+
+    bool ends(std::size_t at, std::optional<Number> value) {
+        const auto* end = at < code().size() ? std::get_if<End>(&code()[at]) : nullptr;
+        return end && value && std::find(end->values.begin(), end->values.end(), *value) != end->values.end();
+    }
+
+    /// A value that is not made any more has no end.
+    void forget(Number value) {
+        for (std::size_t i = 0; i < code().size(); ++i)
+            if (auto* end = std::get_if<End>(&code()[i])) {
+                std::erase(end->values, value);
+                dead_[i] = dead_[i] || end->values.empty();
+            }
+    }
+
+    /// Comparisons of the length in front of an instruction that flash attention does not make.
+    template <class IsMade>
+    void drop_comparisons(std::size_t before, const IsMade& is_one) {
+        for (std::size_t i = before; i-- > 0;) {
+            if (dead_[i]) continue;
+            const auto* condition = std::get_if<If>(&code()[i]);
+            if (!condition || !is_one(*condition)) return;
+            dead_[i] = true;
+        }
+    }
+
+    /// repeat_kv in front of the call: its argument. What the class repeats itself lives on behind the function.
+    Argument not_repeated(const Argument& given, std::size_t end) {
+        if (!given.is(Kind::value) || !ends(end, given.value)) return given;
+        std::array<std::size_t, 3> calls{};
+        Argument value = given;
+        constexpr std::array<std::string_view, 3> kCalls = {"torch.Tensor.reshape", "torch.Tensor.expand",
+                                                            "torch.Tensor.__getitem__"};
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            calls[i] = maker(value, kCalls[i]);
+            if (calls[i] == code().size()) return given;
+            value = std::get<Call>(code()[calls[i]]).arguments.at(0);
+        }
+        for (const std::size_t i : calls) {
+            forget(*std::get<Call>(code()[i]).results[0].value);
+            dead_[i] = true;
+        }
+        return value;
+    }
+
+    Argument positions() const {
+        Argument none;
+        const auto& classes = kWithoutPositions;
+        if (std::find(std::begin(classes), std::end(classes), program_.class_name) != std::end(classes)) return none;
+        for (const Input& input : program_.inputs)
+            if (input.name == "position_ids" && input.what.value) {
+                Argument found;
+                found.kind = Kind::value;
+                found.value = *input.what.value;
+                return found;
+            }
+        return none;
+    }
+
+    /// sdpa_attention_forward from the repetition of keys and values to its contiguous result.
+    void replace_attention(std::size_t at) {
+        const Call call = std::get<Call>(code()[at]);
+        const Argument* const mask = named(call, "attn_mask");
+        const Argument* const causal = named(call, "is_causal");
+        if (call.arguments.size() != 3 || call.results.size() != 1 || (mask && !mask->is(Kind::none)) || !causal ||
+            !causal->boolean || at + 3 >= code().size())
+            return;
+        const Call* const turned = call_on(code()[at + 1], "torch.Tensor.transpose", call.results[0].value);
+        if (!turned) return;
+        const Call* const dense = call_on(code()[at + 2], "torch.Tensor.contiguous", turned->results[0].value);
+        if (!dense || !ends(at + 3, call.results[0].value) || !ends(at + 3, turned->results[0].value)) return;
+        Call made;
+        made.function = kFlashAttention;
+        made.results = dense->results;
+        made.flags = call.flags;
+        const Number out = *call.results[0].value, view = *turned->results[0].value;
+        made.arguments = {call.arguments[0], not_repeated(call.arguments[1], at + 3),
+                          not_repeated(call.arguments[2], at + 3), positions()};
+        if (const Argument* dropout = named(call, "dropout_p")) made.named.emplace_back("dropout_p", *dropout);
+        forget(out);
+        forget(view);
+        dead_[at + 1] = dead_[at + 2] = true;
+        drop_comparisons(at, [](const If& made_by) { return made_by.holds && made_by.condition.text == "S > 1"; });
+        code()[at] = std::move(made);
+    }
+
+    /// fast_all(padding_mask) of _ignore_causal_mask_sdpa, which the host reads: attention_mask.all() here, and the
+    /// length is compared with no window.
+    void replace_question(std::size_t at) {
+        if (at < 3 || !std::get<Call>(code()[at]).flags.reads) return;
+        const auto* const equal = std::get_if<Call>(&code()[at - 2]);
+        const auto& read = std::get<Call>(code()[at]);
+        if (!equal || equal->results.size() != 1 || read.arguments.empty() ||
+            !is_value(read.arguments[0], equal->results[0].value))
+            return;
+        const auto* const sum = std::get_if<Call>(&code()[at - 3]);
+        if (!sum || sum->function != "torch.Tensor.sum" || sum->arguments.size() != 1 || !sum->named.empty() ||
+            sum->results.size() != 1 || !call_on(code()[at - 2], "torch.Tensor.__eq__", sum->results[0].value) ||
+            !ends(at - 1, sum->results[0].value))
+            return;
+        if (maker(sum->arguments[0], "torch.Tensor.to") == code().size()) return;
+        const Number count = *sum->results[0].value;
+        Call made = *sum;
+        made.function = "torch.Tensor.all";
+        made.results = equal->results;
+        code()[at - 3] = std::move(made);
+        dead_[at - 2] = true;
+        forget(count);
+        drop_comparisons(at - 3, [](const If& made_by) {
+            return !made_by.holds &&
+                   (made_by.condition.text == "S == 1" || made_by.condition.text.starts_with("S >= "));
+        });
+    }
+
+    Program& program_;
+    std::vector<bool> dead_;
+};
+
+/// Which programs have such an instruction, or run one that has; those that they run come before them.
+template <class IsOne>
+std::vector<bool> programs_with(const Document& document, const IsOne& is_one) {
+    std::vector<bool> found(document.programs.size(), false);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        for (const Instruction& instruction : document.programs[i].code) {
+            const auto* run = std::get_if<Run>(&instruction);
+            if (is_one(instruction) || (run && run->program < i && found[run->program])) found[i] = true;
+        }
+    return found;
+}
+
+/// sdpa with a mask, or a row that reaches a window, for which sdpa_mask makes one.
+bool is_left_of_sdpa(const Instruction& instruction) {
+    const auto* condition = std::get_if<If>(&instruction);
+    return is_call(instruction, kSdpa) ||
+           (condition && condition->holds && condition->condition.text.starts_with("S >= "));
+}
+
+}  // namespace
+
+Document with_flash_attention(Document document) {
+    for (Program& program : document.programs) Rewriting(program).run();
+    const std::vector<bool> left = programs_with(document, is_left_of_sdpa);
+    const std::vector<bool> rewritten =
+        programs_with(document, [](const Instruction& one) { return is_call(one, kFlashAttention); });
+    std::vector<Variant> made;
+    for (const Variant& variant : document.variants) {
+        if (variant.attention != "sdpa" || variant.mask != "full" || variant.use_cache) continue;
+        if (left[variant.program] || !rewritten[variant.program]) continue;
+        made.push_back(variant);
+        made.back().attention = "flash_attention_2";
+    }
+    std::erase_if(document.variants, [](const Variant& v) { return v.attention == "flash_attention_2"; });
+    std::move(made.begin(), made.end(), std::back_inserter(document.variants));
+    return document;
+}
+
+std::string refusal_of_flash_attention(const Document& document) {
+    constexpr std::string_view kRefused[] = {"bloom", "codegen", "llama4_text", "mpt", "xglm"};
+    constexpr std::string_view kOthers[] = {"falcon", "gpt_neo", "gptj", "granite_swa", "granitemoe_swa"};
+    const auto is_in = [&document](const auto& list) {
+        return std::find(std::begin(list), std::end(list), document.model_type) != std::end(list);
+    };
+    if (is_in(kRefused))
+        return fmt::format("transformers stops: {} does not support Flash Attention 2 yet", document.class_name);
+    if (!document.of_type || is_in(kOthers))
+        return "flash_attention_2 was not compared with recorded networks of this kind yet";
+    return {};
+}
+
+}  // namespace vramfit::network
