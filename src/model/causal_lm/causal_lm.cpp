@@ -119,19 +119,6 @@ Tensor run_layer(const Run& run, const Network& network, const DecoderLayer& lay
                                                              : checkpoint_non_reentrant(unit, arguments);
 }
 
-/// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.
-KvCachePointer make_cache(const Run& run, const Network& network) {
-    const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
-    const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
-    if (!wanted || network.checkpointing != Checkpointing::off) return {};
-    const bool trains = run.session.training;
-    if (trains && !run.stack.training_fills_caches()) return {};
-    if (run.spec.model_type == "gemma2" &&
-        !(trains ? run.stack.training_fills_gemma2_caches() : run.stack.gemma2_evaluates_with_cache()))
-        return {};
-    return std::make_shared<KvCache>(network.layers.size());
-}
-
 /// cos and sin, of each kind of layer where the family tells them apart (Gemma3TextModel.forward).
 void make_tables(const Family& family, const Network& network, DType of_hidden, LayerInputs& inputs) {
     ModuleHooks* const hooks = inputs.position_ids.session().module_hooks;
@@ -310,6 +297,19 @@ Output causal_lm_forward(const Run& run, const Network& network, const Batch& ba
 }
 
 }  // namespace
+
+// utils/generic.py merge_with_config_defaults: use_cache is the config's, unless layers are checkpointed.
+KvCachePointer make_cache(const Run& run, const Network& network) {
+    const bool trainer = run.plan.loop.kind != LoopKind::plain && run.stack.trainer_decides_about_cache();
+    const bool wanted = trainer ? run.plan.training.use_cache : run.spec.use_cache;
+    if (!wanted || network.checkpointing != Checkpointing::off) return {};
+    const bool trains = run.session.training;
+    if (trains && !run.stack.training_fills_caches()) return {};
+    if (run.spec.model_type == "gemma2" &&
+        !(trains ? run.stack.training_fills_gemma2_caches() : run.stack.gemma2_evaluates_with_cache()))
+        return {};
+    return std::make_shared<KvCache>(network.layers.size());
+}
 
 Output causal_lm(const Run& run, const Network& network, const Batch& batch, const Tensor& items, const Place& place) {
     const CalledModel model(run, network, place);

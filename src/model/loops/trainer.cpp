@@ -26,6 +26,7 @@
 #include "model/preferences/loss.hpp"
 #include "model/preferences/precompute.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/second/second_network.hpp"
 #include "model/step/dtensor_gradients.hpp"
 #include "model/step/step_in_backward.hpp"
 #include "model/unsloth/loss.hpp"
@@ -303,6 +304,7 @@ void run_trainer(const Run& run, Network& network) {
             require_input_grads(network);
         if (is_packed) wait_for_rows();
         if (asks_reference(run.plan)) reference = make_reference(run, network);
+        place_seconds(run);
         if (run.plan.preference.precompute_ref_log_probs) precompute_references(run, network);
     }
     // 4.40 to 5.17 _inner_training_loop: accelerator.free_memory(), which collects garbage and empties the cache

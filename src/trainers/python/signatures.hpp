@@ -30,4 +30,25 @@ inline constexpr std::string_view kPrepareNames[] = {"model", "use_gradient_chec
 inline constexpr std::string_view kEnableNames[] = {"gradient_checkpointing_kwargs"};
 inline constexpr std::string_view kResizeNames[] = {"new_num_tokens"};
 
+/// Methods of a network that change nothing that memory depends on.
+inline constexpr std::string_view kHarmlessMethods[] = {"print_trainable_parameters",
+                                                 "eval",
+                                                 "train",
+                                                 "generate",
+                                                 "save_pretrained",
+                                                 "push_to_hub",
+                                                 "num_parameters",
+                                                 "parameters",
+                                                 "named_parameters",
+                                                 "named_modules",
+                                                 "modules",
+                                                 "children",
+                                                 "get_memory_footprint",
+                                                 "get_nb_trainable_parameters",
+                                                 "get_input_embeddings",
+                                                 "get_output_embeddings",
+                                                 "config.to_dict",
+                                                 "config.to_json_string",
+                                                 "state_dict"};
+
 }  // namespace vramfit::trainers::python

@@ -26,6 +26,7 @@ METHODS = {
     "_compute_kl_logps": "kl_forward",  # KTO: on completions of other rows, of the policy and of the reference
     "_generate": "generation",  # GRPO, RLOO
     "_generate_single_turn": "generation",
+    "generate_on_policy_outputs": "generation",  # GKD: of the student, or of the teacher
     "_calculate_rewards": "reward",
     "_get_per_token_logps_and_entropies": "log_probabilities",  # before the loss: of the policy that generated
 }
@@ -69,6 +70,9 @@ def mark(trainer: Any, stages: Stages, completions: Completions | None) -> None:
     reference = getattr(trainer, "ref_model", None)
     if reference is not None:
         reference.forward = marked(reference.forward, lambda *_: stages.within("reference_forward"))
+    teacher = getattr(trainer, "teacher_model", None)
+    if teacher is not None:
+        teacher.forward = marked(teacher.forward, lambda *_: stages.within("teacher_forward"))
     for name in METHODS:
         if hasattr(trainer, name) and (name != "get_train_dataloader" or precomputes_in_loader(trainer)):
             setattr(trainer, name, marked(getattr(trainer, name), functools.partial(of_method, trainer, name, stages, completions)))

@@ -10,6 +10,8 @@ TOKENS = {"<eos>": 0, "<pad>": 1, "<unk>": 2, "w": 3}
 END, WORD = TOKENS["<eos>"], TOKENS["w"]
 #: Kinds whose trainer generates the completions.
 SAMPLED = ("grpo", "rloo")
+#: Kinds that may generate besides.
+GENERATING = (*SAMPLED, "gkd")
 
 
 def text(words: int) -> str:
@@ -33,6 +35,9 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
     if kind in SAMPLED:
         return {"prompt": prompt}
     length = of_row(batch["completion_length"], row)
+    if kind == "gkd":
+        words = of_row(batch["prompt_length"], row)
+        return {"prompt": prompt, "input_ids": [WORD] * (words + length - 1) + [END], "completion_mask": [0] * words + [1] * length}
     if kind == "kto":
         return {"prompt": prompt, "completion": completion(length), "label": of_row(batch["desirable"], row)}
     rejected = of_row(batch["rejected_length"], row) if batch["rejected_length"] is not None else length
@@ -44,6 +49,8 @@ class Completions:
 
     def __init__(self, job: Job) -> None:
         self.length = job["batch"]["completion_length"]
+        if job["loop"]["kind"] == "gkd":  # without a length they go on to the limit, and have no end
+            self.length = job["batch"]["generated_length"] or 1 << 30
         self.drawn = 0
 
     def restart(self) -> None:

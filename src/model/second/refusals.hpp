@@ -1,0 +1,10 @@
+// What networks beside the one that is trained were not compared with.
+#pragma once
+
+#include "model/network/run.hpp"
+
+namespace vramfit::model {
+
+void refuse_in_seconds(const Run& run, std::vector<Problem>& problems);
+
+}  // namespace vramfit::model
