@@ -83,6 +83,9 @@ void read_rows(ObjectReader& job, TrainPlan& plan) {
         if (batch) read_batch(std::move(*batch), plan.batch);
         return;
     }
+    if (batch && plan.loop.kind == LoopKind::gkd)
+        plan.distillation.generated =
+            batch->integer("generated_length", {.low = 1, .high = std::int64_t{1} << 31}, Null::absent);
     const JsonValue nothing = JsonValue::object();
     read_pairs(batch ? std::move(*batch) : ObjectReader(nothing, job.path("batch"), job.problems()), plan.loop.kind,
                plan.batch);
@@ -117,6 +120,7 @@ void read_plan(ObjectReader& job, const Environment& environment, const ModelSpe
         plan.evaluation = read_training_evaluation(*training);
         read_training(*training, plan.loop.kind, plan.training);
         if (is_preference(plan.loop.kind)) read_preference(*training, plan.loop.kind, plan.training, plan.preference);
+        if (plan.loop.kind == LoopKind::gkd) read_gkd(*training, plan.distillation);
         if (plan.loop.kind == LoopKind::unsloth) read_unsloth_training(*training, plan.unsloth);
         training->refuse_unknown();
     }

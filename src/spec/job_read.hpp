@@ -39,6 +39,9 @@ void read_preference(ObjectReader& training, LoopKind kind, TrainingPlan& argume
 /// Of GRPO and RLOO what other trainers have not.
 void read_grpo(ObjectReader& training, LoopKind kind, TrainingPlan& arguments, PreferencePlan& plan);
 void put_grpo(const TrainPlan& plan, JsonValue& arguments);
+/// Of GKD the same.
+void read_gkd(ObjectReader& training, DistillationPlan& plan);
+void put_gkd(const DistillationPlan& plan, JsonValue& arguments);
 /// A key that is refused unless it is null or false.
 struct RefusedKey {
     std::string_view key;

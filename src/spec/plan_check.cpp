@@ -363,7 +363,7 @@ Notes PlanChecker::check(const TrainPlan& plan) {
     check_storage(plan.load, problems);
     check_sft(plan, stack_, problems);
     check_pairs(plan, stack_, problems);
-    check_seconds(plan, problems);
+    check_seconds(model_, plan, problems);
     check_unsloth(model_, plan, stack_, problems);
     check_distributed(plan, stack_, problems);
     if (plan.distributed && plan.distributed->as<Fsdp1Plan>()) check_fsdp1_targets(plan, targets_, problems);

@@ -39,7 +39,7 @@ void check_evaluation(const ModelSpec& model, const TrainPlan& plan, Problems& p
 bool learns_positions(const ModelSpec& model);
 
 /// Networks beside the one that is trained.
-void check_seconds(const TrainPlan& plan, Problems& problems);
+void check_seconds(const ModelSpec& model, const TrainPlan& plan, Problems& problems);
 
 /// Rows of preference training.
 void check_pairs(const TrainPlan& plan, const Stack& stack, Problems& problems);

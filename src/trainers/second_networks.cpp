@@ -1,5 +1,5 @@
-// trl 1.16.0 trainer/grpo_trainer.py GRPOTrainer.__init__: a name is a model's, loaded by AutoModelForSequenceClassification
-// with the policy's model_init_kwargs; scripts/grpo.py, rloo.py.
+// trl 1.16.0 trainer/grpo_trainer.py GRPOTrainer.__init__: a name is a model's, loaded by
+// AutoModelForSequenceClassification with the policy's model_init_kwargs; scripts/grpo.py, rloo.py.
 #include "trainers/second_networks.hpp"
 
 #include <algorithm>
@@ -32,7 +32,9 @@ class Said {
         const Value* value = map_.find(name);
         return value && value->kind != Value::Kind::null;
     }
-    void refuse(std::string what, std::string hint = {}) const { reader_.refuse(key_, std::move(what), std::move(hint)); }
+    void refuse(std::string what, std::string hint = {}) const {
+        reader_.refuse(key_, std::move(what), std::move(hint));
+    }
 
   private:
     Reader& reader_;
@@ -114,20 +116,43 @@ std::optional<SecondNetwork> second_by_name(Reader& reader, std::string_view key
     return out;
 }
 
+// trl 1.16.0 experimental/gkd/gkd_trainer.py GKDTrainer.__init__: AutoModelForCausalLM with teacher_model_init_kwargs.
+void read_teacher_of_script(Reader& reader, Draft& draft) {
+    constexpr const char* kKey = "trainer.teacher_model";
+    const Value* given = reader.value(kKey);
+    const Value* const kwargs = reader.value("teacher_model_init_kwargs");
+    if (!given) return reader.invalid("GKDTrainer", "it is given no teacher_model", "teacher_model=...");
+    const bool by_name = given->kind == Value::Kind::text;
+    if (!by_name && given->kind != Value::Kind::map)
+        return reader.refuse(kKey, "the teacher cannot be read",
+                             "a name, or AutoModelForCausalLM.from_pretrained(...)");
+    const Said said(reader, kKey, *given);
+    if (!by_name && said.word("loader") != "AutoModelForCausalLM")
+        return said.refuse(fmt::format("a teacher that {} loads is not predicted", said.word("loader")),
+                           "AutoModelForCausalLM");
+    const std::string name = by_name ? given->text : said.word("pretrained_model_name_or_path");
+    if (name.empty()) return said.refuse("the teacher's name cannot be read", "write it as a text");
+    auto second = second_by_name(reader, kKey, name);
+    if (!second) return;
+    if (!by_name && !set_loading(said, *second)) return;
+    if (by_name && kwargs && kwargs->kind == Value::Kind::map && !set_loading({reader, kKey, *kwargs}, *second)) return;
+    draft.job.plan.teacher = std::move(*second);
+}
+
 void read_reward_model_of_trl(Reader& reader, Draft& draft) {
     constexpr const char* kKey = "reward_model_name_or_path";
-    const auto name = reader.text(kKey);
-    if (!name) return;
     TrainPlan& plan = draft.job.plan;
+    const auto name = reader.text(kKey);
+    const Value* functions = reader.value("reward_funcs");
+    const bool several = functions && functions->kind == Value::Kind::list && !functions->items.empty();
+    plan.preference.grpo.reward_functions =
+        several ? static_cast<std::int64_t>(functions->items.size()) : (functions || !name ? 1 : 0);
+    if (!name) return;
     auto second = second_by_name(reader, kKey, *name);
     if (!second) return;
     second->dtype = plan.load.dtype;
     second->attention = plan.load.attention;
     plan.reward_models.push_back(std::move(*second));
-    const Value* functions = reader.value("reward_funcs");
-    const bool several = functions && functions->kind == Value::Kind::list;
-    plan.preference.grpo.reward_functions =
-        several ? static_cast<std::int64_t>(functions->items.size()) : (functions ? 1 : 0);
 }
 
 void read_reward_sources(Reader& reader, Draft& draft) {

@@ -15,4 +15,7 @@ void read_reward_model_of_trl(Reader& reader, Draft& draft);
 /// reward_funcs of a script's GRPOTrainer or RLOOTrainer: names of models, loaded models and functions.
 void read_reward_sources(Reader& reader, Draft& draft);
 
+/// teacher_model of a script's GKDTrainer: a name, or a loaded model.
+void read_teacher_of_script(Reader& reader, Draft& draft);
+
 }  // namespace vramfit::trainers

@@ -78,6 +78,13 @@ AttentionMask mask_of_rows(const Draft& draft, const TrainPlan& plan, std::int64
 /// Pairs whose prompts are as short as can be, since only completions are scored, and whose rows differ in length: a
 /// token, which is enough for trl's collator to pad. Of KTO, whose rows stand alone, all are padded.
 void settle_pairs(const Draft& draft, TrainPlan& plan, Reading& reading) {
+    if (plan.loop.kind == LoopKind::gkd) {
+        plan.batch.pairs = {};
+        plan.batch.pairs.padded = true;
+        add_input(reading, "batch.padded", "true", InputSource::derived,
+                  "sequences differ in length, and prompts are as long as they allow");
+        return;
+    }
     const bool flash = plan.load.attention == AttentionImplementation::flash_attention_2;
     const bool pairs = has_pairs(plan.loop.kind);
     const bool several = pairs || plan.training.per_device_train_batch_size > 1;

@@ -17,9 +17,9 @@ namespace {
 constexpr int kDeepestValue = 8;
 
 /// Those that the formats have rows for.
-constexpr std::string_view kTrainers[] = {"SFTTrainer",  "UnslothTrainer", "Trainer",    "DPOTrainer",
-                                          "GRPOTrainer", "ORPOTrainer",    "KTOTrainer", "RewardTrainer",
-                                          "PPOTrainer",  "CPOTrainer",     "RLOOTrainer"};
+constexpr std::string_view kTrainers[] = {"SFTTrainer",  "UnslothTrainer", "Trainer",     "DPOTrainer",
+                                          "GRPOTrainer", "ORPOTrainer",    "KTOTrainer",  "RewardTrainer",
+                                          "PPOTrainer",  "CPOTrainer",     "RLOOTrainer", "GKDTrainer"};
 
 bool is_config(const Object& o) {
     if (!o.is(Kind::call)) return false;
@@ -32,6 +32,7 @@ std::span<const std::string_view> names_of(const Object& called) {
     const bool fast = called.text.find("Fast") != std::string::npos;
     if (name == "DPOTrainer" || name == "KTOTrainer") return kReferenceTrainerNames;
     if (name == "GRPOTrainer" || name == "RLOOTrainer") return kGroupTrainerNames;
+    if (name == "GKDTrainer") return kDistillationTrainerNames;
     if (name.ends_with("Trainer")) return kTrainerNames;
     if (name == "LoraConfig") return kLoraNames;
     if (name == "BitsAndBytesConfig") return kBitsAndBytesNames;
@@ -272,7 +273,8 @@ class SetUp {
 
     void read_loading(const Object& loading, bool fast) {
         const std::string loader = loader_of(loading);
-        add("loader", Value::of_text(loader.empty() ? std::string(loading.text) : loader, loading.place), loading.place);
+        add("loader", Value::of_text(loader.empty() ? std::string(loading.text) : loader, loading.place),
+            loading.place);
         Value map = map_of(loading, loading.place, 0);
         const char* key = fast ? "model_name" : "pretrained_model_name_or_path";
         if (const Value* named = map.find(key); named && !fast) {

@@ -20,7 +20,7 @@ using namespace engine;
 namespace {
 
 /// The i-th of a list that goes on over and over.
-std::int64_t of_row(const std::vector<std::int64_t>& list, std::int64_t row) {
+std::int64_t length_of(const std::vector<std::int64_t>& list, std::int64_t row) {
     return list[static_cast<std::size_t>(row) % list.size()];
 }
 
@@ -46,9 +46,9 @@ RewardRows reward_rows(const Run& run, const SecondNetwork& model) {
     const GrpoPlan& grpo = run.plan.preference.grpo;
     std::int64_t longest = 0, all = 0;
     for (std::int64_t row = 0; row < group.rows; ++row) {
-        const std::int64_t completion = group.completion - of_row(pairs.chosen_shorter, row);
+        const std::int64_t completion = group.completion - length_of(pairs.chosen_shorter, row);
         const bool ends = grpo.max_completion_length && completion < *grpo.max_completion_length;
-        const std::int64_t tokens = of_row(pairs.prompt, row / grpo.num_generations) + completion - (ends ? 1 : 0);
+        const std::int64_t tokens = length_of(pairs.prompt, row / grpo.num_generations) + completion - (ends ? 1 : 0);
         longest = std::max(longest, tokens);
         all += tokens;
     }

@@ -150,8 +150,13 @@ void log_rewards(const Run& run, Rewards& r) {
     r.rewards = weighted(run, r.rewards_per_func);
     read_item(nanmean_over(r.rewards, 1, false));
     read_item(nanstd_over(r.rewards, 1));
-    const Tensor numbers = to(r.is_std_zero, DType::float32);
-    read_mean(numbers);
+    {
+        const Tensor numbers = to(r.is_std_zero, DType::float32);
+        read_mean(numbers);
+    }
+    // rewards_per_func[:, i].tolist(): a column of several is copied together.
+    for (std::int64_t i = 0; i < reward_sources(run.plan); ++i)
+        const Tensor of_function = contiguous(select(r.rewards_per_func, 1));
 }
 
 }  // namespace vramfit::model

@@ -48,8 +48,8 @@ def marked(function: Callable[..., Any], enter: Callable[..., Any]) -> Callable[
 
 
 def mark_building(cls: Any, recorder: Recorder) -> None:
-    """Windows inside of `trainer`."""
-    module = sys.modules[cls.__module__]
+    """Windows inside of `trainer`; what a trainer is made from calls functions of its own module."""
+    modules = [sys.modules[name] for name in dict.fromkeys(base.__module__ for base in cls.__mro__) if name.startswith("trl.")]
 
     @contextlib.contextmanager
     def window(name: str, *_: Any) -> Any:
@@ -57,9 +57,10 @@ def mark_building(cls: Any, recorder: Recorder) -> None:
         yield
         recorder.window("trainer")
 
-    for name, stage in BUILDING.items():
-        if hasattr(module, name):
-            setattr(module, name, marked(getattr(module, name), functools.partial(window, stage)))
+    for module in modules:
+        for name, stage in BUILDING.items():
+            if hasattr(module, name):
+                setattr(module, name, marked(getattr(module, name), functools.partial(window, stage)))
     if hasattr(cls, PRECOMPUTES):
         setattr(cls, PRECOMPUTES, marked(getattr(cls, PRECOMPUTES), functools.partial(window, "precompute_reference")))
 

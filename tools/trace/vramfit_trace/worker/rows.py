@@ -32,8 +32,8 @@ def row_of(job: Job, row: int) -> dict[str, Any]:
     """The columns that trl documents for the kind."""
     batch, kind = job["batch"], job["loop"]["kind"]
     prompt = text(of_row(batch["prompt_length"], row))
-    if kind in SAMPLED:
-        return {"prompt": prompt}
+    if kind in SAMPLED:  # a reward model is given prompt and completion as one text, in which words stay apart
+        return {"prompt": prompt + " " if "reward_models" in job["loop"] else prompt}
     length = of_row(batch["completion_length"], row)
     if kind == "gkd":
         words = of_row(batch["prompt_length"], row)
