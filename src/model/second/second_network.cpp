@@ -51,8 +51,9 @@ void load_onto_card(const Run& run, Second& second, Category category) {
     const Run asked = second.on(run, run.sizes);
     const Scoped<bool> again(run.session.loads_again, true);
     second.network = std::make_unique<Network>(load(asked));
-    // Under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp).
-    for (const NamedParameter& p : named_parameters(*second.network)) p.tensor->set_requires_grad(true);
+    // Under autocast a float32 weight that could be trained keeps its cast (autocast_mode.cpp), but in inference mode.
+    const bool may_keep_casts = category != Category::reward_models;
+    for (const NamedParameter& p : named_parameters(*second.network)) p.tensor->set_requires_grad(may_keep_casts);
     name_all(run.session.recorder, first, category);
 }
 

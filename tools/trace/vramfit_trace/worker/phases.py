@@ -73,6 +73,9 @@ def mark(trainer: Any, stages: Stages, completions: Completions | None) -> None:
         reference.forward = marked(reference.forward, lambda *_: stages.within("reference_forward"))
     teacher = getattr(trainer, "teacher_model", None)
     if teacher is not None:
+        end = trainer.generation_config.eos_token_id  # as the student's config has it, not the tokenizer
+        if completions and end is not None:
+            completions.end = end[0] if isinstance(end, list) else end
         teacher.forward = marked(teacher.forward, lambda *_: stages.within("teacher_forward"))
     for name in METHODS:
         if hasattr(trainer, name) and (name != "get_train_dataloader" or precomputes_in_loader(trainer)):

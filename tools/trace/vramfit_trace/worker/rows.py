@@ -52,6 +52,7 @@ class Completions:
         if job["loop"]["kind"] == "gkd":  # without a length they go on to the limit, and have no end
             self.length = job["batch"]["generated_length"] or 1 << 30
         self.drawn = 0
+        self.end = END
 
     def restart(self) -> None:
         """A generation begins."""
@@ -60,7 +61,7 @@ class Completions:
     def draw(self, rows: int) -> list[int]:
         """The next token of each row."""
         self.drawn += 1
-        return [END if self.drawn >= of_row(self.length, row) else WORD for row in range(rows)]
+        return [self.end if self.drawn >= of_row(self.length, row) else WORD for row in range(rows)]
 
     def whole(self, row: int) -> list[int]:
         """All tokens of a row, as an engine gives them."""
