@@ -89,6 +89,10 @@ void judge_second_flags(const Job& job, const IsGiven& given) {
                     gives_rewards ? "only GRPO and RLOO are given rewards" : "only GKD has it",
                     gives_rewards ? "add --loop grpo or --loop rloo" : "add --loop gkd");
     }
+    const bool may_generate_more = job.plan.distillation.lmbda > 0 || job.plan.distillation.seq_kd;
+    if (distills && given("padded") && !job.plan.batch.pairs.padded && may_generate_more && !given("prompt"))
+        throw Error(ErrorKind::invalid, "--padded", "prompts that are all as long are as long as is said",
+                    "add --prompt N");
     if (distills && !job.plan.teacher)
         throw Error(ErrorKind::invalid, "--teacher", "GKD needs a teacher", "add --teacher MODEL");
     if (distills && job.plan.distillation.beta > 1)

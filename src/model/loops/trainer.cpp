@@ -295,6 +295,7 @@ Tensor count_items(const Run& run, const std::vector<Batch>& batches) {
 void run_trainer(const Run& run, Network& network) {
     Session& session = run.session;
     session.recorder.begin({PhaseKind::trainer});
+    load_seconds(run);
     const bool by_deepspeed = zero_of(run.plan) != nullptr;
     // trl 1.16 trainer/utils.py global_then_local_main_first, around the data's preparation: behind the casts of
     // adapters, which over packed weights lie on the device already.

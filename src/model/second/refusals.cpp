@@ -45,6 +45,12 @@ void refuse_in_distillation(const Run& run, std::vector<Problem>& problems) {
     if (plan.load.attention != AttentionImplementation::sdpa || plan.load.sdpa_kernel || plan.load.sdpa_expand_kv)
         refuse("load.attn_implementation", "GKD with another attention than sdpa's own choice is not supported",
                "sdpa");
+    if (plan.peft && !plan.trl_makes_adapters)
+        refuse("trl.peft_config", "GKD of a model that has adapters already is not supported",
+               "give the trainer a peft_config");
+    if (plan.training.cut_cross_entropy || plan.training.optimizer_in_backward)
+        refuse("training", "GKD with another trainer's loss or optimizer is not supported",
+               "leave cut_cross_entropy and optimizer_in_backward out");
     if (plan.load.quantization && plan.load.quantization->method == QuantMethod::int8)
         refuse("load.quantization_config", "GKD with int8 weights is not supported", "4-bit weights");
 }

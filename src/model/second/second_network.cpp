@@ -1,5 +1,5 @@
-// trl 1.16 trainer/grpo_trainer.py GRPOTrainer.__init__, experimental/gkd/gkd_trainer.py GKDTrainer.__init__: from_pretrained
-// without a device map, accelerator.prepare_model(evaluation_mode=True). Nothing freezes their weights.
+// trl 1.16 trainer/grpo_trainer.py GRPOTrainer.__init__, experimental/gkd/gkd_trainer.py GKDTrainer.__init__:
+// from_pretrained without a device map, accelerator.prepare_model(evaluation_mode=True). Nothing freezes their weights.
 #include "model/second/second_network.hpp"
 
 #include <utility>
@@ -74,7 +74,8 @@ void with_each(const Run& run, const Act& act) {
 }  // namespace
 
 void load_seconds(const Run& run) {
-    if (!run.seconds) return;
+    if (!run.seconds || run.seconds->are_loaded) return;
+    run.seconds->are_loaded = true;
     for (const SecondNetwork& asked : run.plan.reward_models)
         run.seconds->reward_models.push_back(described(run, asked, true));
     if (run.plan.teacher) run.seconds->teacher = described(run, *run.plan.teacher, false);

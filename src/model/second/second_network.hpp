@@ -25,18 +25,19 @@ struct Second {
 struct Seconds {
     std::deque<Second> reward_models;  ///< in the order of the plan
     std::optional<Second> teacher;
+    bool are_loaded = false;  ///< as far as the script loads them
 };
 
-/// What the script loads onto the card before it makes the trainer: windows of their own, behind which `trainer` goes
-/// on.
+/// Once: what the script loads onto the card before it makes the trainer. Windows of their own, behind which `trainer`
+/// goes on.
 void load_seconds(const Run& run);
 
 /// accelerator.prepare_model(evaluation_mode=True) in the trainer's constructor: what was loaded in host memory comes
 /// onto the card. Each has its window, behind which `trainer` goes on.
 void place_seconds(const Run& run);
 
-/// The model's forward as accelerate prepares it, in evaluation and without gradients: `forward` gives what is turned to
-/// float32 under autocast.
+/// The model's forward as accelerate prepares it, in evaluation and without gradients: `forward` gives what is turned
+/// to float32 under autocast.
 template <class Forward>
 auto evaluated(const Run& run, const Second& second, const RunSizes& sizes, const Forward& forward) {
     const engine::Scoped<bool> evaluates(run.session.training, false);

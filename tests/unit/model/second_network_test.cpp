@@ -90,6 +90,12 @@ TEST_CASE("reward models run while rewards are given, one after the other") {
     CHECK(both - one == Approx(2 * kQwenNumbers).margin(1000));
 }
 
+TEST_CASE("a trainer that makes no adapters is given its reward models as well") {
+    const Job job = rewarded(models(), "", R"(, "trl": {"peft_config": false})");
+    CHECK(bytes_of(program_of(job), Category::reward_models) == 2 * kQwenNumbers + kRotary);
+    CHECK(peak_of(job, PhaseKind::reward) == peak_of(rewarded(models()), PhaseKind::reward));
+}
+
 TEST_CASE("rows of a reward model are as long as is said, else as the policy's without the end") {
     const std::int64_t as_policy = peak_of(rewarded(models()), PhaseKind::reward);
     CHECK(peak_of(rewarded(models(R"(, "sequence_length": 13)")), PhaseKind::reward) == as_policy);
