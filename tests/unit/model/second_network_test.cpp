@@ -1,5 +1,6 @@
 // Networks beside the one that is trained: reward models of GRPO and RLOO, the teacher of GKD.
 #include <algorithm>
+#include <cstdlib>
 
 #include "model/record.hpp"
 #include "refused.hpp"
@@ -143,6 +144,20 @@ TEST_CASE("each step of GKD has a teacher's forward, and generates by lmbda") {
     CHECK(count_of(both, "step3.generation") == 0);
     CHECK(count_of(both, "step3.teacher_forward") == 1);
     CHECK(count_of(program_of(distilling(R"(, "lmbda": 0, "seq_kd": true)")), "step1.generation") == 1);
+}
+
+TEST_CASE("what the policy keeps is no loss behind the forward of a second network") {
+    const auto kept_in = [](const Job& job) {
+        std::int64_t bytes = 0;
+        for (const Allocation& a : program_of(job).allocations)
+            bytes += a.category == Category::stored_activations ? a.bytes : 0;
+        return bytes;
+    };
+    CHECK(kept_in(rewarded(models())) == kept_in(rewarded("")));
+    const std::string same_length = R"("prompt_length": 6, "completion_length": 8, "generated_length": 8)";
+    // Tokens that are generated are kept as what they were made by.
+    const std::int64_t generated = kept_in(distilling(R"(, "lmbda": 1)", kTiedQwen, same_length));
+    CHECK(std::abs(generated - kept_in(distilling(R"(, "lmbda": 0)", kTiedQwen, same_length))) < 1000);
 }
 
 TEST_CASE("a mixture of both distributions needs more than one of them") {

@@ -145,6 +145,7 @@ void generate_on_policy(const Run& run, Network& student, const Place& place, Ba
             });
         }
     }
+    run.session.end_loss();  // which the head of what generated has begun
     run.session.recorder.begin(phase_at(PhaseKind::inputs, place));
     batch = std::move(generated);
 }
