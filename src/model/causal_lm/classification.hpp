@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/causal_lm/causal_lm.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 

@@ -1,7 +1,10 @@
 // What networks beside the one that is trained were not compared with.
 #pragma once
 
+#include <vector>
+
 #include "model/network/run.hpp"
+#include "vramfit/base/error.hpp"
 
 namespace vramfit::model {
 

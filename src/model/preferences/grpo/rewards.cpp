@@ -11,6 +11,7 @@
 #include "model/preferences/grpo/reward_models.hpp"
 #include "model/preferences/metrics.hpp"
 #include "model/preferences/rows.hpp"
+#include "model/second/second_network.hpp"
 
 namespace vramfit::model {
 
