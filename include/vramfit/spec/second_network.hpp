@@ -16,7 +16,7 @@ struct SecondNetwork {
     AttentionImplementation attention = AttentionImplementation::sdpa;
     bool on_device = false;  ///< loaded onto the card by the script; false: in host memory, from which it is moved
     std::optional<QuantizationPlan> quantization;
-    std::optional<std::int64_t> sequence_length;  ///< of its rows; absent: as many tokens as the policy's tokenizer makes
+    std::optional<std::int64_t> sequence_length;  ///< of its rows; absent: as of the policy's
 
     friend bool operator==(const SecondNetwork&, const SecondNetwork&) = default;
 };
