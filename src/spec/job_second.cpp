@@ -1,4 +1,5 @@
-// Job files: networks beside the one that is trained, `reward_models`, `reward_functions` and `teacher` of the key `loop`.
+// Job files: networks beside the one that is trained, `reward_models`, `reward_functions` and `teacher` of the key
+// `loop`.
 #include <utility>
 
 #include <fmt/format.h>
@@ -63,7 +64,8 @@ void read_seconds(ObjectReader& loop, const Environment& environment, TrainPlan&
         plan.reward_models.push_back(read_second(
             ObjectReader(models->items[i], fmt::format("{}/{}", loop.path("reward_models"), i), loop.problems()),
             environment));
-    if (auto teacher = loop.object("teacher", Null::absent)) plan.teacher = read_second(std::move(*teacher), environment);
+    if (auto teacher = loop.object("teacher", Null::absent))
+        plan.teacher = read_second(std::move(*teacher), environment);
     const auto functions = loop.integer("reward_functions", {.low = 0, .high = 1000}, Null::absent);
     plan.preference.grpo.reward_functions = functions.value_or(plan.reward_models.empty() ? 1 : 0);
 }

@@ -69,10 +69,9 @@ void give_rewards(const Run& run, const Size& rows, std::size_t which, Batch& in
     inputs.missing.right = of.shorter;
     inputs.missing.is_unknown = run.plan.batch.pairs.padded;
     const RunSizes sizes{rows, of.length, 0};
-    const Tensor scores = evaluated(run, run.seconds->reward_models[which], sizes,
-                                    [&](const Run& asked, const Network& network) {
-                                        return scores_of(asked, network, inputs);
-                                    });
+    const Tensor scores =
+        evaluated(run, run.seconds->reward_models[which], sizes,
+                  [&](const Run& asked, const Network& network) { return scores_of(asked, network, inputs); });
 }
 
 }  // namespace vramfit::model
